@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The reshard planner: from one sharding of a tensor to another, with the
+// fewest bytes received per rank.
+//
+// Worked example. On the mesh ["a"=2, "b"=2] a 8x8 f32 tensor goes from
+// [{}, {"b"}], partial = sum {"a"} (local 8x4) to [{"a"}, {}] (local 4x8).
+// The plan has two steps:
+//   reduce_scatter sum {"a"} dim 0 -> [{"a"}, {"b"}], local 4x4, 64 bytes
+//   all_gather {"b"} dim 1         -> [{"a"}, {}],    local 4x8, 64 bytes
+// The other order, and all_reduce followed by a slice, move more.
+//
+// Every collective works on equal parts: its local shapes multiply or divide
+// exactly by the group's size. Where a dimension of n elements does not divide,
+// steps Pad and Unpad change its local extent on each rank: they stand where
+// the dimension is whole (n elements and maybe some behind), so element i stays
+// at index i. What lies behind the n-th element is unspecified, before and
+// after each step; no step mixes it with valid elements. Between the steps a
+// dimension may have other chunks than ceil(n / shards): `localShape` is the
+// truth there. After the last step it is target.localShape(globalShape).
+//
+// Bytes are counted as weft_rt_traffic in abi.h says: all_gather and
+// reduce_scatter (g-1)/g of the full buffer, all_reduce twice that (rounded
+// up), all_to_all (g-1)/g of the local buffer, permute the local buffer.
+//
+// Ties are settled by the number of collectives, then of local steps, then by
+// a fixed order: equal input, equal plan, on every machine.
+//
+// The partial axes of the target must be among those of the source, with its
+// kind: contributions can be kept, not made. Both shardings must be valid on
+// the mesh (Sharding::validate). canReshard() tells; plans assume it.
+
+#ifndef WEFT_SUPPORT_RESHARD_H
+#define WEFT_SUPPORT_RESHARD_H
+
+#include "weft/Support/Sharding.h"
+
+#include <map>
+
+namespace mlir::weft {
+
+enum class ReshardStepKind {
+  /// Concatenates the members' parts along `dim`, in group order.
+  AllGather,
+  /// Keeps the group-index-th of g equal parts along `dim`. Moves nothing.
+  Slice,
+  /// Cuts in g parts along `splitDim`, part j goes to member j; what arrives
+  /// is concatenated in group order along `dim`.
+  AllToAll,
+  /// Combines the members' tensors and keeps a part as Slice does.
+  ReduceScatter,
+  /// Combines the members' tensors.
+  AllReduce,
+  /// Member i gets the tensor of member sources[i].
+  Permute,
+  /// Makes `dim` longer: localShape[dim] elements, new ones unspecified.
+  Pad,
+  /// Keeps the first localShape[dim] elements of `dim`.
+  Unpad
+};
+
+/// Returns the name of a kind, as in "all_gather".
+llvm::StringRef stringifyReshardStepKind(ReshardStepKind kind);
+
+/// Says whether the kind moves data between ranks.
+bool isCollective(ReshardStepKind kind);
+
+struct ReshardStep {
+  ReshardStepKind kind;
+  /// The group, major first; empty for Pad and Unpad.
+  AxisList axes;
+  /// The dimension; for AllToAll the one that is concatenated. -1 for
+  /// AllReduce and Permute.
+  int64_t dim = -1;
+  /// The dimension that AllToAll splits, else -1.
+  int64_t splitDim = -1;
+  /// How ReduceScatter and AllReduce combine.
+  Reduction reduction = Reduction::Sum;
+  /// Permute: per member the member that it gets its tensor from. A bijection.
+  llvm::SmallVector<int64_t, 4> sources;
+  /// What holds after the step. Canonical, closed, no storage axes.
+  Sharding sharding;
+  llvm::SmallVector<int64_t, 4> localShape;
+  /// Bytes that a rank receives.
+  int64_t bytes = 0;
+};
+
+using ReshardPlan = llvm::SmallVector<ReshardStep, 4>;
+
+/// Returns an empty text if `from` can become `to`, else why not, as text for
+/// a diagnostic.
+std::string canReshard(const Sharding &from, const Sharding &to,
+                       const Mesh &mesh);
+
+/// Plans the way from one sharding to another. No steps if both are the same
+/// layout. Storage axes count as sharding axes: the caller drops those that
+/// are gathered.
+ReshardPlan planReshard(const Sharding &from, const Sharding &to,
+                        llvm::ArrayRef<int64_t> globalShape,
+                        int64_t elementBits, const Mesh &mesh);
+
+/// Returns the sum of the steps' bytes.
+int64_t planBytes(llvm::ArrayRef<ReshardStep> plan);
+
+/// Prints one step as `reduce_scatter sum {"a"} dim 0 -> [{"a"}, {"b"}],
+/// local 4x4, 64 bytes`.
+void printStep(llvm::raw_ostream &os, const ReshardStep &step,
+               const Mesh &mesh);
+
+/// Plans on one mesh, and remembers. For passes that ask the same again and
+/// again; not thread-safe.
+class ReshardPlanner {
+public:
+  explicit ReshardPlanner(Mesh mesh) : mesh(std::move(mesh)) {}
+
+  /// As planReshard. The reference lives as long as the planner.
+  const ReshardPlan &plan(const Sharding &from, const Sharding &to,
+                          llvm::ArrayRef<int64_t> globalShape,
+                          int64_t elementBits);
+
+  /// Returns the bytes that a rank receives in that plan.
+  int64_t cost(const Sharding &from, const Sharding &to,
+               llvm::ArrayRef<int64_t> globalShape, int64_t elementBits) {
+    return planBytes(plan(from, to, globalShape, elementBits));
+  }
+
+  const Mesh &getMesh() const { return mesh; }
+
+private:
+  using Key =
+      std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, int64_t>;
+
+  Mesh mesh;
+  std::map<Key, ReshardPlan> plans;
+};
+
+} // namespace mlir::weft
+
+#endif // WEFT_SUPPORT_RESHARD_H
