@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The dialect, its enumerations, and what every weft op shares.
+
+#ifndef WEFT_DIALECT_WEFT_IR_BASE_TD
+#define WEFT_DIALECT_WEFT_IR_BASE_TD
+
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Weft_Dialect : Dialect {
+  let name = "weft";
+  let cppNamespace = "::mlir::weft";
+  let summary = "sharded training steps";
+  let description = [{
+    The weft dialect says how the tensors of one training step are split over
+    a mesh of ranks, and how they move between ranks.
+
+    In the `global` phase a value is a tensor of the whole job, and attributes
+    say how it is sharded. In the `local` phase a value is the part that one
+    rank holds, and collectives move data.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+
+    /// Name of an argument or result, unique within its list.
+    static constexpr llvm::StringLiteral kNameAttr = "weft.name";
+    /// Sharding of an argument or result (a ShardingAttr).
+    static constexpr llvm::StringLiteral kShardingAttr = "weft.sharding";
+    /// On a result: index of the argument that is donated to it.
+    static constexpr llvm::StringLiteral kAliasAttr = "weft.alias";
+    /// On an op: one ShardingAttr per result.
+    static constexpr llvm::StringLiteral kShardingsAttr = "weft.shardings";
+  }];
+}
+
+def Weft_ReduceKind : I32EnumAttr<"ReduceKind", "how values are combined", [
+    I32EnumAttrCase<"Sum", 0, "sum">,
+    I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"Prod", 3, "prod">,
+    I32EnumAttrCase<"And", 4, "and">,
+    I32EnumAttrCase<"Or", 5, "or">]> {
+  let cppNamespace = "::mlir::weft";
+  let genSpecializedAttr = 0;
+}
+
+def Weft_ReduceKindAttr : EnumAttr<Weft_Dialect, Weft_ReduceKind, "reduce_kind"> {
+  let assemblyFormat = "$value";
+}
+
+class Weft_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Weft_Dialect, mnemonic, traits>;
+
+#endif // WEFT_DIALECT_WEFT_IR_BASE_TD

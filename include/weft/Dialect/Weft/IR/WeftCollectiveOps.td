@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Collectives between the ranks of a group, on local tensors. Several operands
+// make one grouped collective. They are pure in the `local` phase, where every
+// rank runs the same program: a collective whose results are unused is unused
+// on all ranks.
+
+#ifndef WEFT_DIALECT_WEFT_IR_COLLECTIVEOPS_TD
+#define WEFT_DIALECT_WEFT_IR_COLLECTIVEOPS_TD
+
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "weft/Dialect/Weft/IR/WeftAttrs.td"
+
+// The ranks that differ only along `axes` form a group; members are ordered by
+// their mixed-radix number along `axes`, first axis major. g is its size.
+class Weft_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : Weft_Op<mnemonic, !listconcat([Pure,
+        DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)> {
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+}
+
+def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather"> {
+  let summary = "gather shards along a dimension";
+  let description = [{
+    Each member gets the members' tensors, concatenated in member order along
+    dimension `dims[i]` of operand i.
+
+    Constraints:
+    1. (c1) one dim per operand, in range.
+    2. (c2) result i is operand i with dim `dims[i]` times g.
+
+    Example: a weight that rests in two shards.
+    ```mlir
+    weft.mesh @mesh = <["fsdp"=2, "tp"=4]>
+    func.func @f(%w: tensor<128x64xf32>) -> tensor<256x64xf32> {
+      %0 = weft.all_gather %w on @mesh <{"fsdp"}> dims [0] : (tensor<128x64xf32>) -> tensor<256x64xf32>
+      return %0 : tensor<256x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
+                       DenseI64ArrayAttr:$dims);
+  let assemblyFormat = [{
+    $inputs `on` $mesh $axes `dims` $dims attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter"> {
+  let summary = "combine and keep one shard";
+  let description = [{
+    The members' tensors are combined elementwise, in member order; member j
+    keeps the j-th of g equal parts along dimension `dims[i]`.
+
+    Constraints:
+    1. (c1) one dim per operand, in range.
+    2. (c2) result i is operand i with dim `dims[i]` divided by g, exactly.
+
+    Example: a weight gradient.
+    ```mlir
+    weft.mesh @mesh = <["fsdp"=2, "tp"=4]>
+    func.func @f(%g: tensor<256x64xf32>) -> tensor<128x64xf32> {
+      %0 = weft.reduce_scatter sum %g on @mesh <{"fsdp"}> dims [0] : (tensor<256x64xf32>) -> tensor<128x64xf32>
+      return %0 : tensor<128x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Weft_ReduceKindAttr:$kind,
+                       Variadic<AnyRankedTensor>:$inputs,
+                       FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
+                       DenseI64ArrayAttr:$dims);
+  let assemblyFormat = [{
+    $kind $inputs `on` $mesh $axes `dims` $dims attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def Weft_AllReduceOp : Weft_CollectiveOp<"all_reduce"> {
+  let summary = "combine on all ranks";
+  let description = [{
+    The members' tensors are combined elementwise, in member order, and each
+    member gets the result.
+
+    Constraints:
+    1. (c2) result i has the type of operand i.
+
+    Example:
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "tp"=4]>
+    func.func @f(%g: tensor<256x64xf32>) -> tensor<256x64xf32> {
+      %0 = weft.all_reduce sum %g on @mesh <{"dp"}> : (tensor<256x64xf32>) -> tensor<256x64xf32>
+      return %0 : tensor<256x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Weft_ReduceKindAttr:$kind,
+                       Variadic<AnyRankedTensor>:$inputs,
+                       FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes);
+  let assemblyFormat = [{
+    $kind $inputs `on` $mesh $axes attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all"> {
+  let summary = "move a sharding from one dimension to another";
+  let description = [{
+    Each operand is cut in g equal parts along `split_dims[i]`; part j goes to
+    member j, and the parts that a member gets are concatenated in member order
+    along `concat_dims[i]`.
+
+    Constraints:
+    1. (c1) one split and one concat dim per operand, in range.
+    2. (c2) result i is operand i with the split dim divided by g, exactly, and
+       then the concat dim times g.
+
+    Example: from sequence-sharded to head-sharded.
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "tp"=4]>
+    func.func @f(%x: tensor<8x32x64xf32>) -> tensor<8x128x16xf32> {
+      %0 = weft.all_to_all %x on @mesh <{"tp"}> split [2] concat [1] : (tensor<8x32x64xf32>) -> tensor<8x128x16xf32>
+      return %0 : tensor<8x128x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
+                       DenseI64ArrayAttr:$split_dims,
+                       DenseI64ArrayAttr:$concat_dims);
+  let assemblyFormat = [{
+    $inputs `on` $mesh $axes `split` $split_dims `concat` $concat_dims attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def Weft_PermuteOp : Weft_CollectiveOp<"permute"> {
+  let summary = "send tensors between pairs of ranks";
+  let description = [{
+    Member i gets the tensors of member `sources[i]`, or zeros where that is -1.
+
+    Constraints:
+    1. (c1) `sources` has g entries in [-1, g); none but -1 stands twice.
+    2. (c2) result i has the type of operand i.
+
+    Example: a ring shift.
+    ```mlir
+    weft.mesh @mesh = <["tp"=4]>
+    func.func @f(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = weft.permute %x on @mesh <{"tp"}> sources [3, 0, 1, 2] : (tensor<8x64xf32>) -> tensor<8x64xf32>
+      return %0 : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
+                       DenseI64ArrayAttr:$sources);
+  let assemblyFormat = [{
+    $inputs `on` $mesh $axes `sources` $sources attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+#endif // WEFT_DIALECT_WEFT_IR_COLLECTIVEOPS_TD

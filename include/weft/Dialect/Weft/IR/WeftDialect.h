@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The weft dialect: its attributes and ops, and how they relate to the value
+// classes of weft/Support (Mesh, Sharding), which do the arithmetic.
+
+#ifndef WEFT_DIALECT_WEFT_IR_WEFTDIALECT_H
+#define WEFT_DIALECT_WEFT_IR_WEFTDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h.inc"
+#include "weft/Dialect/Weft/IR/WeftEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "weft/Dialect/Weft/IR/WeftAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "weft/Dialect/Weft/IR/WeftOps.h.inc"
+
+namespace mlir::weft {
+
+/// Finds the mesh that `symbol` names, from `op` outwards; null if there is
+/// none.
+MeshAttr lookupMesh(Operation *op, FlatSymbolRefAttr symbol);
+
+/// Checks `sharding` against the mesh that it names and against `type`:
+/// known axes, no axis used twice, one list per dimension. Emits at `op`,
+/// naming `what`, and fails if it does not hold.
+LogicalResult verifySharding(Operation *op, ShardingAttr sharding, Type type,
+                             llvm::StringRef what);
+
+/// Number of shards that `axes` make on `mesh`. The axes must be valid.
+int64_t getNumShards(MeshAttr mesh, llvm::ArrayRef<AxisRefAttr> axes);
+
+/// The size of `axis` on `mesh`, or nullopt if the mesh does not have it or
+/// the sub-axis does not fit.
+std::optional<int64_t> getAxisRefSize(MeshAttr mesh, AxisRefAttr axis);
+
+} // namespace mlir::weft
+
+#endif // WEFT_DIALECT_WEFT_IR_WEFTDIALECT_H

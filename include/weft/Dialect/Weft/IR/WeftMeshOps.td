@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The mesh, and ops that say or ask where a value lies on it.
+
+#ifndef WEFT_DIALECT_WEFT_IR_MESHOPS_TD
+#define WEFT_DIALECT_WEFT_IR_MESHOPS_TD
+
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "weft/Dialect/Weft/IR/WeftAttrs.td"
+
+def Weft_MeshOp : Weft_Op<"mesh", [Symbol]> {
+  let summary = "name the mesh of ranks";
+  let description = [{
+    The mesh that shardings and collectives refer to.
+
+    Example:
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "fsdp"=2, "tp"=2]>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Weft_MeshAttr:$mesh);
+  let assemblyFormat = "$sym_name `=` $mesh attr-dict";
+}
+
+def Weft_ShardOp : Weft_Op<"shard", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "fix the sharding of a value";
+  let description = [{
+    The user's word: the value has this sharding. Propagation starts from it
+    and never changes its closed dimensions.
+
+    Example:
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "tp"=4]>
+    func.func @f(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = weft.shard %x to <@mesh, [{"dp"}, {"tp"} ]> : tensor<8x64xf32>
+      return %0 : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Weft_ShardingAttr:$sharding);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `to` $sharding attr-dict `:` type($input)";
+}
+
+def Weft_ReshardOp : Weft_Op<"reshard", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "change the sharding of a value";
+  let description = [{
+    The value stays the same; where its parts lie changes, and contributions
+    along axes that leave the partial state are combined. Partitioning turns it
+    into the collectives that move the fewest bytes.
+
+    Constraints:
+    1. (c1) the partial axes of `to` are among those of `from`, of one kind.
+
+    Example:
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "tp"=4]>
+    func.func @f(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = weft.reshard %x from <@mesh, [{"dp"}, {} ], partial = sum {"tp"}>
+                           to <@mesh, [{"dp"}, {"tp"} ]> : tensor<8x64xf32>
+      return %0 : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Weft_ShardingAttr:$from,
+                       Weft_ShardingAttr:$to);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `from` $from `to` $to attr-dict `:` type($input)
+  }];
+  let hasVerifier = 1;
+}
+
+def Weft_AxisIndexOp : Weft_Op<"axis_index", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the rank's position along axes";
+  let description = [{
+    The mixed-radix number of this rank's coordinates along `axes`, first axis
+    major. It is the index of the chunk that the rank holds of a dimension that
+    is sharded over these axes.
+
+    Example:
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "tp"=4]>
+    func.func @f() -> index {
+      %0 = weft.axis_index @mesh <{"dp", "tp"}>
+      return %0 : index
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$mesh $axes attr-dict";
+}
+
+#endif // WEFT_DIALECT_WEFT_IR_MESHOPS_TD

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The dialect object: what it registers, and the checks on the attributes that
+// it puts on functions (weft.name, weft.sharding, weft.alias).
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+#include "weft/Dialect/Weft/IR/WeftDialect.cpp.inc"
+
+void WeftDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "weft/Dialect/Weft/IR/WeftOps.cpp.inc"
+      >();
+}
+
+namespace {
+
+LogicalResult verifyAlias(FunctionOpInterface func, unsigned resultIndex,
+                          Attribute value) {
+  auto alias = dyn_cast<IntegerAttr>(value);
+  if (!alias || !alias.getType().isIndex())
+    return func.emitOpError("result #")
+           << resultIndex << ": 'weft.alias' must be an index attribute, got "
+           << value;
+  int64_t arg = alias.getInt();
+  if (arg < 0 || arg >= func.getNumArguments())
+    return func.emitOpError("result #")
+           << resultIndex << ": 'weft.alias' is " << arg
+           << ", but the function has " << func.getNumArguments()
+           << " arguments";
+  Type argType = func.getArgumentTypes()[arg];
+  Type resultType = func.getResultTypes()[resultIndex];
+  if (argType != resultType)
+    return func.emitOpError("result #")
+           << resultIndex << " of type " << resultType
+           << " cannot take the place of argument #" << arg << " of type "
+           << argType;
+  for (unsigned i = 0; i < resultIndex; ++i) {
+    auto other =
+        func.getResultAttrOfType<IntegerAttr>(i, WeftDialect::kAliasAttr);
+    if (other && other.getInt() == arg)
+      return func.emitOpError("results #")
+             << i << " and #" << resultIndex << " both alias argument #" << arg;
+  }
+  return success();
+}
+
+LogicalResult verifyTensorAttr(FunctionOpInterface func, Type type,
+                               NamedAttribute attr, const Twine &where) {
+  std::string place = where.str();
+  if (attr.getName() == WeftDialect::kNameAttr) {
+    if (!isa<StringAttr>(attr.getValue()))
+      return func.emitOpError(place)
+             << ": 'weft.name' must be a string, got " << attr.getValue();
+    return success();
+  }
+  if (attr.getName() == WeftDialect::kShardingAttr) {
+    auto sharding = dyn_cast<ShardingAttr>(attr.getValue());
+    if (!sharding)
+      return func.emitOpError(place)
+             << ": 'weft.sharding' must be a #weft.sharding, got "
+             << attr.getValue();
+    if (!sharding.getPartial().empty())
+      return func.emitOpError(place) << ": a sharding at a function's border "
+                                        "cannot be partial";
+    return verifySharding(func, sharding, type, place);
+  }
+  return func.emitOpError(place)
+         << ": unknown attribute '" << attr.getName() << "'";
+}
+
+} // namespace
+
+LogicalResult WeftDialect::verifyRegionArgAttribute(Operation *op,
+                                                    unsigned regionIndex,
+                                                    unsigned argIndex,
+                                                    NamedAttribute attr) {
+  auto func = dyn_cast<FunctionOpInterface>(op);
+  if (!func)
+    return op->emitOpError("'") << attr.getName() << "' is for functions only";
+  return verifyTensorAttr(func, func.getArgumentTypes()[argIndex], attr,
+                          "argument #" + Twine(argIndex));
+}
+
+LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op,
+                                                       unsigned regionIndex,
+                                                       unsigned resultIndex,
+                                                       NamedAttribute attr) {
+  auto func = dyn_cast<FunctionOpInterface>(op);
+  if (!func)
+    return op->emitOpError("'") << attr.getName() << "' is for functions only";
+  if (attr.getName() == kAliasAttr)
+    return verifyAlias(func, resultIndex, attr.getValue());
+  return verifyTensorAttr(func, func.getResultTypes()[resultIndex], attr,
+                          "result #" + Twine(resultIndex));
+}
+
+LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
+  if (attr.getName() != kShardingsAttr)
+    return op->emitOpError("unknown attribute '") << attr.getName() << "'";
+  auto list = dyn_cast<ArrayAttr>(attr.getValue());
+  if (!list || list.size() != op->getNumResults() ||
+      !llvm::all_of(list, llvm::IsaPred<ShardingAttr>))
+    return op->emitOpError("'weft.shardings' must hold one #weft.sharding for "
+                           "each of ")
+           << op->getNumResults() << " results, got " << attr.getValue();
+  for (auto [sharding, result] : llvm::zip(list, op->getResults()))
+    if (failed(verifySharding(op, cast<ShardingAttr>(sharding),
+                              result.getType(), "'weft.shardings'")))
+      return failure();
+  return success();
+}

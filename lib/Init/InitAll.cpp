@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The one file that includes upstream's InitAll headers.
+
+#include "weft/InitAll.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/Passes.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+
+void mlir::weft::registerAllDialects(DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllToLLVMIRTranslations(registry);
+  registry.insert<WeftDialect>();
+}
+
+void mlir::weft::registerAll(DialectRegistry &registry) {
+  weft::registerAllDialects(registry);
+  mlir::registerAllPasses();
+  registerWeftPasses();
+}

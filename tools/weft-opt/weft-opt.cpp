@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// weft-opt: runs passes and pipelines over a module, like mlir-opt.
+
+#include "weft/InitAll.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::weft::registerAll(registry);
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "weft optimizer driver\n", registry));
+}
