@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs weft's test suites on a finished build and adds up what they count.
+
+  run-tests.py [SUITE...]
+
+Suites run in the order below; without a name all run. The last line is
+`N passed, N failed`, with `, N skipped` if any was. Exit code 1 if one failed.
+"""
+import json
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+REPORTS = BUILD / "test-reports"
+LLVM_BIN = "/usr/lib/llvm-22/bin"
+
+
+class Count:
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def run(command, **kwargs):
+    return subprocess.run([str(c) for c in command], cwd=ROOT, **kwargs).returncode
+
+
+def count_junit(path):
+    """Adds up the test cases of a JUnit file, which ctest and pytest write."""
+    count = Count()
+    for case in ElementTree.parse(path).iter("testcase"):
+        kinds = {child.tag for child in case}
+        if kinds & {"failure", "error"} or case.get("status") == "fail":
+            count.failed += 1
+        elif "skipped" in kinds or case.get("status") in ("disabled", "notrun"):
+            count.skipped += 1
+        else:
+            count.passed += 1
+    return count
+
+
+def suite_lint():
+    """Each check script is one test: it prints what is wrong and exits 1."""
+    count = Count()
+    for script in sorted((ROOT / "scripts").glob("check-*.py")):
+        if run([sys.executable, script]) == 0:
+            count.passed += 1
+        else:
+            print(f"FAILED {script.name}")
+            count.failed += 1
+    return count
+
+
+def suite_lit():
+    report = REPORTS / "lit.json"
+    report.unlink(missing_ok=True)
+    code = run([Path(LLVM_BIN) / "lit", "-q", f"-j{os.cpu_count()}",
+                "--output", report, BUILD / "test"])
+    if not report.exists():
+        return Count(failed=1)
+    count = Count()
+    for test in json.loads(report.read_text())["tests"]:
+        if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
+            count.passed += 1
+        elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+            count.skipped += 1
+        else:
+            count.failed += 1
+    if code != 0 and count.failed == 0:
+        count.failed = 1
+    return count
+
+
+def suite_ctest():
+    report = REPORTS / "ctest.xml"
+    report.unlink(missing_ok=True)
+    run(["ctest", "--test-dir", BUILD, f"-j{os.cpu_count()}", "--quiet",
+         "--output-on-failure", "--no-tests=error", "--output-junit", report])
+    return count_junit(report) if report.exists() else Count(failed=1)
+
+
+def suite_pytest():
+    report = REPORTS / "pytest.xml"
+    report.unlink(missing_ok=True)
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "python-bindings"),
+                       JAX_PLATFORMS="cpu")
+    run([sys.executable, "-m", "pytest", "-q", "--junitxml", report,
+         "python-bindings/tests"], env=environment)
+    return count_junit(report) if report.exists() else Count(failed=1)
+
+
+def run_script(path, *arguments):
+    """A script that runs tests of its own and ends with a line of totals."""
+    result = subprocess.run([path, *arguments], cwd=ROOT, text=True,
+                            stdout=subprocess.PIPE)
+    sys.stdout.write(result.stdout)
+    lines = result.stdout.strip().splitlines()
+    words = lines[-1].replace(",", "").split() if lines else []
+    if len(words) >= 4 and words[1] == "passed" and words[3] == "failed":
+        count = Count(int(words[0]), int(words[2]))
+        if result.returncode != 0 and count.failed == 0:
+            count.failed = 1
+        return count
+    return Count(passed=int(result.returncode == 0),
+                 failed=int(result.returncode != 0))
+
+
+def suite_sanitizers():
+    return run_script(ROOT / "scripts" / "test-sanitizers.sh")
+
+
+def suite_fuzz():
+    return run_script(sys.executable, "test/fuzz/random_programs.py")
+
+
+def suite_demo():
+    return run_script(ROOT / "scripts" / "demo")
+
+
+SUITES = {name[len("suite_"):]: function
+          for name, function in list(globals().items())
+          if name.startswith("suite_")}
+
+
+def main():
+    names = sys.argv[1:] or list(SUITES)
+    for name in names:
+        if name not in SUITES:
+            sys.exit(f"run-tests.py: unknown suite '{name}'; there are "
+                     + ", ".join(SUITES))
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    os.environ["PATH"] = LLVM_BIN + os.pathsep + os.environ["PATH"]
+    total, rows = Count(), []
+    for name in names:
+        print(f"== {name}", flush=True)
+        start = time.monotonic()
+        count = SUITES[name]()
+        total.add(count)
+        rows.append((name, count, time.monotonic() - start))
+    print()
+    for name, count, seconds in rows:
+        print(f"{name:12} {seconds:6.1f} s   {count}")
+    print(total)
+    sys.exit(1 if total.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
