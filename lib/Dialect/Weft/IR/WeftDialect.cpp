@@ -55,9 +55,50 @@ LogicalResult verifyAlias(FunctionOpInterface func, unsigned resultIndex,
   return success();
 }
 
+/// The shape that one rank holds of a tensor; the sharding must be valid.
+SmallVector<int64_t> getLocalShape(MeshAttr mesh, ShardingAttr sharding,
+                                   ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> local(shape);
+  for (auto [size, dim] : llvm::zip(local, sharding.getDims()))
+    size = llvm::divideCeil(size, getNumShards(mesh, dim.getAxes()));
+  return local;
+}
+
+/// Checks that `type` is what one rank holds of `globalType`.
+LogicalResult verifyGlobalType(FunctionOpInterface func, Type type,
+                               Attribute globalType, ShardingAttr sharding,
+                               StringRef place) {
+  auto typeAttr = dyn_cast<TypeAttr>(globalType);
+  auto global = dyn_cast_if_present<RankedTensorType>(
+      typeAttr ? typeAttr.getValue() : Type());
+  if (!global || !global.hasStaticShape())
+    return func.emitOpError(place)
+           << ": 'weft.global_type' must be a static tensor type, got "
+           << globalType;
+  Type local = global;
+  if (sharding) {
+    if (failed(verifySharding(func, sharding, global, place)))
+      return failure();
+    MeshAttr mesh = lookupMesh(func, sharding.getMesh());
+    local = global.clone(getLocalShape(mesh, sharding, global.getShape()));
+  }
+  if (local != type)
+    return func.emitOpError(place)
+           << " has type " << type << ", but one rank holds " << local
+           << " of the global " << global;
+  return success();
+}
+
+/// Checks one attribute of an argument or result; `all` are all of its
+/// attributes.
 LogicalResult verifyTensorAttr(FunctionOpInterface func, Type type,
-                               NamedAttribute attr, const Twine &where) {
+                               NamedAttribute attr, DictionaryAttr all,
+                               const Twine &where) {
   std::string place = where.str();
+  if (attr.getName() == WeftDialect::kGlobalTypeAttr)
+    return verifyGlobalType(
+        func, type, attr.getValue(),
+        all.getAs<ShardingAttr>(WeftDialect::kShardingAttr), place);
   if (attr.getName() == WeftDialect::kNameAttr) {
     if (!isa<StringAttr>(attr.getValue()))
       return func.emitOpError(place)
@@ -89,6 +130,7 @@ LogicalResult WeftDialect::verifyRegionArgAttribute(Operation *op,
   if (!func)
     return op->emitOpError("'") << attr.getName() << "' is for functions only";
   return verifyTensorAttr(func, func.getArgumentTypes()[argIndex], attr,
+                          func.getArgAttrDict(argIndex),
                           "argument #" + Twine(argIndex));
 }
 
@@ -102,6 +144,7 @@ LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op,
   if (attr.getName() == kAliasAttr)
     return verifyAlias(func, resultIndex, attr.getValue());
   return verifyTensorAttr(func, func.getResultTypes()[resultIndex], attr,
+                          func.getResultAttrDict(resultIndex),
                           "result #" + Twine(resultIndex));
 }
 

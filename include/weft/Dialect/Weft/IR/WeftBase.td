@@ -33,6 +33,8 @@ def Weft_Dialect : Dialect {
     static constexpr llvm::StringLiteral kShardingAttr = "weft.sharding";
     /// On a result: index of the argument that is donated to it.
     static constexpr llvm::StringLiteral kAliasAttr = "weft.alias";
+    /// On an argument or result whose type is local: its global type.
+    static constexpr llvm::StringLiteral kGlobalTypeAttr = "weft.global_type";
     /// On an op: one ShardingAttr per result.
     static constexpr llvm::StringLiteral kShardingsAttr = "weft.shardings";
   }];

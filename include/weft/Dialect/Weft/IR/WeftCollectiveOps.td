@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Collectives between the ranks of a group, on local tensors. Several operands
-// make one grouped collective. They are pure in the `local` phase, where every
-// rank runs the same program: a collective whose results are unused is unused
-// on all ranks.
+// make one grouped collective. They touch a resource of their own, so that no
+// general rewrite merges, moves or drops them: a weight that is gathered for the
+// forward pass and again for the backward pass is gathered twice on purpose.
+// weft-merge-collectives drops those whose results are unused: every rank runs
+// the same program, so they are unused on all ranks.
 
 #ifndef WEFT_DIALECT_WEFT_IR_COLLECTIVEOPS_TD
 #define WEFT_DIALECT_WEFT_IR_COLLECTIVEOPS_TD
@@ -14,8 +16,12 @@ include "weft/Dialect/Weft/IR/WeftAttrs.td"
 
 // The ranks that differ only along `axes` form a group; members are ordered by
 // their mixed-radix number along `axes`, first axis major. g is its size.
+def Weft_Communication : Resource<"::mlir::weft::CommunicationResource">;
+
 class Weft_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : Weft_Op<mnemonic, !listconcat([Pure,
+    : Weft_Op<mnemonic, !listconcat([
+        MemoryEffects<[MemRead<Weft_Communication>,
+                       MemWrite<Weft_Communication>]>,
         DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)> {
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
 }

@@ -16,6 +16,17 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir::weft {
+
+/// What collectives read and write beside their operands: the ranks' common
+/// order of communication.
+struct CommunicationResource
+    : public SideEffects::Resource::Base<CommunicationResource> {
+  StringRef getName() override { return "weft.communication"; }
+};
+
+} // namespace mlir::weft
+
 #include "weft/Dialect/Weft/IR/WeftDialect.h.inc"
 #include "weft/Dialect/Weft/IR/WeftEnums.h.inc"
 
