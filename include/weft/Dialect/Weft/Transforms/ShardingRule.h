@@ -117,9 +117,9 @@ bool isLegal(const ShardingRule &rule, const FactorSharding &sharding);
 /// Returns the factor sharding that these shardings of all operands and
 /// results agree on, as they do in explicit IR, or nullopt if they do not.
 /// Entries of what is no ranked tensor are ignored. Looks at the dims only.
-std::optional<FactorSharding>
-getFactorSharding(const ShardingRule &rule, ArrayRef<Sharding> operands,
-                  ArrayRef<Sharding> results);
+std::optional<FactorSharding> getFactorSharding(const ShardingRule &rule,
+                                                ArrayRef<Sharding> operands,
+                                                ArrayRef<Sharding> results);
 
 /// Says whether the op commutes with the combination of contributions: if the
 /// operands marked in `isPartial` are contributions of kind `kind` over some
