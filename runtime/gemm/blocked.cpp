@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Loop order: column blocks of B that fit the second-level cache when packed;
+// inside, blocks of K in order; inside, a few tiles' rows of A, packed just
+// before use, against all column panels. Where the sum over K must be complete
+// before it may touch C (C is narrower than the sums, or C += with several
+// blocks of K), the sums wait in the workspace.
+
+#include "blocked.h"
+
+#include "convert.h"
+#include "workspace.h"
+
+#include <algorithm>
+
+namespace weft::rt::detail {
+
+int64_t typeBytes(weft_rt_type type) {
+  switch (type) {
+  case WEFT_RT_F64:
+    return 8;
+  case WEFT_RT_F32:
+    return 4;
+  default:
+    return 2;
+  }
+}
+
+namespace {
+
+int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+/// Where finished sums go: element (r, j) of C is at c[row[r] + column[j]].
+struct Destination {
+  void *c;
+  weft_rt_type type;
+  const int64_t *row, *column;
+  bool unitColumns;
+  bool add;
+};
+
+template <class Acc, class Out>
+void flushAs(const Acc *sums, int64_t ld, int64_t rows, int64_t columns,
+             const Destination &to) {
+  for (int64_t r = 0; r < rows; ++r, sums += ld) {
+    Out *row = static_cast<Out *>(to.c) + to.row[r];
+    if (to.unitColumns && !to.add) {
+      Out *first = row + to.column[0];
+      for (int64_t j = 0; j < columns; ++j)
+        narrow(sums[j], first[j]);
+      continue;
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      Out &out = row[to.column[j]];
+      narrow(to.add ? Acc(widen(out) + sums[j]) : sums[j], out);
+    }
+  }
+}
+
+void flush(const void *sums, int64_t ld, int64_t rows, int64_t columns,
+           const Destination &to) {
+  const float *f32 = static_cast<const float *>(sums);
+  switch (to.type) {
+  case WEFT_RT_F64:
+    return flushAs<double, double>(static_cast<const double *>(sums), ld, rows,
+                                   columns, to);
+  case WEFT_RT_BF16:
+    return flushAs<float, Bf16>(f32, ld, rows, columns, to);
+  case WEFT_RT_F16:
+    return flushAs<float, F16>(f32, ld, rows, columns, to);
+  default:
+    return flushAs<float, float>(f32, ld, rows, columns, to);
+  }
+}
+
+/// A column panel of the current block: how the microkernel addresses it.
+struct Panel {
+  const char *data;
+  int64_t step; // bytes
+  int columns;
+  bool unitC;
+};
+
+class RectangleRun {
+public:
+  RectangleRun(const Plan &plan, const KernelSet &kernels, const char *a,
+               const char *b, char *c)
+      : plan(plan), kernels(kernels), ws(threadWorkspace()), a(a), b(b), c(c),
+        bytesA(typeBytes(plan.typeA)), bytesB(typeBytes(plan.typeB)),
+        kBlocks(std::max<int64_t>(1, ceilDiv(plan.k.size, kGemmKBlock))) {
+    bool sumsLikeC = typeBytes(plan.typeC) == kernels.accBytes;
+    inPlace = sumsLikeC && (kBlocks == 1 || !plan.accumulate);
+    inWorkspace = !inPlace && kBlocks > 1;
+  }
+
+  void run(const Rectangle &rectangle);
+
+private:
+  void beginColumns(int64_t begin, int64_t count);
+  void beginK(int64_t block, int64_t rows);
+  void makePanel(int index, bool mayUseInPlace);
+  void runRows(int64_t begin, int64_t count);
+  void runBlockOfRows(int64_t begin, int64_t count, int64_t indexInSums);
+  void chooseA(int64_t rows);
+  void packA(int64_t tile, int64_t first, int64_t rows);
+  void runTileRow(const char *tileA, int64_t first, int rows, char *sums);
+  Destination destination(int64_t row, int64_t column, bool unit, bool add);
+  void flushSums(int64_t begin, int64_t count);
+
+  const Plan &plan;
+  const KernelSet &kernels;
+  Workspace &ws;
+  const char *const a, *const b;
+  char *const c;
+  const int64_t bytesA, bytesB, kBlocks;
+  bool inPlace;     // tiles are written to C or added to it
+  bool inWorkspace; // tiles are added up in ws.sums
+
+  // The current column block.
+  int64_t columns = 0;
+  int panels = 0;
+  Panel panel[kMaxBlockColumns / 2];
+
+  // The current block of K.
+  int64_t kCount = 0, kPadded = 0;
+  bool firstK = true;
+  bool unitKA = false, unitKB = false;
+  int64_t strideKB = 0;
+
+  // The current rows of A, as the microkernel addresses them, in bytes.
+  bool directA = false, lanesA = false;
+  int64_t rowA = 0, stepA = 0, tileA = 0;
+};
+
+void RectangleRun::run(const Rectangle &rectangle) {
+  int64_t block = std::min(
+      kMaxBlockColumns, kPackedBBytes / (kGemmKBlock * kernels.operandBytes));
+  for (int64_t n = rectangle.nBegin; n < rectangle.nEnd; n += block) {
+    beginColumns(n, std::min(block, rectangle.nEnd - n));
+    int64_t rows = rectangle.mEnd - rectangle.mBegin;
+    if (inWorkspace)
+      rows = kSumBytes / (kernels.accBytes * columns);
+    for (int64_t m = rectangle.mBegin; m < rectangle.mEnd; m += rows)
+      runRows(m, std::min(rows, rectangle.mEnd - m));
+  }
+}
+
+void RectangleRun::beginColumns(int64_t begin, int64_t count) {
+  columns = count;
+  panels = int(ceilDiv(count, kernels.cols));
+  fillOffsets(plan.n, &Dim::b, begin, count, ws.nB);
+  fillOffsets(plan.n, &Dim::c, begin, count, ws.nC);
+  for (int i = 0; i < panels; ++i) {
+    int64_t first = int64_t(i) * kernels.cols;
+    panel[i].columns = int(std::min<int64_t>(kernels.cols, count - first));
+    panel[i].unitC = isUniform(ws.nC + first, panel[i].columns, 1);
+  }
+}
+
+void RectangleRun::makePanel(int index, bool mayUseInPlace) {
+  Panel &p = panel[index];
+  int64_t first = int64_t(index) * kernels.cols;
+  const int64_t *offset = ws.nB + first;
+  bool unitLanes = isUniform(offset, p.columns, 1);
+  if (mayUseInPlace && unitLanes && p.columns == kernels.cols) {
+    p.data = b + (offset[0] + ws.kB[0]) * bytesB;
+    p.step = strideKB * bytesB;
+    return;
+  }
+  char *packed = ws.packedB + first * kGemmKBlock * kernels.operandBytes;
+  int padded = int(ceilDiv(p.columns, kernels.lanes)) * kernels.lanes;
+  p.data = packed;
+  p.step = int64_t(kernels.cols) * kernels.stepBytes();
+  kernels.packLanes({packed, p.step, b, plan.typeB, offset, p.columns, padded,
+                     ws.kB, kCount, unitLanes, unitKB});
+}
+
+void RectangleRun::beginK(int64_t block, int64_t rows) {
+  int64_t begin = block * kGemmKBlock;
+  firstK = block == 0;
+  kCount = std::min(kGemmKBlock, plan.k.size - begin);
+  kPadded = ceilDiv(kCount, kernels.kMultiple) * kernels.kMultiple;
+  fillOffsets(plan.k, &Dim::a, begin, kCount, ws.kA);
+  fillOffsets(plan.k, &Dim::b, begin, kCount, ws.kB);
+  unitKA = isUniform(ws.kA, kCount, 1);
+  unitKB = isUniform(ws.kB, kCount, 1);
+  strideKB = kCount > 1 ? ws.kB[1] - ws.kB[0] : 0;
+  // Packing a panel pays off when several tiles of rows read it.
+  bool inPlaceB = kernels.directB && plan.typeB == kernels.operandType &&
+                  rows <= 2 * kernels.rows && kCount > 0 &&
+                  isUniform(ws.kB, kCount, strideKB);
+  for (int i = 0; i < panels; ++i)
+    makePanel(i, inPlaceB);
+}
+
+void RectangleRun::runRows(int64_t begin, int64_t count) {
+  const int64_t step = 4 * kernels.rows;
+  for (int64_t block = 0; block < kBlocks; ++block) {
+    beginK(block, count);
+    for (int64_t row = 0; row < count; row += step)
+      runBlockOfRows(begin + row, std::min(step, count - row), row);
+  }
+  if (inWorkspace)
+    flushSums(begin, count);
+}
+
+/// Rows are dealt evenly over the tiles: two tiles of 9 and 8 rows keep the
+/// arithmetic units busier than 14 and 3.
+void RectangleRun::runBlockOfRows(int64_t begin, int64_t count,
+                                  int64_t indexInSums) {
+  fillOffsets(plan.m, &Dim::a, begin, count, ws.mA);
+  fillOffsets(plan.m, &Dim::c, begin, count, ws.mC);
+  int64_t tiles = ceilDiv(count, kernels.rows);
+  int64_t units = ceilDiv(count, kernels.directRows);
+  chooseA(count);
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    int64_t first = units * tile / tiles * kernels.directRows;
+    int64_t end = units * (tile + 1) / tiles * kernels.directRows;
+    end = std::min(end, count);
+    if (!directA)
+      packA(tile, first, end - first);
+    const char *data = directA ? a + (ws.mA[first] + ws.kA[0]) * bytesA
+                               : ws.packedA + tile * tileA;
+    char *sums = ws.sums + (indexInSums + first) * columns * kernels.accBytes;
+    runTileRow(data, first, int(end - first), sums);
+  }
+}
+
+void RectangleRun::chooseA(int64_t rows) {
+  // Reading rows in place beats packing them when few panels use them.
+  constexpr int fewPanels = 4;
+  int64_t rowStride = rows > 1 ? ws.mA[1] - ws.mA[0] : 0;
+  directA = unitKA && plan.typeA == kernels.operandType && kCount > 0 &&
+            kCount == kPadded && panels <= fewPanels &&
+            rows % kernels.directRows == 0 && isUniform(ws.mA, rows, rowStride);
+  lanesA = !directA && kernels.lanesA && !unitKA;
+  rowA = rowStride * bytesA;
+  stepA = kernels.stepBytes();
+  if (directA)
+    return;
+  if (lanesA) {
+    rowA = stepA;
+    stepA *= ceilDiv(kernels.rows, kernels.lanes) * kernels.lanes;
+    tileA = stepA * kGemmKBlock / kernels.kPerStep;
+    return;
+  }
+  // A cache line more per row spreads the rows over the cache's sets.
+  rowA = kGemmKBlock * kernels.operandBytes + 64;
+  tileA = rowA * kernels.rows;
+}
+
+void RectangleRun::packA(int64_t tile, int64_t first, int64_t rows) {
+  const int64_t *offset = ws.mA + first;
+  int padded = int(ceilDiv(rows, kernels.lanes)) * kernels.lanes;
+  PackArgs args{ws.packedA + tile * tileA,
+                lanesA ? stepA : rowA,
+                a,
+                plan.typeA,
+                offset,
+                int(rows),
+                padded,
+                ws.kA,
+                kCount,
+                isUniform(offset, rows, 1),
+                unitKA};
+  (lanesA ? kernels.packLanes : kernels.packRows)(args);
+}
+
+Destination RectangleRun::destination(int64_t row, int64_t column, bool unit,
+                                      bool add) {
+  return {c, plan.typeC, ws.mC + row, ws.nC + column, unit, add};
+}
+
+/// One tile's rows against all panels. `first` indexes the block's rows.
+void RectangleRun::runTileRow(const char *tileA, int64_t first, int rows,
+                              char *sums) {
+  const int64_t *rowC = ws.mC + first;
+  const int64_t strideC = rows > 1 ? rowC[1] - rowC[0] : 0;
+  const bool uniformC = isUniform(rowC, rows, strideC);
+  const bool addToC = plan.accumulate || !firstK;
+  const int64_t steps = kPadded / kernels.kPerStep;
+  int64_t column = 0;
+  for (int i = 0; i < panels; ++i, column += kernels.cols) {
+    const Panel &p = panel[i];
+    TileArgs tile{steps,   tileA,        rowA, stepA,     p.data, p.step,
+                  ws.tile, kernels.cols, rows, p.columns, false};
+    if (inWorkspace) {
+      tile.c = sums + column * kernels.accBytes;
+      tile.ldc = columns;
+      tile.add = !firstK;
+      kernels.tile(tile);
+    } else if (inPlace && uniformC && p.unitC) {
+      tile.c = c + (rowC[0] + ws.nC[column]) * kernels.accBytes;
+      tile.ldc = strideC;
+      tile.add = addToC;
+      kernels.tile(tile);
+    } else {
+      kernels.tile(tile);
+      flush(ws.tile, tile.ldc, rows, p.columns,
+            destination(first, column, p.unitC, addToC));
+    }
+  }
+}
+
+void RectangleRun::flushSums(int64_t begin, int64_t count) {
+  const bool unit = isUniform(ws.nC, columns, 1);
+  for (int64_t row = 0; row < count; row += kMaxBlockRows) {
+    int64_t rows = std::min(kMaxBlockRows, count - row);
+    fillOffsets(plan.m, &Dim::c, begin + row, rows, ws.mC);
+    flush(ws.sums + row * columns * kernels.accBytes, columns, rows, columns,
+          destination(0, 0, unit, plan.accumulate));
+  }
+}
+
+} // namespace
+
+void computeRectangle(const Plan &plan, const KernelSet &kernels,
+                      const Rectangle &rectangle, const void *a, const void *b,
+                      void *c) {
+  if (kernels.begin)
+    kernels.begin();
+  RectangleRun run(plan, kernels, static_cast<const char *>(a),
+                   static_cast<const char *>(b), static_cast<char *>(c));
+  run.run(rectangle);
+  if (kernels.end)
+    kernels.end();
+}
+
+} // namespace weft::rt::detail

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Compares gemm with a naive evaluation of the documented order, bit for bit,
+// over random problems, and checks that no result depends on what it must not
+// depend on: other rows and columns, strides, threads, instruction set.
+
+#include "gemm.h"
+#include "gemm_test_util.h"
+
+#include <gtest/gtest.h>
+
+using namespace weft::rt;
+using namespace weft::rt::test;
+
+namespace {
+
+constexpr weft_rt_type f32 = WEFT_RT_F32, f64 = WEFT_RT_F64,
+                       bf16 = WEFT_RT_BF16, f16 = WEFT_RT_F16;
+constexpr Isa allIsas[] = {Isa::Scalar, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16,
+                           Isa::AmxBf16};
+
+struct Types {
+  weft_rt_type a, b, c;
+};
+constexpr Types allTypes[] = {
+    {f32, f32, f32}, {bf16, bf16, f32}, {bf16, bf16, bf16}, {f16, f16, f32},
+    {f16, f16, f16}, {f32, bf16, f32},  {bf16, f32, f32},   {f64, f64, f64}};
+
+class GemmTest : public testing::TestWithParam<Isa> {
+protected:
+  void SetUp() override {
+    if (!forceIsa(GetParam()))
+      GTEST_SKIP() << "no " << isaName(GetParam()) << " here";
+  }
+  void TearDown() override { forceIsa(detectIsa()); }
+};
+
+TEST_P(GemmTest, MatchesOrderOnRandomProblems) {
+  Random random(1);
+  for (int i = 0; i < 600; ++i) {
+    const Types &t = allTypes[i % std::size(allTypes)];
+    Problem problem = randomProblem(random, t.a, t.b, t.c);
+    ASSERT_EQ(compareWithOrder(problem, GetParam()), "") << problem.text();
+  }
+}
+
+TEST_P(GemmTest, MatchesOrderOnIrregularMatrices) {
+  Random random(2);
+  for (int i = 0; i < 160; ++i) {
+    const Types &t = allTypes[i % std::size(allTypes)];
+    Problem problem = matrixProblem(random, t.a, t.b, t.c, 1 + random.below(70),
+                                    1 + random.below(70), random.below(70));
+    ASSERT_EQ(compareWithOrder(problem, GetParam()), "") << problem.text();
+  }
+}
+
+TEST_P(GemmTest, MatchesOrderOnLongK) {
+  Random random(3);
+  for (int64_t k : {511, 512, 513, 1024, 1300})
+    for (const Types &t : allTypes) {
+      Problem problem = matrixProblem(random, t.a, t.b, t.c, 17, 37, k);
+      ASSERT_EQ(compareWithOrder(problem, GetParam()), "") << problem.text();
+    }
+}
+
+TEST_P(GemmTest, MatchesOrderOnThinShapes) {
+  Random random(4);
+  constexpr int64_t shapes[][3] = {{1500, 1, 40}, {1, 1500, 40}, {1, 1, 900},
+                                   {700, 3, 65},  {3, 2100, 9},  {300, 40, 1},
+                                   {40, 1100, 5}};
+  for (const auto &shape : shapes)
+    for (const Types &t : allTypes) {
+      Problem problem =
+          matrixProblem(random, t.a, t.b, t.c, shape[0], shape[1], shape[2]);
+      ASSERT_EQ(compareWithOrder(problem, GetParam()), "") << problem.text();
+    }
+}
+
+/// A rectangle of C computed alone, by a descriptor with other strides, has the
+/// bits that it has in the whole.
+TEST_P(GemmTest, PartsHaveTheBitsOfTheWhole) {
+  Random random(5);
+  for (const Types &t : allTypes)
+    for (int i = 0; i < 12; ++i) {
+      Problem whole =
+          matrixProblem(random, t.a, t.b, t.c, 20 + random.below(90),
+                        20 + random.below(90), random.below(700));
+      ASSERT_EQ(comparePart(whole, random), "") << whole.text();
+    }
+}
+
+TEST_P(GemmTest, ThreadsDoNotChangeBits) {
+  Random random(6);
+  for (const Types &t : allTypes) {
+    Problem large = matrixProblem(random, t.a, t.b, t.c, 150, 300, 130);
+    ASSERT_EQ(compareThreads(large), "") << large.text();
+    Problem batched = batchProblem(random, t.a, t.b, t.c, 6, 70, 90, 150);
+    ASSERT_EQ(compareThreads(batched), "") << batched.text();
+  }
+}
+
+TEST_P(GemmTest, EmptyDimensions) {
+  Random random(7);
+  for (const Types &t : allTypes) {
+    Problem noK = matrixProblem(random, t.a, t.b, t.c, 5, 20, 0);
+    ASSERT_EQ(compareWithOrder(noK, GetParam()), "") << noK.text();
+    Problem noRows = matrixProblem(random, t.a, t.b, t.c, 0, 20, 5);
+    ASSERT_EQ(compareWithOrder(noRows, GetParam()), "") << noRows.text();
+  }
+}
+
+TEST_P(GemmTest, InfinityAndNaNStayInTheirRow) {
+  Random random(8);
+  for (const Types &t : allTypes) {
+    Problem problem = matrixProblem(random, t.a, t.b, t.c, 33, 35, 37);
+    problem.poison(random);
+    ASSERT_EQ(compareWithOrder(problem, GetParam()), "") << problem.text();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllIsas, GemmTest, testing::ValuesIn(allIsas),
+                         [](const auto &info) {
+                           return std::string(isaName(info.param));
+                         });
+
+weft_rt_gemm simple() {
+  return {f32, f32,
+          f32, 0,
+          2,   {{WEFT_RT_GEMM_M, 2, 1, 0, 1}, {WEFT_RT_GEMM_K, 2, 2, 1, 0}}};
+}
+
+TEST(GemmSupported, NamesTheReason) {
+  weft_rt_gemm desc = simple();
+  EXPECT_TRUE(gemmSupported(desc));
+  desc.type_c = bf16;
+  EXPECT_STREQ(gemmUnsupportedReason(desc),
+               "combination of types not supported");
+  desc = simple();
+  desc.num_dims = 9;
+  EXPECT_STREQ(gemmUnsupportedReason(desc),
+               "number of dimensions out of range");
+  desc = simple();
+  desc.dims[0].role = 4;
+  EXPECT_STREQ(gemmUnsupportedReason(desc), "unknown role of a dimension");
+  desc = simple();
+  desc.dims[1].size = -1;
+  EXPECT_STREQ(gemmUnsupportedReason(desc), "negative size");
+  desc = simple();
+  desc.dims[1].stride_b = -1;
+  EXPECT_STREQ(gemmUnsupportedReason(desc), "negative stride");
+  desc = simple();
+  desc.dims[0].stride_c = 0;
+  EXPECT_STREQ(gemmUnsupportedReason(desc),
+               "an element of C is addressed more than once");
+}
+
+int isaFromEnvironment(const char *value) {
+  setenv("WEFT_GEMM_ISA", value, 1);
+  std::exit(int(activeIsa()));
+}
+
+TEST(GemmIsaDeathTest, EnvironmentChoosesOrIsDiagnosed) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(isaFromEnvironment("scalar"), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(isaFromEnvironment("neon"), testing::ExitedWithCode(1),
+              "WEFT_GEMM_ISA=neon names no instruction set");
+}
+
+} // namespace

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Microkernel and packers over a vector type, instantiated once per instruction
+// set. The traits class says what a vector is; it must live in an anonymous
+// namespace, so that no instantiation is shared between files that are compiled
+// with different flags.
+//
+// Traits: Acc (float or double), V, kWidth (lanes), kRows (most rows of a tile,
+// each with kVecs accumulators), zero, load (from Acc, Bf16, F16), loadPartial,
+// broadcast, fma, add, store, storePartial, transpose (of kWidth vectors).
+
+#ifndef WEFT_RT_GEMM_KERNEL_TEMPLATE_H
+#define WEFT_RT_GEMM_KERNEL_TEMPLATE_H
+
+#include "convert.h"
+#include "kernels.h"
+
+#include <utility>
+
+namespace weft::rt::detail {
+namespace {
+
+/// Writes or adds one row of accumulators of which `cols` are wanted.
+template <class T, int Vecs>
+inline void storeRow(typename T::Acc *c, const typename T::V (&acc)[Vecs],
+                     int cols, bool add) {
+  for (int v = 0; v < Vecs; ++v) {
+    typename T::Acc *to = c + v * T::kWidth;
+    int count = cols - v * T::kWidth;
+    if (count >= T::kWidth)
+      T::store(to, add ? T::add(T::load(to), acc[v]) : acc[v]);
+    else
+      T::storePartial(
+          to, add ? T::add(T::loadPartial(to, count), acc[v]) : acc[v], count);
+  }
+}
+
+/// Rows x Vecs accumulators stay in registers: row offsets are computed from
+/// few multiples of aRow, because an array of row pointers would spill them.
+template <class T, int Rows, int Vecs> void computeTile(const TileArgs &t) {
+  using V = typename T::V;
+  using Acc = typename T::Acc;
+  V acc[Rows][Vecs];
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vecs; ++v)
+      acc[r][v] = T::zero();
+  const char *a = static_cast<const char *>(t.a);
+  const char *b = static_cast<const char *>(t.b);
+  const int64_t aRow = t.aRow, aStep = t.aStep, bStep = t.bStep;
+  for (int64_t step = t.steps; step > 0; --step) {
+    V bv[Vecs];
+    for (int v = 0; v < Vecs; ++v)
+      bv[v] = T::load(reinterpret_cast<const Acc *>(b) + v * T::kWidth);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      V av = T::broadcast(reinterpret_cast<const Acc *>(a + r * aRow));
+      for (int v = 0; v < Vecs; ++v)
+        acc[r][v] = T::fma(av, bv[v], acc[r][v]);
+    }
+    a += aStep;
+    b += bStep;
+  }
+  Acc *c = static_cast<Acc *>(t.c);
+  for (int r = 0; r < Rows; ++r)
+    storeRow<T, Vecs>(c + r * t.ldc, acc[r], t.cols, t.add);
+}
+
+using TileFunction = void (*)(const TileArgs &);
+
+template <class T, int Vecs, int... Row>
+inline TileFunction tileForRows(int rows, std::integer_sequence<int, Row...>) {
+  static constexpr TileFunction table[] = {computeTile<T, Row + 1, Vecs>...};
+  return table[rows - 1];
+}
+
+template <class T> void tile(const TileArgs &t) {
+  constexpr auto rows = std::make_integer_sequence<int, T::kRows>();
+  static_assert(T::kVecs == 2, "one and two vectors are covered below");
+  if (t.cols > T::kWidth)
+    tileForRows<T, 2>(t.rows, rows)(t);
+  else
+    tileForRows<T, 1>(t.rows, rows)(t);
+}
+
+/// Lanes [0, lanes) of one vector, lane i at src + offset[i].
+template <class T, class In>
+inline typename T::V gatherLanes(const In *src, const int64_t *offset,
+                                 int lanes) {
+  alignas(64) typename T::Acc values[T::kWidth] = {};
+  for (int i = 0; i < lanes; ++i)
+    values[i] = widen(src[offset[i]]);
+  return T::load(values);
+}
+
+/// A group of up to kWidth lanes that are neighbours in memory.
+template <class T, class In>
+void packUnitLanes(const PackArgs &p, const In *src, int lanes, char *dst) {
+  using Acc = typename T::Acc;
+  for (int64_t k = 0; k < p.k; ++k, dst += p.dstStride) {
+    const In *from = src + p.kOffset[k];
+    T::store(reinterpret_cast<Acc *>(dst),
+             lanes == T::kWidth ? T::load(from) : T::loadPartial(from, lanes));
+  }
+}
+
+/// A group of lanes whose elements are neighbours along K: squares of kWidth
+/// are transposed in registers.
+template <class T, class In>
+void packUnitK(const PackArgs &p, const In *src, const int64_t *laneOffset,
+               int lanes, char *dst) {
+  using Acc = typename T::Acc;
+  int64_t k = 0;
+  src += p.kOffset[0];
+  for (; k + T::kWidth <= p.k; k += T::kWidth) {
+    typename T::V square[T::kWidth];
+    for (int i = 0; i < T::kWidth; ++i)
+      square[i] = i < lanes ? T::load(src + laneOffset[i] + k) : T::zero();
+    T::transpose(square);
+    for (int i = 0; i < T::kWidth; ++i, dst += p.dstStride)
+      T::store(reinterpret_cast<Acc *>(dst), square[i]);
+  }
+  for (; k < p.k; ++k, dst += p.dstStride)
+    T::store(reinterpret_cast<Acc *>(dst),
+             gatherLanes<T>(src + k, laneOffset, lanes));
+}
+
+template <class T, class In> void packLanesOf(const PackArgs &p) {
+  using Acc = typename T::Acc;
+  const In *src = static_cast<const In *>(p.src);
+  for (int lane = 0; lane < p.paddedLanes; lane += T::kWidth) {
+    const int64_t *offset = p.laneOffset + lane;
+    int lanes = p.lanes - lane;
+    lanes = lanes < 0 ? 0 : lanes > T::kWidth ? T::kWidth : lanes;
+    char *dst = static_cast<char *>(p.dst) + lane * sizeof(Acc);
+    if (p.unitLanes && lanes > 0)
+      packUnitLanes<T>(p, src + offset[0], lanes, dst);
+    else if (p.unitK && p.k > 0)
+      packUnitK<T>(p, src, offset, lanes, dst);
+    else
+      for (int64_t k = 0; k < p.k; ++k, dst += p.dstStride)
+        T::store(reinterpret_cast<Acc *>(dst),
+                 gatherLanes<T>(src + p.kOffset[k], offset, lanes));
+  }
+}
+
+template <class T, class In> void packRowsOf(const PackArgs &p) {
+  using Acc = typename T::Acc;
+  const In *src = static_cast<const In *>(p.src);
+  for (int lane = 0; lane < p.lanes; ++lane) {
+    const In *row = src + p.laneOffset[lane];
+    Acc *dst = reinterpret_cast<Acc *>(static_cast<char *>(p.dst) +
+                                       lane * p.dstStride);
+    int64_t k = 0;
+    if (p.unitK && p.k > 0)
+      for (row += p.kOffset[0]; k + T::kWidth <= p.k; k += T::kWidth)
+        T::store(dst + k, T::load(row + k));
+    for (; k < p.k; ++k)
+      dst[k] = widen(p.unitK ? row[k] : row[p.kOffset[k]]);
+  }
+}
+
+template <class T> void packLanesF32(const PackArgs &p) {
+  switch (p.type) {
+  case WEFT_RT_BF16:
+    return packLanesOf<T, Bf16>(p);
+  case WEFT_RT_F16:
+    return packLanesOf<T, F16>(p);
+  default:
+    return packLanesOf<T, float>(p);
+  }
+}
+
+template <class T> void packRowsF32(const PackArgs &p) {
+  switch (p.type) {
+  case WEFT_RT_BF16:
+    return packRowsOf<T, Bf16>(p);
+  case WEFT_RT_F16:
+    return packRowsOf<T, F16>(p);
+  default:
+    return packRowsOf<T, float>(p);
+  }
+}
+
+/// Everything but the packers.
+template <class T> constexpr KernelSet makeKernels(weft_rt_type type) {
+  KernelSet set{};
+  set.rows = T::kRows;
+  set.cols = T::kWidth * T::kVecs;
+  set.lanes = T::kWidth;
+  set.kPerStep = set.kMultiple = set.directRows = 1;
+  set.operandBytes = set.accBytes = sizeof(typename T::Acc);
+  set.operandType = type;
+  set.lanesA = set.directB = true;
+  set.tile = tile<T>;
+  return set;
+}
+
+template <class T> constexpr KernelSet makeF32Kernels() {
+  KernelSet set = makeKernels<T>(WEFT_RT_F32);
+  set.packLanes = packLanesF32<T>;
+  set.packRows = packRowsF32<T>;
+  return set;
+}
+
+template <class T> constexpr KernelSet makeF64Kernels() {
+  KernelSet set = makeKernels<T>(WEFT_RT_F64);
+  set.packLanes = packLanesOf<T, double>;
+  set.packRows = packRowsOf<T, double>;
+  return set;
+}
+
+} // namespace
+} // namespace weft::rt::detail
+
+#endif // WEFT_RT_GEMM_KERNEL_TEMPLATE_H

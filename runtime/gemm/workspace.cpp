@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Owns one workspace per thread, on huge pages where the system grants them:
+// packed panels are read with strides that would otherwise miss the TLB.
+
+#include "workspace.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace weft::rt {
+namespace detail {
+
+namespace {
+struct Free {
+  void operator()(Workspace *workspace) const { std::free(workspace); }
+};
+} // namespace
+
+static Workspace *allocateWorkspace() {
+  constexpr size_t hugePage = size_t(2) << 20;
+  size_t bytes = (sizeof(Workspace) + hugePage - 1) / hugePage * hugePage;
+  void *memory = std::aligned_alloc(hugePage, bytes);
+  if (!memory) {
+    std::fprintf(stderr, "weft: cannot allocate %zu bytes for a gemm\n", bytes);
+    std::abort();
+  }
+#ifdef __linux__
+  // Only a wish: without huge pages the code is slower, not wrong.
+  (void)madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  std::memset(memory, 0, bytes);
+  return static_cast<Workspace *>(memory);
+}
+
+Workspace &threadWorkspace() {
+  thread_local std::unique_ptr<Workspace, Free> workspace(allocateWorkspace());
+  return *workspace;
+}
+
+} // namespace detail
+
+void gemmReserveWorkspace() { detail::threadWorkspace(); }
+
+} // namespace weft::rt

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The memory that a thread needs while it runs a contraction: packed blocks of
+// A and B, sums that wait for the last block of K, and offset tables. Its size
+// is fixed, so a thread allocates once.
+
+#ifndef WEFT_RT_GEMM_WORKSPACE_H
+#define WEFT_RT_GEMM_WORKSPACE_H
+
+#include "gemm.h"
+
+#include <cstdint>
+
+namespace weft::rt::detail {
+
+constexpr int64_t kPackedABytes = 512 << 10;
+constexpr int64_t kPackedBBytes = 1 << 20;
+constexpr int64_t kSumBytes = 2 << 20;
+constexpr int64_t kMaxBlockColumns = 1024;
+constexpr int64_t kMaxBlockRows = 256;
+constexpr int64_t kTileBytes = 8 << 10;
+
+struct alignas(64) Workspace {
+  char packedA[kPackedABytes];
+  char packedB[kPackedBBytes];
+  char sums[kSumBytes];
+  char tile[kTileBytes];
+  int64_t kA[kGemmKBlock], kB[kGemmKBlock];
+  int64_t nB[kMaxBlockColumns], nC[kMaxBlockColumns];
+  int64_t mA[kMaxBlockRows], mC[kMaxBlockRows];
+};
+
+/// The calling thread's workspace; ends the process with a message when there
+/// is no memory for it.
+Workspace &threadWorkspace();
+
+} // namespace weft::rt::detail
+
+#endif // WEFT_RT_GEMM_WORKSPACE_H
