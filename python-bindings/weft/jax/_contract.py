@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Turns dot_general into weft.matmul, whose sums are f32 whatever the inputs."""
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from weft.jax._builder import element_of, is_float, shape_of
+
+
+def projection(num_dims, results):
+    """The affine map (d0, ..., dn) -> (d_r0, d_r1, ...)."""
+    return ir.AffineMap.get(num_dims, 0, [ir.AffineExpr.get_dim(r) for r in results])
+
+
+def map_attribute(num_dims, results):
+    return ir.AffineMapAttr.get(projection(num_dims, results))
+
+
+def dot_general(build, op, lhs, rhs):
+    """Returns the contraction, or None for types that weft.matmul has not."""
+    result = op.results[0].type
+    if not all(is_float(e) for e in (element_of(lhs), element_of(rhs), result.element_type)):
+        return None
+    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    lhs_dims, rhs_dims, count = _iteration_dims(
+        shape_of(lhs), shape_of(rhs),
+        list(zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions)),
+        list(zip(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)))
+    return contract(build, lhs, rhs, lhs_dims, rhs_dims, list(range(len(result.shape))), count,
+                    result)
+
+
+def _iteration_dims(lhs_shape, rhs_shape, batch, contracting):
+    """Numbers the iteration space as dot_general orders its result, contracted dims last."""
+    lhs_dims, rhs_dims = [None] * len(lhs_shape), [None] * len(rhs_shape)
+    count = 0
+    for l, r in batch:
+        lhs_dims[l] = rhs_dims[r] = count
+        count += 1
+    contracted = {l for l, _ in contracting}, {r for _, r in contracting}
+    for dims, skip in zip((lhs_dims, rhs_dims), contracted):
+        for i, dim in enumerate(dims):
+            if dim is None and i not in skip:
+                dims[i] = count
+                count += 1
+    for l, r in contracting:
+        lhs_dims[l] = rhs_dims[r] = count
+        count += 1
+    return lhs_dims, rhs_dims, count
+
+
+def contract(build, lhs, rhs, lhs_dims, rhs_dims, result_dims, count, result):
+    """weft.matmul; f64 inputs and results are made to agree, as the op demands."""
+    f64 = ir.F64Type.get()
+    if result.element_type == f64:
+        lhs, rhs = build.convert(lhs, f64), build.convert(rhs, f64)
+    both_f64 = element_of(lhs) == f64 and element_of(rhs) == f64
+    element = f64 if both_f64 else result.element_type
+    maps = [map_attribute(count, dims) for dims in (lhs_dims, rhs_dims, result_dims)]
+    made = build.value("weft.matmul", build.tensor(result.shape, element), [lhs, rhs],
+                       {"indexing_maps": ir.ArrayAttr.get(maps)})
+    return build.convert(made, result.element_type)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""weft.jax.export: traces a function, imports it, and names what goes in and out."""
+
+import contextlib
+import warnings
+from dataclasses import dataclass
+
+import jax
+from jax.sharding import NamedSharding, use_abstract_mesh
+from jax.tree_util import tree_flatten_with_path, tree_structure
+from jaxlib.mlir import ir
+
+from weft.jax import _legalize, _names, _sharding, _specs
+from weft.jax._import import Importer
+from weft.module import Module
+from weft.trees import RegisteredTree, Tree
+
+
+@dataclass
+class Lowered:
+    """A function in StableHLO, with what is known about its leaves.
+
+    Paths are lists of texts, a root name first. `kept` are the leaves that the
+    lowered function still has as arguments: JAX drops those that it does not use.
+    """
+    module: object
+    name: str
+    argument_paths: list
+    argument_types: list
+    donated: list
+    kept: list
+    result_paths: list
+    output: object
+
+
+def export(fn, *args, mesh=None, in_shardings=None, out_shardings=None, donate_argnums=(),
+           locations=True):
+    """Exports `fn`, called with `args`, to weft's input form.
+
+    fn: a function or what jax.jit made of it. args: arrays, numbers or
+    jax.ShapeDtypeStruct, in pytrees. mesh: axis sizes as a dict, or a JAX mesh;
+    no devices are needed. in_shardings, out_shardings: as for jax.jit, with
+    PartitionSpecs or NamedShardings. donate_argnums: arguments whose memory the
+    results take over. locations: keep the user's file and line on each operation.
+    """
+    mesh = _sharding.abstract_mesh(mesh) or _sharding.find_mesh((in_shardings, out_shardings, args))
+    shapes = jax.tree.map(lambda leaf: _shape(leaf, mesh), args)
+    jitted = _jitted(fn, mesh, in_shardings, out_shardings, donate_argnums)
+    lowered = _lower(fn, jitted, shapes, mesh)
+    return _assemble(lowered, mesh, locations, _tree(args), _tree(lowered.output))
+
+
+def _shape(leaf, mesh):
+    """The leaf without data; Python numbers stay, for JAX types them weakly."""
+    if isinstance(leaf, (bool, int, float, complex)):
+        return leaf
+    sharding = getattr(leaf, "sharding", None)
+    if isinstance(sharding, NamedSharding) and sharding.mesh.size > 1:
+        sharding = _sharding.named(sharding, mesh)
+    else:
+        sharding = None
+    dtype = jax.dtypes.canonicalize_dtype(leaf.dtype) if not _is_key(leaf) else leaf.dtype
+    return jax.ShapeDtypeStruct(leaf.shape, dtype, sharding=sharding)
+
+
+def _is_key(leaf):
+    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _jitted(fn, mesh, in_shardings, out_shardings, donate_argnums):
+    options = {}
+    if in_shardings is not None:
+        options["in_shardings"] = _sharding.named(in_shardings, mesh)
+    if out_shardings is not None:
+        options["out_shardings"] = _sharding.named(out_shardings, mesh)
+    if donate_argnums not in ((), None):
+        options["donate_argnums"] = donate_argnums
+    if hasattr(fn, "trace") and not options:
+        return fn
+    return jax.jit(fn, keep_unused=True, **options)
+
+
+def _lower(fn, jitted, shapes, mesh):
+    context = use_abstract_mesh(mesh) if mesh is not None else contextlib.nullcontext()
+    with warnings.catch_warnings(), context:
+        # JAX pairs donated arguments by type alone; _result_specs says what is left over.
+        warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
+        low = jitted.trace(*shapes).lower(lowering_platforms=("cpu",))
+    infos = jax.tree.leaves(low.args_info, is_leaf=lambda x: hasattr(x, "donated"))
+    kept = low._lowering.compile_args.get("kept_var_idx")
+    roots = _names.parameter_names(fn, len(shapes))
+    return Lowered(
+        module=low.compiler_ir("stablehlo"),
+        name=getattr(fn, "__name__", "step"),
+        argument_paths=[[roots[p[0].idx], *map(_names.key_text, p[1:])]
+                        for p, _ in tree_flatten_with_path(shapes)[0]],
+        argument_types=[(tuple(i.shape), i.dtype) for i in infos],
+        donated=[i.donated for i in infos],
+        kept=sorted(kept) if kept is not None else list(range(len(infos))),
+        result_paths=_names.result_paths(
+            [p for p, _ in tree_flatten_with_path(low.out_info)[0]], _names.returned_names(fn)),
+        output=low.out_info)
+
+
+# -- the module
+
+def _assemble(lowered, mesh, locations, in_tree, out_tree):
+    context = lowered.module.context
+    allowed = context.allow_unregistered_dialects
+    with context, ir.Location.unknown():
+        context.allow_unregistered_dialects = True
+        try:
+            return _import(lowered, mesh, locations, in_tree, out_tree)
+        finally:
+            context.allow_unregistered_dialects = allowed
+
+
+def _import(lowered, mesh, locations, in_tree, out_tree):
+    operations = [op.operation for op in lowered.module.body.operations]
+    functions = {op.attributes["sym_name"].value: op for op in operations if op.name == "func.func"}
+    main = functions["main"]
+    meshes = _sharding.ModuleMeshes(operations, mesh)
+    arguments = _specs.argument_specs(lowered, main, meshes)
+    results = _specs.result_specs(lowered, main, meshes, arguments)
+    module = ir.Module.create()
+    _specs.declare_mesh(module, meshes)
+    function = _specs.declare_function(module, lowered, main)
+    block = function.regions[0].blocks[0]
+    kept = [block.arguments[i] for i in lowered.kept]
+    returned = Importer(functions, meshes, locations).run(main, block, kept)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("func.return", operands=returned)
+    _legalize.run(module, function)
+    _specs.describe(function, arguments, results)
+    text = module.operation.get_asm(enable_debug_info=locations)
+    return Module(text, dict(meshes.sizes), arguments, results, in_tree, out_tree)
+
+
+def _tree(value):
+    """The structure without JAX if it is made of plain containers, else JAX's own."""
+    plain = Tree.of(value)
+    if plain.count() == tree_structure(value).num_leaves:
+        return plain
+    return RegisteredTree(tree_structure(value))

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rewrites JAX's StableHLO into StableHLO without control flow, plus weft ops.
+
+The function is interpreted, operation by operation, while a new one is written:
+calls and loops are entered, integers that are constant are followed, sharding
+marks become weft.shard, and the operations that linalg has no good word for
+become weft ops. What is left has a plain conversion to linalg.
+"""
+
+from jaxlib.mlir import ir
+
+from weft.jax import _contract, _fold, _lookup, _slices
+from weft.jax._builder import WRITE_LIMIT, Builder, element_of, shape_of
+from weft.jax._errors import ExportError, signature
+from weft.jax._locations import UserLocations
+from weft.jax._sharding import weft_sharding
+from weft.jax._windows import cumulative
+
+# Copies of loop bodies that one export may make.
+UNROLL_LIMIT = 4096
+
+# Custom calls and marks that say nothing about values.
+_MARKS = {"annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"}
+_PASS_THROUGH = {"stablehlo.optimization_barrier", "sdy.propagation_barrier"}
+_REJECTED = {
+    "stablehlo.sort": "sorts; weft has no sort (lax.top_k, jnp.sort, jnp.argsort)",
+    "chlo.top_k": "sorts; weft has no sort (use rounds of argmax instead of lax.top_k)",
+    "sdy.manual_computation": "is a shard_map; weft partitions the global program itself",
+    "stablehlo.rng_bit_generator": "draws random bits; use a threefry key or pass the bits in",
+    "stablehlo.rng": "draws random numbers; pass them in as an argument",
+}
+
+
+class Importer:
+    def __init__(self, functions, meshes, keep_locations):
+        self._functions = functions
+        self._meshes = meshes
+        self._locations = UserLocations(keep_locations)
+        self._copies = 0
+        self.build = None
+
+    def run(self, source, target_block, arguments):
+        """Writes the body of `source` to the block; returns what it returns."""
+        self.build = Builder(target_block)
+        return self._block(source.regions[0].blocks[0], arguments, {})
+
+    # -- walking
+
+    def _block(self, block, arguments, outer):
+        """Imports a block; returns what its terminator passes on."""
+        env = dict(outer)
+        env.update(zip(block.arguments, arguments))
+        for view in block.operations:
+            op = view.operation
+            operands = [env[v] for v in op.operands]
+            if op.name in ("func.return", "stablehlo.return", "sdy.return"):
+                return operands
+            for old, new in zip(op.results, self._operation(op, operands, env)):
+                env[old] = new
+        return []
+
+    def _operation(self, op, operands, env):
+        self.build.location = self._locations.get(op.location)
+        handler = getattr(self, "_" + op.name.replace(".", "_"), None)
+        if op.name in _PASS_THROUGH:
+            return operands
+        if op.name in _REJECTED:
+            raise self.error(op, _REJECTED[op.name])
+        results = handler(op, operands, env) if handler else None
+        if results is None:
+            results = self._plain(op, operands, env)
+        return self._marked(op, results)
+
+    def _marked(self, op, results):
+        """Turns a sharding that JAX put on the operation itself into weft.shard."""
+        if "sdy.sharding" not in op.attributes or len(results) != 1:
+            return results
+        attribute = weft_sharding(op.attributes["sdy.sharding"], self._meshes, per_value=True)
+        return [self._shard(results[0], attribute)] if attribute is not None else results
+
+    def _shard(self, value, attribute):
+        return self.build.value("weft.shard", value.type, [value], {"sharding": attribute})
+
+    def _plain(self, op, operands, env):
+        """Evaluates the operation, or copies it."""
+        known = _fold.evaluate(op, [self.build.known.get(v) for v in operands])
+        if known is not None and known.size <= WRITE_LIMIT:
+            return [self.build.constant(known, op.results[0].type.element_type)]
+        copy = op.clone(self.build.ip).operation
+        for i, operand in enumerate(operands):
+            copy.operands[i] = operand
+        copy.location = self.build.location
+        for name in [a.name if hasattr(a, "name") else a for a in copy.attributes]:
+            if name.startswith(("sdy.", "mhlo.", "jax.")):
+                del copy.attributes[name]
+        self._rename_captures(copy, env)
+        if known is not None:
+            self.build.know(copy.results[0], known)
+        return list(copy.results)
+
+    def _rename_captures(self, copy, env):
+        """Values from outside that the regions of a copied operation use."""
+        for region in copy.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    for i, operand in enumerate(inner.operands):
+                        if operand in env:
+                            inner.operation.operands[i] = env[operand]
+
+    def error(self, op, message):
+        return ExportError(message, op.name, signature(op), self._locations.describe(op.location))
+
+    # -- calls
+
+    def _call(self, op, name, operands):
+        self._locations.enter_call(op.location)
+        callee = self._functions[name]
+        results = self._block(callee.regions[0].blocks[0], operands, {})
+        self._locations.leave_call()
+        return results
+
+    def _func_call(self, op, operands, env):
+        return self._call(op, op.attributes["callee"].value, operands)
+
+    def _stablehlo_composite(self, op, operands, env):
+        name = ir.StringAttr(op.attributes["name"]).value
+        if name in _REJECTED:
+            raise self.error(op, f"is {name}, which {_REJECTED[name]}")
+        return self._call(op, ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value, operands)
+
+    def _sdy_named_computation(self, op, operands, env):
+        return self._block(op.regions[0].blocks[0], operands, env)
+
+    # -- control flow
+
+    def _stablehlo_while(self, op, operands, env):
+        """Unrolls the loop; its condition has to be known each time."""
+        condition, body = (region.blocks[0] for region in op.regions)
+        while True:
+            proceed, = self._block(condition, operands, env)
+            known = self.build.known.get(proceed)
+            if known is None:
+                raise self.error(op, "is a loop whose trip count is not static "
+                                     "(lax.scan and lax.fori_loop with constant bounds are unrolled)")
+            if not known:
+                return operands
+            self._copies += 1
+            if self._copies > UNROLL_LIMIT:
+                raise self.error(op, f"needs more than {UNROLL_LIMIT} unrolled iterations")
+            operands = self._block(body, operands, env)
+
+    def _stablehlo_case(self, op, operands, env):
+        """lax.cond and lax.switch: the branch if it is known, else a choice of results."""
+        index = operands[0]
+        known = self.build.known.get(index)
+        count = len(op.regions)
+        if known is not None:
+            branch = int(known) if 0 <= int(known) < count else count - 1
+            return self._block(op.regions[branch].blocks[0], [], env)
+        chosen = self._block(op.regions[count - 1].blocks[0], [], env)
+        for branch in reversed(range(count - 1)):
+            results = self._block(op.regions[branch].blocks[0], [], env)
+            here = self.build.compare("EQ", index, self.build.splat(branch, [], element_of(index)))
+            chosen = [self._choose(here, a, b) for a, b in zip(results, chosen)]
+        return chosen
+
+    def _stablehlo_if(self, op, operands, env):
+        known = self.build.known.get(operands[0])
+        if known is not None:
+            return self._block(op.regions[0 if known else 1].blocks[0], [], env)
+        yes, no = (self._block(region.blocks[0], [], env) for region in op.regions)
+        return [self._choose(operands[0], a, b) for a, b in zip(yes, no)]
+
+    def _choose(self, condition, a, b):
+        shape = shape_of(a)
+        return self.build.select(self.build.broadcast(condition, shape, []), a, b)
+
+    # -- sharding
+
+    def _sdy_sharding_constraint(self, op, operands, env):
+        attribute = weft_sharding(op.attributes["sharding"], self._meshes)
+        return operands if attribute is None else [self._shard(operands[0], attribute)]
+
+    def _sdy_sharding_group(self, op, operands, env):
+        return []
+
+    def _stablehlo_custom_call(self, op, operands, env):
+        target = ir.StringAttr(op.attributes["call_target_name"]).value
+        if target in _MARKS or target == "Sharding":
+            return operands
+        raise self.error(op, f"calls '{target}', which has no StableHLO meaning")
+
+    # -- compute
+
+    def _stablehlo_dot_general(self, op, operands, env):
+        made = _contract.dot_general(self.build, op, *operands)
+        return None if made is None else [made]
+
+    def _stablehlo_gather(self, op, operands, env):
+        return self._lookup(op, lambda: _lookup.gather(self.build, op, *operands))
+
+    def _stablehlo_scatter(self, op, operands, env):
+        if len(op.results) != 1:
+            raise self.error(op, "scatters several tensors at once")
+        return self._lookup(op, lambda: _lookup.scatter(self.build, op, *operands))
+
+    def _lookup(self, op, convert):
+        try:
+            return [convert()]
+        except ValueError as reason:
+            raise self.error(op, str(reason)) from None
+
+    def _stablehlo_dynamic_slice(self, op, operands, env):
+        sizes = list(op.attributes["slice_sizes"])
+        return [_slices.dynamic_slice(self.build, operands[0], operands[1:], sizes)]
+
+    def _stablehlo_dynamic_update_slice(self, op, operands, env):
+        return [_slices.dynamic_update_slice(self.build, operands[0], operands[1], operands[2:])]
+
+    def _stablehlo_slice(self, op, operands, env):
+        bounds = (op.attributes[k] for k in ("start_indices", "limit_indices", "strides"))
+        return [self.build.slice(operands[0], *(list(b) for b in bounds))]
+
+    def _stablehlo_concatenate(self, op, operands, env):
+        results = self._plain(op, operands, env)
+        self.build.remember_parts(results[0], operands, op.attributes["dimension"].value)
+        return results
+
+    def _stablehlo_reduce_window(self, op, operands, env):
+        made = cumulative(self.build, op, operands)
+        return None if made is None else [made]
+
+    def _stablehlo_convolution(self, op, operands, env):
+        raise self.error(op, "is a convolution; weft imports contractions only "
+                             "(patch embeddings can be a reshape and a matmul)")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""From StableHLO without control flow to linalg on signless tensors."""
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.passmanager import PassManager
+
+from weft.jax._errors import ExportError, signature
+from weft.jax._locations import frame
+
+_PIPELINE = ("builtin.module(func.func(chlo-legalize-to-stablehlo,canonicalize,cse,"
+             "stablehlo-legalize-to-linalg{enable-primitive-ops=true}),canonicalize,cse)")
+_FOREIGN = ("stablehlo.", "chlo.", "sdy.", "mhlo.", "shape.")
+_registered = []
+
+
+def _register_passes():
+    if not _registered:
+        stablehlo.register_stablehlo_passes()
+        _registered.append(True)
+
+
+def erase_dead(block):
+    """Erases what nothing uses; all that is left here is free of effects."""
+    for op in reversed(list(block.operations)):
+        op = op.operation
+        if op.name != "func.return" and all(not any(True for _ in r.uses) for r in op.results):
+            op.erase()
+
+
+def run(module, function):
+    """Legalizes in place."""
+    _register_passes()
+    block = function.regions[0].blocks[0]
+    erase_dead(block)
+    try:
+        PassManager.parse(_PIPELINE).run(module.operation)
+    except ir.MLIRError as error:
+        raise ExportError(f"conversion to linalg failed: {error}") from None
+    _drop_signs(function, block)
+    erase_dead(block)
+    _check_left(module)
+
+
+def _drop_signs(function, block):
+    """Makes unsigned tensors signless: the conversion left casts at weft ops."""
+    for value in _values(block):
+        signless = _signless(value.type)
+        if signless != value.type:
+            value.set_type(signless)
+    for op in list(block.operations):
+        op = op.operation
+        if op.name == "builtin.unrealized_conversion_cast":
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+    results = [v.type for v in block.operations[len(block.operations) - 1].operands]
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get([a.type for a in block.arguments], results))
+
+
+def _values(block):
+    yield from block.arguments
+    for op in block.operations:
+        yield from op.operation.results
+
+
+def _signless(type):
+    if not isinstance(type, ir.RankedTensorType):
+        return type
+    element = type.element_type
+    if not isinstance(element, ir.IntegerType) or element.is_signless:
+        return type
+    return ir.RankedTensorType.get(type.shape, ir.IntegerType.get_signless(element.width))
+
+
+def _check_left(module):
+    """Every operation of StableHLO must be gone."""
+    def visit(op):
+        if op.name.startswith(_FOREIGN):
+            found = frame(op.location)
+            where = f"{found[0]}:{found[1]}" if found else None
+            raise ExportError("has no conversion to linalg", op.name, signature(op), where)
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit)

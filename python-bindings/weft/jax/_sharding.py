@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Meshes and shardings: from what users and Shardy write to #weft.sharding."""
+
+import jax
+from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+
+from weft.jax._errors import ExportError
+
+MESH_SYMBOL = "mesh"
+
+
+def abstract_mesh(mesh):
+    """The mesh without devices of a dict of sizes, a JAX mesh or None."""
+    if mesh is None or isinstance(mesh, AbstractMesh):
+        return mesh
+    if isinstance(mesh, Mesh):
+        return mesh.abstract_mesh
+    return AbstractMesh(tuple(mesh.values()), tuple(mesh.keys()))
+
+
+def axis_sizes(mesh):
+    return {} if mesh is None else dict(zip(mesh.axis_names, mesh.axis_sizes))
+
+
+def find_mesh(shardings):
+    """The mesh that the shardings of a tree name, or None."""
+    for leaf in jax.tree.leaves(shardings, is_leaf=is_sharding):
+        if isinstance(leaf, NamedSharding):
+            return abstract_mesh(leaf.mesh)
+    return None
+
+
+def is_sharding(leaf):
+    return isinstance(leaf, (PartitionSpec, jax.sharding.Sharding))
+
+
+def named(tree, mesh):
+    """Replaces the specs of a tree by shardings over the mesh without devices."""
+    def one(leaf):
+        if isinstance(leaf, PartitionSpec):
+            return NamedSharding(_required(mesh), leaf)
+        if isinstance(leaf, NamedSharding):
+            _check_same(mesh, leaf.mesh)
+            return NamedSharding(_required(mesh), leaf.spec)
+        return leaf
+    return jax.tree.map(one, tree, is_leaf=is_sharding)
+
+
+def _required(mesh):
+    if mesh is None:
+        raise ExportError("a sharding is given but no mesh")
+    return mesh
+
+
+def _check_same(mesh, other):
+    if axis_sizes(mesh) != axis_sizes(other):
+        raise ExportError(f"a sharding is over the mesh {axis_sizes(other)}, "
+                          f"the export is over {axis_sizes(mesh)}")
+
+
+class ModuleMeshes:
+    """The meshes that a lowered module declares; all have to be one."""
+
+    def __init__(self, operations, mesh):
+        self.sizes = axis_sizes(mesh)
+        for op in operations:
+            if op.operation.name == "sdy.mesh":
+                self._add(sdy.MeshAttr(op.operation.attributes["mesh"]))
+
+    def _add(self, mesh):
+        axes = [sdy.MeshAxisAttr(axis) for axis in mesh.axes]
+        sizes = {axis.name: axis.size for axis in axes}
+        if not sizes:
+            return
+        if self.sizes and self.sizes != sizes:
+            raise ExportError(f"the function uses the mesh {sizes}, the export is over {self.sizes}")
+        self.sizes = sizes
+
+
+def _axis_text(axis):
+    part = axis.sub_axis_info
+    if part is None:
+        return f'"{axis.name}"'
+    part = sdy.SubAxisInfoAttr(part)
+    return f'"{axis.name}":({part.pre_size}){part.size}'
+
+
+def _dim_text(dim):
+    dim = sdy.DimensionShardingAttr(dim)
+    axes = [_axis_text(sdy.AxisRefAttr(a)) for a in dim.axes]
+    return "{" + ", ".join(axes + ([] if dim.is_closed else ["?"])) + "}"
+
+
+def sharding_text(attribute):
+    """Per dimension the text of its axes, as in #weft.sharding."""
+    return [_dim_text(d) for d in sdy.TensorShardingAttr(attribute).dimension_shardings]
+
+
+def weft_sharding(attribute, meshes, per_value=False):
+    """#weft.sharding of a Shardy attribute; None where there is no mesh to speak of."""
+    if per_value:
+        shardings = list(sdy.TensorShardingPerValueAttr(attribute).shardings)
+        if len(shardings) != 1:
+            return None
+        attribute = shardings[0]
+    if not meshes.sizes:
+        return None
+    dims = ", ".join(sharding_text(attribute))
+    return ir.Attribute.parse(f"#weft.sharding<@{MESH_SYMBOL}, [{dims}]>")
+
+
+def mesh_attribute(meshes):
+    axes = ", ".join(f'"{name}"={size}' for name, size in meshes.sizes.items())
+    return ir.Attribute.parse(f"#weft.mesh<[{axes}]>")
