@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The pattern sets of weft-raise, one per file. Each works alone; the pass
+// applies them in the order in which they stand here.
+
+#ifndef WEFT_LIB_DIALECT_WEFT_TRANSFORMS_RAISE_H
+#define WEFT_LIB_DIALECT_WEFT_TRANSFORMS_RAISE_H
+
+#include <cstdint>
+
+namespace mlir {
+class RewritePatternSet;
+
+namespace weft {
+
+/// Adds patterns that turn named linalg ops and elementwise ops on tensors
+/// into linalg.generic, and simplify its operands.
+void populateRaiseToGenericPatterns(RewritePatternSet &patterns);
+
+/// Adds patterns that turn lookups in bodies of linalg.generic into weft.take,
+/// and choices by loop index into tensor.concat.
+void populateRaiseLookupPatterns(RewritePatternSet &patterns);
+
+/// Adds patterns that turn contractions into weft.matmul.
+void populateRaiseContractionPatterns(RewritePatternSet &patterns);
+
+} // namespace weft
+} // namespace mlir
+
+#endif // WEFT_LIB_DIALECT_WEFT_TRANSFORMS_RAISE_H
