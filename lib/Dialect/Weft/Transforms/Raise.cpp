@@ -224,10 +224,10 @@ void inlineCalls(func::FuncOp entry, SymbolTable &symbols) {
 }
 
 /// The number of iterations of a loop with all loops inside, or nullopt if it
-/// is not constant or above `limit`.
+/// is not constant, zero, or above `limit`.
 std::optional<int64_t> countIterations(scf::ForOp loop, int64_t limit) {
   std::optional<APInt> trips = loop.getStaticTripCount();
-  if (!trips || trips->sgt(limit))
+  if (!trips || !trips->isStrictlyPositive() || trips->sgt(limit))
     return std::nullopt;
   int64_t inside = 0;
   for (auto nested : loop.getBody()->getOps<scf::ForOp>()) {
@@ -244,7 +244,7 @@ std::optional<int64_t> countIterations(scf::ForOp loop, int64_t limit) {
 
 /// Unrolls loops with at most `limit` iterations, outermost first, so that
 /// nests stay whole where they are too large.
-LogicalResult unrollLoops(func::FuncOp entry, int64_t limit) {
+void unrollLoops(func::FuncOp entry, int64_t limit) {
   while (true) {
     scf::ForOp found;
     entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -258,10 +258,8 @@ LogicalResult unrollLoops(func::FuncOp entry, int64_t limit) {
       found = loop;
       return WalkResult::interrupt();
     });
-    if (!found)
-      return success();
-    if (failed(loopUnrollFull(found)))
-      return found.emitOpError("cannot be unrolled");
+    if (!found || failed(loopUnrollFull(found)))
+      return;
   }
 }
 
@@ -297,9 +295,10 @@ struct RaisePass : weft::impl::RaisePassBase<RaisePass> {
       return signalPassFailure();
     SymbolTable symbols(getOperation());
     inlineCalls(*entry, symbols);
+    if (failed(rewrite(*entry, cleanupPatterns)))
+      return signalPassFailure();
+    unrollLoops(*entry, maxUnroll);
     if (failed(rewrite(*entry, cleanupPatterns)) ||
-        failed(unrollLoops(*entry, maxUnroll)) ||
-        failed(rewrite(*entry, cleanupPatterns)) ||
         failed(rewrite(*entry, genericPatterns)) ||
         failed(rewrite(*entry, contractionPatterns)) ||
         failed(rewrite(*entry, cleanupPatterns)))
