@@ -7,6 +7,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ApplyMeshPass : Pass<"weft-apply-mesh", "::mlir::ModuleOp"> {
+  let summary = "replace the sizes of the module's mesh axes";
+  let description = [{
+    The same program runs on another number of ranks: shardings name axes, not
+    sizes. Axes that the option does not name keep their size.
+
+    *Requires*: a module in the `global` phase with a weft.mesh; in later
+    phases types depend on the sizes. Unknown axes, sizes below 1 and axes that
+    are named twice are reported at the mesh.
+
+    *Ensures*: the named axes have the given sizes.
+  }];
+  let options = [
+    ListOption<"mesh", "mesh", "std::string", "new sizes, as in dp=2,fsdp=4">
+  ];
+  let dependentDialects = ["::mlir::weft::WeftDialect"];
+}
+
 def RaisePass : Pass<"weft-raise", "::mlir::ModuleOp"> {
   let summary = "bring a module into the form that is partitioned";
   let description = [{
@@ -45,6 +63,35 @@ def RaisePass : Pass<"weft-raise", "::mlir::ModuleOp"> {
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::weft::WeftDialect"
   ];
+}
+
+def InferStoragePass : Pass<"weft-infer-storage", "::mlir::ModuleOp"> {
+  let summary = "find the axes along which weights are sharded only at rest";
+  let description = [{
+    An axis that shards the batch cannot also shard the compute of a weight:
+    each rank needs the whole weight for its part of the batch. On a weight it
+    is a storage axis: uses see the weight gathered along it. This is what makes
+    fsdp an axis beside tp.
+
+    An argument is *data* if its elements are integers, or if it is not donated
+    and no result has its type and sharding. Other arguments are parameters,
+    with their optimizer state. Batch axes are those that shard integer data,
+    or, where no integer data is sharded, any data: a frozen weight that is
+    sharded like others is not mistaken for a batch. A parameter's batch axes
+    become storage axes, unless its sharding names storage axes already; so do
+    those of the result that it is donated to. A result without a sharding takes
+    that of the argument that is donated to it.
+
+    *Requires*: the `global` phase. A result's dims must be sharded like those
+    of the argument that is donated to it: the update is in place.
+
+    *Ensures*: donated arguments and their results have equal shardings.
+  }];
+  let options = [
+    Option<"infer", "infer", "bool", "true",
+           "mark storage axes; off: take them as they are written">
+  ];
+  let dependentDialects = ["::mlir::weft::WeftDialect"];
 }
 
 #endif // WEFT_DIALECT_WEFT_TRANSFORMS_PASSES_TD
