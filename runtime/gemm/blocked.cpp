@@ -28,6 +28,13 @@ int64_t typeBytes(weft_rt_type type) {
 
 namespace {
 
+/// Rows of a matrix that are read together when columns are packed; a multiple
+/// of every KernelSet::kMultiple.
+constexpr int64_t kFewRows = 32;
+
+/// Tiles of rows of A that are packed together.
+constexpr int64_t kTilesPerBlock = 4;
+
 int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 /// Where finished sums go: element (r, j) of C is at c[row[r] + column[j]].
@@ -78,7 +85,8 @@ struct Panel {
   const char *data;
   int64_t step; // bytes
   int columns;
-  bool unitC;
+  bool unitB, unitC;
+  bool inPlace;
 };
 
 class RectangleRun {
@@ -99,10 +107,13 @@ private:
   void beginColumns(int64_t begin, int64_t count);
   void beginK(int64_t block, int64_t rows);
   void makePanel(int index, bool mayUseInPlace);
+  void packB();
+  void packPanel(int index, int64_t k, int64_t count);
   void runRows(int64_t begin, int64_t count);
   void runBlockOfRows(int64_t begin, int64_t count, int64_t indexInSums);
   void chooseA(int64_t rows);
-  void packA(int64_t tile, int64_t first, int64_t rows);
+  void packA(int64_t tiles);
+  void packTileA(int64_t tile, int64_t k, int64_t count);
   void runTileRow(const char *tileA, int64_t first, int rows, char *sums);
   Destination destination(int64_t row, int64_t column, bool unit, bool add);
   void flushSums(int64_t begin, int64_t count);
@@ -130,6 +141,7 @@ private:
   // The current rows of A, as the microkernel addresses them, in bytes.
   bool directA = false, lanesA = false;
   int64_t rowA = 0, stepA = 0, tileA = 0;
+  int64_t tileBegin[kTilesPerBlock + 1];
 };
 
 void RectangleRun::run(const Rectangle &rectangle) {
@@ -157,22 +169,40 @@ void RectangleRun::beginColumns(int64_t begin, int64_t count) {
   }
 }
 
+/// Decides how the microkernel addresses a panel.
 void RectangleRun::makePanel(int index, bool mayUseInPlace) {
   Panel &p = panel[index];
   int64_t first = int64_t(index) * kernels.cols;
   const int64_t *offset = ws.nB + first;
-  bool unitLanes = isUniform(offset, p.columns, 1);
-  if (mayUseInPlace && unitLanes && p.columns == kernels.cols) {
+  p.unitB = isUniform(offset, p.columns, 1);
+  p.inPlace = mayUseInPlace && p.unitB && p.columns == kernels.cols;
+  if (p.inPlace) {
     p.data = b + (offset[0] + ws.kB[0]) * bytesB;
     p.step = strideKB * bytesB;
-    return;
+  } else {
+    p.data = ws.packedB + first * kGemmKBlock * kernels.operandBytes;
+    p.step = int64_t(kernels.cols) * kernels.stepBytes();
   }
-  char *packed = ws.packedB + first * kGemmKBlock * kernels.operandBytes;
+}
+
+void RectangleRun::packPanel(int index, int64_t k, int64_t count) {
+  const Panel &p = panel[index];
+  int64_t first = int64_t(index) * kernels.cols;
   int padded = int(ceilDiv(p.columns, kernels.lanes)) * kernels.lanes;
-  p.data = packed;
-  p.step = int64_t(kernels.cols) * kernels.stepBytes();
-  kernels.packLanes({packed, p.step, b, plan.typeB, offset, p.columns, padded,
-                     ws.kB, kCount, unitLanes, unitKB});
+  char *packed = ws.packedB + first * kGemmKBlock * kernels.operandBytes;
+  kernels.packLanes({packed + k / kernels.kPerStep * p.step, p.step, b,
+                     plan.typeB, ws.nB + first, p.columns, padded, ws.kB + k,
+                     count, p.unitB, unitKB});
+}
+
+/// Memory is read row by row where rows lie along N: a few rows of all panels
+/// at a time, as each row is likely on a page of its own.
+void RectangleRun::packB() {
+  int64_t step = unitKB ? kCount : kFewRows;
+  for (int64_t k = 0; k < kCount; k += step)
+    for (int i = 0; i < panels; ++i)
+      if (!panel[i].inPlace)
+        packPanel(i, k, std::min(step, kCount - k));
 }
 
 void RectangleRun::beginK(int64_t block, int64_t rows) {
@@ -191,10 +221,11 @@ void RectangleRun::beginK(int64_t block, int64_t rows) {
                   isUniform(ws.kB, kCount, strideKB);
   for (int i = 0; i < panels; ++i)
     makePanel(i, inPlaceB);
+  packB();
 }
 
 void RectangleRun::runRows(int64_t begin, int64_t count) {
-  const int64_t step = 4 * kernels.rows;
+  const int64_t step = kTilesPerBlock * kernels.rows;
   for (int64_t block = 0; block < kBlocks; ++block) {
     beginK(block, count);
     for (int64_t row = 0; row < count; row += step)
@@ -210,34 +241,40 @@ void RectangleRun::runBlockOfRows(int64_t begin, int64_t count,
                                   int64_t indexInSums) {
   fillOffsets(plan.m, &Dim::a, begin, count, ws.mA);
   fillOffsets(plan.m, &Dim::c, begin, count, ws.mC);
-  int64_t tiles = ceilDiv(count, kernels.rows);
-  int64_t units = ceilDiv(count, kernels.directRows);
+  const int64_t tiles = ceilDiv(count, kernels.rows);
+  const int64_t units = ceilDiv(count, kernels.directRows);
+  for (int64_t tile = 0; tile <= tiles; ++tile)
+    tileBegin[tile] =
+        std::min(count, units * tile / tiles * kernels.directRows);
   chooseA(count);
+  if (!directA)
+    packA(tiles);
   for (int64_t tile = 0; tile < tiles; ++tile) {
-    int64_t first = units * tile / tiles * kernels.directRows;
-    int64_t end = units * (tile + 1) / tiles * kernels.directRows;
-    end = std::min(end, count);
-    if (!directA)
-      packA(tile, first, end - first);
+    int64_t first = tileBegin[tile];
     const char *data = directA ? a + (ws.mA[first] + ws.kA[0]) * bytesA
                                : ws.packedA + tile * tileA;
     char *sums = ws.sums + (indexInSums + first) * columns * kernels.accBytes;
-    runTileRow(data, first, int(end - first), sums);
+    runTileRow(data, first, int(tileBegin[tile + 1] - first), sums);
   }
 }
 
 void RectangleRun::chooseA(int64_t rows) {
-  // Reading rows in place beats packing them when few panels use them.
+  // Reading A in place beats packing it when few panels use it.
   constexpr int fewPanels = 4;
-  int64_t rowStride = rows > 1 ? ws.mA[1] - ws.mA[0] : 0;
-  directA = unitKA && plan.typeA == kernels.operandType && kCount > 0 &&
+  const int64_t rowStride = rows > 1 ? ws.mA[1] - ws.mA[0] : 0;
+  const int64_t kStride = kCount > 1 ? ws.kA[1] - ws.kA[0] : 1;
+  const bool steps =
+      kernels.kPerStep == 1 ? isUniform(ws.kA, kCount, kStride) : unitKA;
+  directA = steps && plan.typeA == kernels.operandType && kCount > 0 &&
             kCount == kPadded && panels <= fewPanels &&
             rows % kernels.directRows == 0 && isUniform(ws.mA, rows, rowStride);
   lanesA = !directA && kernels.lanesA && !unitKA;
   rowA = rowStride * bytesA;
   stepA = kernels.stepBytes();
-  if (directA)
+  if (directA) {
+    stepA *= kStride;
     return;
+  }
   if (lanesA) {
     rowA = stepA;
     stepA *= ceilDiv(kernels.rows, kernels.lanes) * kernels.lanes;
@@ -249,21 +286,30 @@ void RectangleRun::chooseA(int64_t rows) {
   tileA = rowA * kernels.rows;
 }
 
-void RectangleRun::packA(int64_t tile, int64_t first, int64_t rows) {
+void RectangleRun::packTileA(int64_t tile, int64_t k, int64_t count) {
+  const int64_t first = tileBegin[tile], rows = tileBegin[tile + 1] - first;
   const int64_t *offset = ws.mA + first;
   int padded = int(ceilDiv(rows, kernels.lanes)) * kernels.lanes;
-  PackArgs args{ws.packedA + tile * tileA,
+  PackArgs args{ws.packedA + tile * tileA + k / kernels.kPerStep * stepA,
                 lanesA ? stepA : rowA,
                 a,
                 plan.typeA,
                 offset,
                 int(rows),
                 padded,
-                ws.kA,
-                kCount,
+                ws.kA + k,
+                count,
                 isUniform(offset, rows, 1),
                 unitKA};
   (lanesA ? kernels.packLanes : kernels.packRows)(args);
+}
+
+/// As packB.
+void RectangleRun::packA(int64_t tiles) {
+  int64_t step = unitKA ? kCount : kFewRows;
+  for (int64_t k = 0; k < kCount; k += step)
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      packTileA(tile, k, std::min(step, kCount - k));
 }
 
 Destination RectangleRun::destination(int64_t row, int64_t column, bool unit,

@@ -24,6 +24,7 @@ namespace {
 template <class T, int Vecs>
 inline void storeRow(typename T::Acc *c, const typename T::V (&acc)[Vecs],
                      int cols, bool add) {
+#pragma GCC unroll 2
   for (int v = 0; v < Vecs; ++v) {
     typename T::Acc *to = c + v * T::kWidth;
     int count = cols - v * T::kWidth;
@@ -35,32 +36,49 @@ inline void storeRow(typename T::Acc *c, const typename T::V (&acc)[Vecs],
   }
 }
 
-/// Rows x Vecs accumulators stay in registers: row offsets are computed from
-/// few multiples of aRow, because an array of row pointers would spill them.
+/// Rows that share a pointer: more would need an offset register each.
+constexpr int kRowGroup = 5;
+
+/// Rows x Vecs accumulators stay in registers. Rows are addressed by up to
+/// three pointers plus small multiples of aRow: with a pointer per row, or with
+/// one pointer for all, GCC runs out of registers and reloads addresses in the
+/// loop.
 template <class T, int Rows, int Vecs> void computeTile(const TileArgs &t) {
   using V = typename T::V;
   using Acc = typename T::Acc;
+  constexpr int groups = (Rows + kRowGroup - 1) / kRowGroup;
+  static_assert(groups <= 3, "a pointer per group");
   V acc[Rows][Vecs];
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
     for (int v = 0; v < Vecs; ++v)
       acc[r][v] = T::zero();
-  const char *a = static_cast<const char *>(t.a);
-  const char *b = static_cast<const char *>(t.b);
   const int64_t aRow = t.aRow, aStep = t.aStep, bStep = t.bStep;
+  const char *a[3];
+#pragma GCC unroll 3
+  for (int g = 0; g < groups; ++g) {
+    a[g] = static_cast<const char *>(t.a) + g * kRowGroup * aRow;
+    asm("" : "+r"(a[g])); // hides that the pointers are related
+  }
+  const char *b = static_cast<const char *>(t.b);
   for (int64_t step = t.steps; step > 0; --step) {
     V bv[Vecs];
     for (int v = 0; v < Vecs; ++v)
       bv[v] = T::load(reinterpret_cast<const Acc *>(b) + v * T::kWidth);
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
-      V av = T::broadcast(reinterpret_cast<const Acc *>(a + r * aRow));
+      V av = T::broadcast(reinterpret_cast<const Acc *>(a[r / kRowGroup] +
+                                                        r % kRowGroup * aRow));
       for (int v = 0; v < Vecs; ++v)
         acc[r][v] = T::fma(av, bv[v], acc[r][v]);
     }
-    a += aStep;
+#pragma GCC unroll 3
+    for (int g = 0; g < groups; ++g)
+      a[g] += aStep;
     b += bStep;
   }
   Acc *c = static_cast<Acc *>(t.c);
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
     storeRow<T, Vecs>(c + r * t.ldc, acc[r], t.cols, t.add);
 }

@@ -22,8 +22,9 @@ struct Avx512Bf16Pairs {
     return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
   }
   static V broadcast(const float *pair) {
-    return _mm512_castsi512_ps(
-        _mm512_set1_epi32(*reinterpret_cast<const int *>(pair)));
+    int32_t bits; // a pair may lie at any even address
+    memcpy(&bits, pair, sizeof bits);
+    return _mm512_castsi512_ps(_mm512_set1_epi32(bits));
   }
   static V fma(V a, V b, V c) {
     return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
