@@ -5,9 +5,13 @@
 
 #include "peer.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include <cstdio>
 #include <unordered_map>
 #include <vector>
 
@@ -32,8 +36,25 @@ static memory::desc describe(const weft_rt_gemm &desc, weft_rt_type type,
   return memory::desc(sizes, dataType(type), strides);
 }
 
+/// oneDNN sizes AMX tiles by CPUID leaf 0x1D. Some virtual machines have AMX
+/// but hide that leaf: oneDNN then configures empty tiles and dies on the
+/// first.
+static void avoidHiddenTiles() {
+#if defined(__x86_64__)
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  __get_cpuid_count(0x1d, 0, &eax, &ebx, &ecx, &edx);
+  if (eax != 0)
+    return;
+  if (dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16) ==
+      dnnl::status::success)
+    std::fprintf(stderr, "CPUID leaf 0x1D is empty: oneDNN without AMX\n");
+#endif
+}
+
 std::function<void()> makePeer(const weft_rt_gemm &desc, void *a, void *b,
                                void *c, int threads) try {
+  static const bool once = (avoidHiddenTiles(), true);
+  (void)once;
   omp_set_num_threads(threads);
   static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   static dnnl::stream stream(engine);
@@ -43,8 +64,12 @@ std::function<void()> makePeer(const weft_rt_gemm &desc, void *a, void *b,
                                 WEFT_RT_GEMM_N, &weft_rt_gemm_dim::stride_b);
   memory::desc descC = describe(desc, desc.type_c, WEFT_RT_GEMM_M,
                                 WEFT_RT_GEMM_N, &weft_rt_gemm_dim::stride_c);
+#if DNNL_VERSION_MAJOR >= 3
+  dnnl::matmul::primitive_desc primitive(engine, descA, descB, descC);
+#else
   dnnl::matmul::primitive_desc primitive(
       dnnl::matmul::desc(descA, descB, descC), engine);
+#endif
   dnnl::matmul matmul(primitive);
   std::unordered_map<int, memory> arguments = {
       {DNNL_ARG_SRC, memory(descA, engine, a)},

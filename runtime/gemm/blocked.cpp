@@ -8,7 +8,6 @@
 
 #include "blocked.h"
 
-#include "convert.h"
 #include "workspace.h"
 
 #include <algorithm>
@@ -36,49 +35,6 @@ constexpr int64_t kFewRows = 32;
 constexpr int64_t kTilesPerBlock = 4;
 
 int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
-
-/// Where finished sums go: element (r, j) of C is at c[row[r] + column[j]].
-struct Destination {
-  void *c;
-  weft_rt_type type;
-  const int64_t *row, *column;
-  bool unitColumns;
-  bool add;
-};
-
-template <class Acc, class Out>
-void flushAs(const Acc *sums, int64_t ld, int64_t rows, int64_t columns,
-             const Destination &to) {
-  for (int64_t r = 0; r < rows; ++r, sums += ld) {
-    Out *row = static_cast<Out *>(to.c) + to.row[r];
-    if (to.unitColumns && !to.add) {
-      Out *first = row + to.column[0];
-      for (int64_t j = 0; j < columns; ++j)
-        narrow(sums[j], first[j]);
-      continue;
-    }
-    for (int64_t j = 0; j < columns; ++j) {
-      Out &out = row[to.column[j]];
-      narrow(to.add ? Acc(widen(out) + sums[j]) : sums[j], out);
-    }
-  }
-}
-
-void flush(const void *sums, int64_t ld, int64_t rows, int64_t columns,
-           const Destination &to) {
-  const float *f32 = static_cast<const float *>(sums);
-  switch (to.type) {
-  case WEFT_RT_F64:
-    return flushAs<double, double>(static_cast<const double *>(sums), ld, rows,
-                                   columns, to);
-  case WEFT_RT_BF16:
-    return flushAs<float, Bf16>(f32, ld, rows, columns, to);
-  case WEFT_RT_F16:
-    return flushAs<float, F16>(f32, ld, rows, columns, to);
-  default:
-    return flushAs<float, float>(f32, ld, rows, columns, to);
-  }
-}
 
 /// A column panel of the current block: how the microkernel addresses it.
 struct Panel {
@@ -115,7 +71,8 @@ private:
   void packA(int64_t tiles);
   void packTileA(int64_t tile, int64_t k, int64_t count);
   void runTileRow(const char *tileA, int64_t first, int rows, char *sums);
-  Destination destination(int64_t row, int64_t column, bool unit, bool add);
+  void flush(const void *sums, int64_t ld, int64_t row, int64_t rows,
+             int64_t column, int64_t count, bool unit, bool add);
   void flushSums(int64_t begin, int64_t count);
 
   const Plan &plan;
@@ -312,9 +269,12 @@ void RectangleRun::packA(int64_t tiles) {
       packTileA(tile, k, std::min(step, kCount - k));
 }
 
-Destination RectangleRun::destination(int64_t row, int64_t column, bool unit,
-                                      bool add) {
-  return {c, plan.typeC, ws.mC + row, ws.nC + column, unit, add};
+/// Finishes rows x count sums; `row` and `column` index the offset tables.
+void RectangleRun::flush(const void *sums, int64_t ld, int64_t row,
+                         int64_t rows, int64_t column, int64_t count, bool unit,
+                         bool add) {
+  kernels.flush({sums, ld, rows, count, c, plan.typeC, ws.mC + row,
+                 ws.nC + column, unit, add});
 }
 
 /// One tile's rows against all panels. `first` indexes the block's rows.
@@ -342,8 +302,7 @@ void RectangleRun::runTileRow(const char *tileA, int64_t first, int rows,
       kernels.tile(tile);
     } else {
       kernels.tile(tile);
-      flush(ws.tile, tile.ldc, rows, p.columns,
-            destination(first, column, p.unitC, addToC));
+      flush(ws.tile, tile.ldc, first, rows, column, p.columns, p.unitC, addToC);
     }
   }
 }
@@ -353,8 +312,8 @@ void RectangleRun::flushSums(int64_t begin, int64_t count) {
   for (int64_t row = 0; row < count; row += kMaxBlockRows) {
     int64_t rows = std::min(kMaxBlockRows, count - row);
     fillOffsets(plan.m, &Dim::c, begin + row, rows, ws.mC);
-    flush(ws.sums + row * columns * kernels.accBytes, columns, rows, columns,
-          destination(0, 0, unit, plan.accumulate));
+    flush(ws.sums + row * columns * kernels.accBytes, columns, 0, rows, 0,
+          columns, unit, plan.accumulate);
   }
 }
 

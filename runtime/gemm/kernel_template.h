@@ -13,6 +13,7 @@
 #define WEFT_RT_GEMM_KERNEL_TEMPLATE_H
 
 #include "convert.h"
+#include "flush.h"
 #include "kernels.h"
 
 #include <utility>
@@ -217,6 +218,7 @@ template <class T> constexpr KernelSet makeF32Kernels() {
   KernelSet set = makeKernels<T>(WEFT_RT_F32);
   set.packLanes = packLanesF32<T>;
   set.packRows = packRowsF32<T>;
+  set.flush = flushF32;
   return set;
 }
 
@@ -224,6 +226,7 @@ template <class T> constexpr KernelSet makeF64Kernels() {
   KernelSet set = makeKernels<T>(WEFT_RT_F64);
   set.packLanes = packLanesOf<T, double>;
   set.packRows = packRowsOf<T, double>;
+  set.flush = flushAs<double, double>;
   return set;
 }
 

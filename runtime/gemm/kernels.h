@@ -45,6 +45,19 @@ struct PackArgs {
   bool unitLanes, unitK; // whether the offsets ascend by one
 };
 
+/// Finished sums on their way to C: element (r, j) is rounded to c's type and
+/// goes to, or is added to, c[row[r] + column[j]].
+struct FlushArgs {
+  const void *sums;
+  int64_t ld; // in elements
+  int64_t rows, columns;
+  void *c;
+  weft_rt_type type;
+  const int64_t *row, *column;
+  bool unitColumns; // whether `column` ascends by one
+  bool add;
+};
+
 struct KernelSet {
   int rows;                 // most rows of a tile
   int cols;                 // most columns of a tile
@@ -65,6 +78,7 @@ struct KernelSet {
   void (*packLanes)(const PackArgs &);
   /// [lane][k].
   void (*packRows)(const PackArgs &);
+  void (*flush)(const FlushArgs &);
 
   constexpr int stepBytes() const { return kPerStep * operandBytes; }
 };

@@ -3,6 +3,7 @@
 // AMX kernels for bf16: 2 x 2 tile registers of 16 x 16 sums; A comes as rows
 // of 32 k, B as 16 rows of pairs.
 
+#include "flush.h"
 #include "pack_bf16.h"
 
 #include <immintrin.h>
@@ -121,6 +122,7 @@ constexpr KernelSet makeAmxKernels() {
   set.tile = tileAmx;
   set.packLanes = packLanesBf16<2 * kPairsPerStep>;
   set.packRows = packRowsBf16<2 * kPairsPerStep>;
+  set.flush = flushF32;
   return set;
 }
 

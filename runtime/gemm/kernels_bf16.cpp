@@ -43,6 +43,7 @@ constexpr KernelSet makeBf16Kernels() {
   set.directB = false;
   set.packLanes = packLanesBf16<2>;
   set.packRows = packRowsBf16<2>;
+  set.flush = flushF32;
   return set;
 }
 

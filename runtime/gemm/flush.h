@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rounds finished sums and writes them to C. Plain loops: the compiler makes
+// vectors of them with the flags of the file that includes this. Internal
+// linkage, as there are several.
+
+#ifndef WEFT_RT_GEMM_FLUSH_H
+#define WEFT_RT_GEMM_FLUSH_H
+
+#include "convert.h"
+#include "kernels.h"
+
+namespace weft::rt::detail {
+namespace {
+
+template <class Acc, class Out>
+inline void flushUnitRow(const Acc *__restrict sums, Out *__restrict out,
+                         int64_t columns, bool add) {
+  if (add)
+    for (int64_t j = 0; j < columns; ++j)
+      narrow(Acc(widen(out[j]) + sums[j]), out[j]);
+  else
+    for (int64_t j = 0; j < columns; ++j)
+      narrow(sums[j], out[j]);
+}
+
+template <class Acc, class Out> void flushAs(const FlushArgs &f) {
+  const Acc *sums = static_cast<const Acc *>(f.sums);
+  for (int64_t r = 0; r < f.rows; ++r, sums += f.ld) {
+    Out *row = static_cast<Out *>(f.c) + f.row[r];
+    if (f.unitColumns) {
+      flushUnitRow(sums, row + f.column[0], f.columns, f.add);
+      continue;
+    }
+    for (int64_t j = 0; j < f.columns; ++j) {
+      Out &out = row[f.column[j]];
+      narrow(f.add ? Acc(widen(out) + sums[j]) : sums[j], out);
+    }
+  }
+}
+
+inline void flushF32(const FlushArgs &f) {
+  switch (f.type) {
+  case WEFT_RT_BF16:
+    return flushAs<float, Bf16>(f);
+  case WEFT_RT_F16:
+    return flushAs<float, F16>(f);
+  default:
+    return flushAs<float, float>(f);
+  }
+}
+
+} // namespace
+} // namespace weft::rt::detail
+
+#endif // WEFT_RT_GEMM_FLUSH_H
