@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a session asks of a backend: ranks that can run a task at once, and the
+// calls that the task may make. A backend owns threads and communication; the
+// session owns programs and memory.
+
+#ifndef WEFT_RT_CORE_BACKEND_H
+#define WEFT_RT_CORE_BACKEND_H
+
+#include "core/rank_log.h"
+#include "core/status.h"
+#include "core/unwind.h"
+
+#include <memory>
+#include <vector>
+
+namespace weft::rt {
+
+/// What a backend is created for.
+struct BackendOptions {
+  std::vector<const weft_rt_program *> programs; // one per rank, checked
+  int threads = 1;                               // all ranks together
+  double deadlineSeconds = 60;
+  int64_t traceEvents = 0; // room per rank
+  std::vector<weft_rt_fault> faults;
+};
+
+/// The ranks of one job, as far as they live in this process.
+class Backend {
+public:
+  virtual ~Backend() = default;
+
+  /// The calls that compiled code may make on a rank's thread.
+  virtual const weft_rt_api &api() const = 0;
+
+  virtual int threadsPerRank() const = 0;
+
+  /// Runs the task on every rank at once and waits for all. A failure is the
+  /// first that any rank had; from then on every call fails.
+  virtual Status run(weft_rt_task task, void *context) = 0;
+
+  /// A rank's records; its own thread may write to them during a task.
+  virtual RankLog &log(int64_t rank) = 0;
+
+  /// Says whether some rank did not stop after a failure. Memory that it may
+  /// still use must then never be freed, nor this object be destroyed.
+  virtual bool hasStuckRank() const = 0;
+};
+
+/// Creates ranks as threads of this process that share its memory.
+Result<std::unique_ptr<Backend>>
+createHostBackend(const BackendOptions &options);
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_CORE_BACKEND_H

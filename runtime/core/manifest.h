@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Checks of a program's table before anything in it is used: a table written
+// by hand, by another compiler, or for another mesh ends in a message and not
+// in a wild pointer or a wrong result.
+
+#ifndef WEFT_RT_CORE_MANIFEST_H
+#define WEFT_RT_CORE_MANIFEST_H
+
+#include "core/status.h"
+#include "weft-rt/abi.h"
+
+namespace weft::rt {
+
+/// Fails unless the table is of this runtime's ABI and is consistent: mesh,
+/// tensors, shardings, local shapes, aliases, channels.
+Status checkProgram(const weft_rt_program &program);
+
+/// Fails unless the ranks' programs were planned together: equal plan hashes,
+/// rank counts and numbers of arguments and results.
+Status checkSamePlan(const weft_rt_program *const *programs, int64_t count);
+
+/// Prints the manifest for a person: mesh, arguments, results, channels,
+/// traffic, memory.
+std::string describeProgram(const weft_rt_program &program);
+
+/// Prints a tensor's sharding as "[{"fsdp"}, {}]".
+std::string shardingName(const weft_rt_program &program,
+                         const weft_rt_tensor &tensor);
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_CORE_MANIFEST_H

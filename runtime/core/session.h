@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The session behind session.h: programs, the ranks' memory, and the backend
+// that runs them. session.cpp does the work; session_api.cpp puts the C
+// functions over it.
+
+#ifndef WEFT_RT_CORE_SESSION_H
+#define WEFT_RT_CORE_SESSION_H
+
+#include "core/backend.h"
+#include "core/executable.h"
+#include "core/memory.h"
+#include "core/sharding.h"
+
+namespace weft::rt {
+
+/// One rank's memory: where each argument, result and the arena lie in it.
+struct RankMemory {
+  std::unique_ptr<Mapping> mapping;
+  std::vector<void *> args, results; // aliased results: the argument's place
+  void *arena = nullptr;
+  int64_t argumentBytes = 0, resultBytes = 0, totalBytes = 0;
+};
+
+/// Arguments in, steps, results out.
+class Session {
+public:
+  /// Checks the programs (one, or one per rank) and the options, and prepares
+  /// all ranks. `executable`, if any, is kept as long as the session.
+  static Result<std::unique_ptr<Session>>
+  create(std::vector<const weft_rt_program *> programs,
+         const weft_rt_options &options,
+         std::unique_ptr<Executable> executable);
+
+  /// Leaks everything when a rank is stuck in the program: it may still use it.
+  static void close(std::unique_ptr<Session> session);
+
+  const weft_rt_program &program() const { return *programs[0]; }
+  Status setArgument(int32_t index, const void *data, int64_t bytes);
+  Status getResult(int32_t index, void *data, int64_t bytes);
+  Status run(int64_t steps, double *seconds);
+  weft_rt_stats stats() const;
+  TrafficCount traffic(weft_rt_collective_kind kind, int32_t channel) const;
+  const char *flightRecord();
+  Status writeTrace(const std::string &path) const;
+
+private:
+  Session(std::vector<const weft_rt_program *> programs,
+          const weft_rt_options &options,
+          std::unique_ptr<Executable> executable);
+
+  Status start(const BackendOptions &backendOptions);
+  Status allocate(int64_t rank);
+  Status checkUsable() const;
+  Status checkArgumentsSet() const;
+  Status runOnRanks(weft_rt_task task, void *context);
+
+  std::unique_ptr<Executable> executable;
+  std::vector<const weft_rt_program *> programs; // one per rank
+  bool poison;
+  std::vector<RankMemory> memory;
+  std::unique_ptr<Backend> backend;
+  std::vector<bool> isSet; // arguments
+  int64_t stepsDone = 0;
+  bool failed = false;
+  std::string flightText;
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_CORE_SESSION_H

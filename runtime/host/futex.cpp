@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Linux futexes with absolute deadlines on the monotonic clock. The words are
+// atomics with acquire and release order; the futex only puts threads to
+// sleep, it orders nothing.
+
+#include "host/futex.h"
+
+#include <climits>
+#include <ctime>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weft::rt {
+
+int64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+void sleepWhile(const std::atomic<uint32_t> &word, uint32_t value,
+                int64_t deadline) {
+  timespec until = {time_t(deadline / 1'000'000'000),
+                    long(deadline % 1'000'000'000)};
+  // The bitset form takes an absolute time.
+  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, value,
+          deadline == never ? nullptr : &until, nullptr,
+          FUTEX_BITSET_MATCH_ANY);
+}
+
+void wakeAll(const std::atomic<uint32_t> &word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
+               int64_t deadline) {
+  for (int i = 0; i < spins; ++i) {
+    if (word.load(std::memory_order_acquire) != value)
+      return true;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  while (word.load(std::memory_order_acquire) == value) {
+    if (now() >= deadline)
+      return false;
+    sleepWhile(word, value, deadline);
+  }
+  return true;
+}
+
+} // namespace weft::rt

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The members of one communicator, as threads: what each brought to the
+// collective at hand, and a rendezvous at which all wait for all.
+//
+// Buffers that members publish live on their stacks. A member therefore may
+// not unwind while another may still read them: see enter and leave.
+
+#ifndef WEFT_RT_HOST_GROUP_H
+#define WEFT_RT_HOST_GROUP_H
+
+#include "host/movement.h"
+
+#include <atomic>
+#include <vector>
+
+namespace weft::rt {
+
+/// How a rendezvous ended.
+enum class Meeting { Complete, TimedOut, Broken };
+
+/// The ranks that communicate over one channel.
+class Group {
+public:
+  explicit Group(std::vector<int64_t> members);
+
+  int64_t size() const { return int64_t(ranks.size()); }
+  const std::vector<int64_t> &members() const { return ranks; }
+
+  /// Publishes what member `index` brings. Others may read it after the next
+  /// meeting, until this member leaves.
+  void enter(int64_t index, const weft_rt_collective &collective,
+             MemberBuffers buffers);
+
+  /// Ends what `enter` began. After a broken or timed-out meeting, waits until
+  /// no member reads published buffers any more.
+  void leave(bool broken);
+
+  /// Waits until all members have come here, or `deadline` passes.
+  Meeting meet(int64_t index, int spins, int64_t deadline);
+
+  /// Breaks this meeting and all later ones.
+  void breakUp();
+
+  const weft_rt_collective &collectiveOf(int64_t index) const {
+    return *collectives[index];
+  }
+  const MemberBuffers *buffers() const { return published.data(); }
+
+  /// The ranks that have met less often than member `index`.
+  std::vector<int64_t> missing(int64_t index) const;
+
+private:
+  std::vector<int64_t> ranks;
+  std::vector<const weft_rt_collective *> collectives;
+  std::vector<MemberBuffers> published;
+  std::vector<std::atomic<int64_t>> meetings; // begun, per member
+
+  static constexpr uint32_t broken = 1;
+  std::atomic<uint32_t> arrived{0};
+  std::atomic<uint32_t> generation{0}; // twice the meetings, plus `broken`
+  std::atomic<int64_t> inside{0};
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_HOST_GROUP_H

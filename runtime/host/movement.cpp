@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Members begin with their own index and go round, so that they do not all
+// read from the same buffer at once; reductions go in rank order, because the
+// order decides the bits.
+
+#include "host/movement.h"
+
+#include "core/types.h"
+#include "host/reduce.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::rt {
+namespace {
+
+const char *inputOf(const Exchange &exchange, int64_t member, int32_t operand) {
+  return static_cast<const char *>(exchange.members[member].in[operand]);
+}
+
+char *outputOf(const Exchange &exchange, int64_t member, int32_t operand) {
+  return static_cast<char *>(exchange.members[member].out[operand]);
+}
+
+/// The member to serve in turn `turn`.
+int64_t roundRobin(const Exchange &exchange, int64_t turn) {
+  int64_t member = exchange.index + turn;
+  return member < exchange.size ? member : member - exchange.size;
+}
+
+void copyRows(char *to, int64_t toStride, const char *from, int64_t fromStride,
+              int64_t rows, int64_t bytes) {
+  if (bytes == 0)
+    return;
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(to + row * toStride, from + row * fromStride, bytes);
+}
+
+void allGather(const Exchange &exchange, int32_t i) {
+  const weft_rt_operand &operand = exchange.collective->operands[i];
+  int64_t row = byteSize(operand.type, operand.extent * operand.inner);
+  char *out = outputOf(exchange, exchange.index, i);
+  for (int64_t turn = 0; turn < exchange.size; ++turn) {
+    int64_t member = roundRobin(exchange, turn);
+    copyRows(out + member * row, exchange.size * row,
+             inputOf(exchange, member, i), row, operand.outer, row);
+  }
+}
+
+void collectInputs(const Exchange &exchange, int32_t i) {
+  for (int64_t member = 0; member < exchange.size; ++member)
+    exchange.inputs[member] = inputOf(exchange, member, i);
+}
+
+void reduceScatter(const Exchange &exchange, int32_t i) {
+  const weft_rt_operand &operand = exchange.collective->operands[i];
+  int64_t row = operand.extent * operand.inner;
+  if (row == 0)
+    return;
+  collectInputs(exchange, i);
+  char *out = outputOf(exchange, exchange.index, i);
+  int64_t rowBytes = byteSize(operand.type, row);
+  for (int64_t outer = 0; outer < operand.outer; ++outer)
+    reduce(operand.type, exchange.collective->reduction, exchange.inputs,
+           exchange.size, (outer * exchange.size + exchange.index) * row, row,
+           out + outer * rowBytes);
+}
+
+/// The elements [begin, end) of an all_reduce that `member` reduces for all.
+/// Slices are multiples of 64 elements, so that no two share a cache line.
+struct Slice {
+  int64_t begin, end;
+};
+
+Slice sliceOf(const Exchange &exchange, int64_t extent, int64_t member) {
+  int64_t share = (extent + exchange.size - 1) / exchange.size;
+  int64_t step = (share + 63) / 64 * 64;
+  return {std::min(member * step, extent),
+          std::min((member + 1) * step, extent)};
+}
+
+/// In place, this overwrites the own input; but just the slice that no other
+/// member reads.
+void reduceSlice(const Exchange &exchange, int32_t i) {
+  const weft_rt_operand &operand = exchange.collective->operands[i];
+  Slice slice = sliceOf(exchange, operand.extent, exchange.index);
+  if (slice.begin == slice.end)
+    return;
+  collectInputs(exchange, i);
+  reduce(operand.type, exchange.collective->reduction, exchange.inputs,
+         exchange.size, slice.begin, slice.end - slice.begin,
+         outputOf(exchange, exchange.index, i) +
+             byteSize(operand.type, slice.begin));
+}
+
+void copySlices(const Exchange &exchange, int32_t i) {
+  const weft_rt_operand &operand = exchange.collective->operands[i];
+  for (int64_t turn = 1; turn < exchange.size; ++turn) {
+    int64_t member = roundRobin(exchange, turn);
+    Slice slice = sliceOf(exchange, operand.extent, member);
+    int64_t at = byteSize(operand.type, slice.begin);
+    copyRows(outputOf(exchange, exchange.index, i) + at, 0,
+             outputOf(exchange, member, i) + at, 0, 1,
+             byteSize(operand.type, slice.end - slice.begin));
+  }
+}
+
+/// Copies a piece of `total` bytes that lies in rows of `fromRow` bytes on one
+/// side and of `toRow` bytes on the other.
+void copyReshaped(char *to, int64_t toRow, int64_t toStride, const char *from,
+                  int64_t fromRow, int64_t fromStride, int64_t total) {
+  int64_t fromLeft = fromRow, toLeft = toRow;
+  while (total > 0) {
+    int64_t run = std::min(fromLeft, toLeft);
+    std::memcpy(to, from, run);
+    to += run;
+    from += run;
+    total -= run;
+    fromLeft -= run;
+    toLeft -= run;
+    if (fromLeft == 0) {
+      from += fromStride - fromRow;
+      fromLeft = fromRow;
+    }
+    if (toLeft == 0) {
+      to += toStride - toRow;
+      toLeft = toRow;
+    }
+  }
+}
+
+void allToAll(const Exchange &exchange, int32_t i) {
+  const weft_rt_operand &operand = exchange.collective->operands[i];
+  int64_t fromRow = byteSize(operand.type, operand.extent * operand.inner);
+  int64_t toRow = byteSize(operand.type, operand.extent2 * operand.inner2);
+  char *out = outputOf(exchange, exchange.index, i);
+  for (int64_t turn = 0; turn < exchange.size; ++turn) {
+    int64_t member = roundRobin(exchange, turn);
+    copyReshaped(out + member * toRow, toRow, exchange.size * toRow,
+                 inputOf(exchange, member, i) + exchange.index * fromRow,
+                 fromRow, exchange.size * fromRow, operand.outer * fromRow);
+  }
+}
+
+void permute(const Exchange &exchange, int32_t i) {
+  const weft_rt_operand &operand = exchange.collective->operands[i];
+  int32_t source = exchange.collective->source_of[exchange.index];
+  int64_t bytes = byteSize(operand.type, operand.extent);
+  char *out = outputOf(exchange, exchange.index, i);
+  if (bytes == 0)
+    return;
+  if (source < 0)
+    std::memset(out, 0, bytes);
+  else
+    std::memcpy(out, inputOf(exchange, source, i), bytes);
+}
+
+using Move = void (*)(const Exchange &, int32_t operand);
+
+Move moveFor(weft_rt_collective_kind kind, int phase) {
+  switch (kind) {
+  case WEFT_RT_ALL_GATHER:
+    return allGather;
+  case WEFT_RT_REDUCE_SCATTER:
+    return reduceScatter;
+  case WEFT_RT_ALL_REDUCE:
+    return phase == 0 ? reduceSlice : copySlices;
+  case WEFT_RT_ALL_TO_ALL:
+    return allToAll;
+  case WEFT_RT_PERMUTE:
+    return permute;
+  }
+  return nullptr;
+}
+
+} // namespace
+
+int phaseCount(weft_rt_collective_kind kind) {
+  return kind == WEFT_RT_ALL_REDUCE ? 2 : 1;
+}
+
+void movePhase(const Exchange &exchange, int phase) {
+  Move move = moveFor(exchange.collective->kind, phase);
+  for (int32_t i = 0; i < exchange.collective->num_operands; ++i)
+    move(exchange, i);
+}
+
+} // namespace weft::rt

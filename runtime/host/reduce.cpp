@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Picks the kernels of the best instruction set once per process.
+
+#include "host/reduce.h"
+
+#include "host/reduce_kernels.h"
+
+namespace weft::rt {
+namespace {
+
+using FindKernel = ReduceKernel (*)(weft_rt_type, weft_rt_reduction);
+
+FindKernel pickSet() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return reduceKernelAvx512;
+  if (__builtin_cpu_supports("avx2"))
+    return reduceKernelAvx2;
+#endif
+  return reduceKernelBaseline;
+}
+
+const FindKernel findKernel = pickSet();
+
+} // namespace
+
+bool canReduce(weft_rt_type type, weft_rt_reduction reduction) {
+  return reduceKernelBaseline(type, reduction) != nullptr;
+}
+
+void reduce(weft_rt_type type, weft_rt_reduction reduction,
+            const void *const *inputs, int64_t members, int64_t offset,
+            int64_t count, void *out) {
+  findKernel(type, reduction)(inputs, members, offset, count, out);
+}
+
+} // namespace weft::rt

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The reduction kernels for any processor of the architecture;
+// the build gives this file its instruction set.
+
+#include "host/reduce_template.h"
+
+namespace weft::rt {
+
+ReduceKernel reduceKernelBaseline(weft_rt_type type,
+                                  weft_rt_reduction reduction) {
+  return findKernel(type, reduction);
+}
+
+} // namespace weft::rt

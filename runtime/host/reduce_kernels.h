@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the kernels for one instruction set look like to the dispatcher.
+
+#ifndef WEFT_RT_HOST_REDUCE_KERNELS_H
+#define WEFT_RT_HOST_REDUCE_KERNELS_H
+
+#include "weft-rt/abi.h"
+
+namespace weft::rt {
+
+/// Combines `count` elements at element `offset` of each input into `out`.
+using ReduceKernel = void (*)(const void *const *inputs, int64_t members,
+                              int64_t offset, int64_t count, void *out);
+
+/// The kernel for a type and reduction, or null where there is none. Each set
+/// needs a processor that has its instructions.
+ReduceKernel reduceKernelBaseline(weft_rt_type, weft_rt_reduction);
+ReduceKernel reduceKernelAvx2(weft_rt_type, weft_rt_reduction);
+ReduceKernel reduceKernelAvx512(weft_rt_type, weft_rt_reduction);
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_HOST_REDUCE_KERNELS_H

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The reduction kernels, written once and compiled for several instruction
+// sets. Everything is in an anonymous namespace and no library template is
+// used, so that no function compiled for AVX-512 can be picked by the linker
+// for another file.
+//
+// A kernel works in blocks that fit in the L1 cache: the running values of a
+// block stay in a local array, which no input can alias, so that each loop is
+// vectorized without checks, also when the output is one of the inputs.
+//
+// Include only from reduce_<set>.cpp.
+
+#ifndef WEFT_RT_HOST_REDUCE_TEMPLATE_H
+#define WEFT_RT_HOST_REDUCE_TEMPLATE_H
+
+#include "host/reduce_kernels.h"
+
+#include <stdint.h>
+#include <string.h>
+
+namespace weft::rt {
+namespace {
+
+template <typename To, typename From> To bitsAs(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+// ---- formats: how a type is stored, and in which type it is combined -------
+
+template <typename T> struct Plain {
+  using Stored = T;
+  using Value = T;
+  static Value load(Stored x) { return x; }
+  static Stored store(Value x) { return x; }
+};
+
+struct BFloat16 {
+  using Stored = uint16_t;
+  using Value = float;
+  static Value load(Stored x) { return bitsAs<float>(uint32_t(x) << 16); }
+  static Stored store(Value x) {
+    uint32_t bits = bitsAs<uint32_t>(x);
+    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return x != x ? Stored(bits >> 16 | 0x40) : Stored(rounded);
+  }
+};
+
+struct Float16 {
+  using Stored = uint16_t;
+  using Value = float;
+  static Value load(Stored x) {
+    uint32_t sign = uint32_t(x & 0x8000) << 16;
+    uint32_t magnitude = uint32_t(x & 0x7fff) << 13;
+    // Rebias the exponent by a product, which is right for subnormals too.
+    float scaled = bitsAs<float>(magnitude) * 0x1p112f;
+    uint32_t bits = bitsAs<uint32_t>(scaled);
+    bits |= (x & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
+    return bitsAs<float>(bits | sign);
+  }
+  static Stored store(Value x) {
+    uint32_t bits = bitsAs<uint32_t>(x);
+    uint32_t sign = bits >> 16 & 0x8000;
+    bits &= 0x7fffffff;
+    // Normal results: rebias and round in integers. Subnormal ones: adding 0.5
+    // puts the last bit that counts at the end of the significand.
+    uint32_t normal = (bits - 0x38000000u + 0xfff + (bits >> 13 & 1)) >> 13;
+    uint32_t subnormal =
+        bitsAs<uint32_t>(bitsAs<float>(bits) + 0.5f) - 0x3f000000u;
+    uint32_t small = bits < 0x38800000u ? subnormal : normal;
+    uint32_t special = bits > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    return Stored(sign | (bits >= 0x477ff000u ? special : small));
+  }
+};
+
+/// An 8-bit float with `ManBits` bits of significand behind the point.
+template <int ManBits, int Bias, bool HasInfinity> struct Float8 {
+  using Stored = uint8_t;
+  using Value = float;
+  static constexpr uint32_t topExponent = (1u << (7 - ManBits)) - 1;
+  static constexpr uint32_t manMask = (1u << ManBits) - 1;
+  /// The largest finite magnitude, as stored.
+  static constexpr uint32_t largest =
+      HasInfinity ? (topExponent << ManBits) - 1 : 0x7e;
+
+  static Value load(Stored x) {
+    uint32_t magnitude = x & 0x7f;
+    // The same rebias as for f16.
+    float value = bitsAs<float>(magnitude << (23 - ManBits)) *
+                  bitsAs<float>(uint32_t(127 + 127 - Bias) << 23);
+    uint32_t bits = bitsAs<uint32_t>(value);
+    if (magnitude > largest)
+      bits = HasInfinity && (x & manMask) == 0 ? 0x7f800000u : 0x7fc00000u;
+    return bitsAs<float>(bits | uint32_t(x & 0x80) << 24);
+  }
+
+  static Stored store(Value x) {
+    uint32_t bits = bitsAs<uint32_t>(x);
+    uint32_t sign = bits >> 24 & 0x80;
+    bits &= 0x7fffffff;
+    if (bits > 0x7f800000u)
+      return Stored(sign | 0x7f);
+    constexpr int shift = 23 - ManBits;
+    constexpr uint32_t smallestNormal = uint32_t(127 - Bias + 1) << 23;
+    uint32_t rounded;
+    if (bits < smallestNormal) {
+      // The unit of this sum is the format's smallest subnormal.
+      float magic = bitsAs<float>(uint32_t(127 - Bias + 1 + shift) << 23);
+      rounded = bitsAs<uint32_t>(bitsAs<float>(bits) + magic) -
+                bitsAs<uint32_t>(magic);
+    } else {
+      uint32_t odd = bits >> shift & 1;
+      rounded = (bits - (uint32_t(127 - Bias) << 23) + (1u << (shift - 1)) - 1 +
+                 odd) >>
+                shift;
+    }
+    if (rounded > largest)
+      rounded = HasInfinity ? topExponent << ManBits : 0x7f;
+    return Stored(sign | rounded);
+  }
+};
+
+using F8E4M3 = Float8<3, 7, false>;
+using F8E5M2 = Float8<2, 15, true>;
+
+// ---- operations ------------------------------------------------------------
+
+template <typename T> constexpr bool isFloat = false;
+template <> constexpr bool isFloat<float> = true;
+template <> constexpr bool isFloat<double> = true;
+
+template <typename T> struct UnsignedOf {
+  using Type = T;
+};
+template <> struct UnsignedOf<int8_t> {
+  using Type = uint8_t;
+};
+template <> struct UnsignedOf<int16_t> {
+  using Type = uint16_t;
+};
+template <> struct UnsignedOf<int32_t> {
+  using Type = uint32_t;
+};
+template <> struct UnsignedOf<int64_t> {
+  using Type = uint64_t;
+};
+template <> struct UnsignedOf<float> {
+  using Type = uint32_t;
+};
+template <> struct UnsignedOf<double> {
+  using Type = uint64_t;
+};
+
+struct Sum {
+  template <typename T> static T apply(T a, T b) {
+    if constexpr (isFloat<T>)
+      return a + b;
+    else // wraps; the cast keeps narrow types from promoting to signed int
+      return T(uint64_t(a) + uint64_t(b));
+  }
+};
+
+struct Prod {
+  template <typename T> static T apply(T a, T b) {
+    if constexpr (isFloat<T>)
+      return a * b;
+    else
+      return T(uint64_t(a) * uint64_t(b));
+  }
+};
+
+/// NaN wins; of two zeros, the positive one.
+struct Max {
+  template <typename T> static T apply(T a, T b) {
+    if constexpr (isFloat<T>) {
+      using Bits = typename UnsignedOf<T>::Type;
+      T equal = bitsAs<T>(Bits(bitsAs<Bits>(a) & bitsAs<Bits>(b)));
+      T greater = a > b || a != a ? a : b;
+      return a == b ? equal : greater;
+    } else {
+      return a > b ? a : b;
+    }
+  }
+};
+
+/// NaN wins; of two zeros, the negative one.
+struct Min {
+  template <typename T> static T apply(T a, T b) {
+    if constexpr (isFloat<T>) {
+      using Bits = typename UnsignedOf<T>::Type;
+      T equal = bitsAs<T>(Bits(bitsAs<Bits>(a) | bitsAs<Bits>(b)));
+      T less = a < b || a != a ? a : b;
+      return a == b ? equal : less;
+    } else {
+      return a < b ? a : b;
+    }
+  }
+};
+
+struct And {
+  template <typename T> static T apply(T a, T b) { return T(a & b); }
+};
+
+struct Or {
+  template <typename T> static T apply(T a, T b) { return T(a | b); }
+};
+
+/// Minimum of f8E8M0FNU, which is a bare exponent: 0xff is its NaN and wins.
+/// Its maximum is the maximum of bytes.
+struct ScaleMin {
+  static uint8_t apply(uint8_t a, uint8_t b) {
+    uint8_t less = a < b ? a : b;
+    return a == 0xff || b == 0xff ? 0xff : less;
+  }
+};
+
+// ---- the kernel ------------------------------------------------------------
+
+constexpr int64_t blockElements = 1024;
+
+template <typename Format, typename Op>
+void reduceBlock(const void *const *inputs, int64_t members, int64_t at,
+                 int64_t count, typename Format::Stored *out) {
+  using Stored = typename Format::Stored;
+  typename Format::Value running[blockElements];
+  const Stored *first = static_cast<const Stored *>(inputs[0]) + at;
+  for (int64_t i = 0; i < count; ++i)
+    running[i] = Format::load(first[i]);
+  for (int64_t member = 1; member < members; ++member) {
+    const Stored *next = static_cast<const Stored *>(inputs[member]) + at;
+    for (int64_t i = 0; i < count; ++i)
+      running[i] = Op::apply(running[i], Format::load(next[i]));
+  }
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = Format::store(running[i]);
+}
+
+template <typename Format, typename Op>
+void reduceAll(const void *const *inputs, int64_t members, int64_t offset,
+               int64_t count, void *out) {
+  auto *to = static_cast<typename Format::Stored *>(out);
+  for (int64_t done = 0; done < count; done += blockElements) {
+    int64_t left = count - done;
+    reduceBlock<Format, Op>(inputs, members, offset + done,
+                            left < blockElements ? left : blockElements,
+                            to + done);
+  }
+}
+
+template <typename Format>
+ReduceKernel numberKernel(weft_rt_reduction reduction) {
+  switch (reduction) {
+  case WEFT_RT_SUM:
+    return reduceAll<Format, Sum>;
+  case WEFT_RT_PROD:
+    return reduceAll<Format, Prod>;
+  case WEFT_RT_MAX:
+    return reduceAll<Format, Max>;
+  case WEFT_RT_MIN:
+    return reduceAll<Format, Min>;
+  default:
+    return nullptr;
+  }
+}
+
+template <typename T> ReduceKernel integerKernel(weft_rt_reduction reduction) {
+  using Bits = Plain<typename UnsignedOf<T>::Type>;
+  if (reduction == WEFT_RT_AND)
+    return reduceAll<Bits, And>;
+  if (reduction == WEFT_RT_OR)
+    return reduceAll<Bits, Or>;
+  return numberKernel<Plain<T>>(reduction);
+}
+
+ReduceKernel truthKernel(weft_rt_reduction reduction) {
+  if (reduction == WEFT_RT_AND || reduction == WEFT_RT_MIN)
+    return reduceAll<Plain<uint8_t>, And>;
+  if (reduction == WEFT_RT_OR || reduction == WEFT_RT_MAX)
+    return reduceAll<Plain<uint8_t>, Or>;
+  return nullptr;
+}
+
+ReduceKernel scaleKernel(weft_rt_reduction reduction) {
+  if (reduction == WEFT_RT_MAX)
+    return reduceAll<Plain<uint8_t>, Max>;
+  if (reduction == WEFT_RT_MIN)
+    return reduceAll<Plain<uint8_t>, ScaleMin>;
+  return nullptr;
+}
+
+ReduceKernel findKernel(weft_rt_type type, weft_rt_reduction reduction) {
+  switch (type) {
+  case WEFT_RT_I1:
+    return truthKernel(reduction);
+  case WEFT_RT_I8:
+    return integerKernel<int8_t>(reduction);
+  case WEFT_RT_U8:
+    return integerKernel<uint8_t>(reduction);
+  case WEFT_RT_I16:
+    return integerKernel<int16_t>(reduction);
+  case WEFT_RT_U16:
+    return integerKernel<uint16_t>(reduction);
+  case WEFT_RT_I32:
+    return integerKernel<int32_t>(reduction);
+  case WEFT_RT_U32:
+    return integerKernel<uint32_t>(reduction);
+  case WEFT_RT_I64:
+    return integerKernel<int64_t>(reduction);
+  case WEFT_RT_U64:
+    return integerKernel<uint64_t>(reduction);
+  case WEFT_RT_F16:
+    return numberKernel<Float16>(reduction);
+  case WEFT_RT_BF16:
+    return numberKernel<BFloat16>(reduction);
+  case WEFT_RT_F32:
+    return numberKernel<Plain<float>>(reduction);
+  case WEFT_RT_F64:
+    return numberKernel<Plain<double>>(reduction);
+  case WEFT_RT_F8E4M3FN:
+    return numberKernel<F8E4M3>(reduction);
+  case WEFT_RT_F8E5M2:
+    return numberKernel<F8E5M2>(reduction);
+  case WEFT_RT_F8E8M0FNU:
+    return scaleKernel(reduction);
+  default:
+    return nullptr;
+  }
+}
+
+} // namespace
+} // namespace weft::rt
+
+#endif // WEFT_RT_HOST_REDUCE_TEMPLATE_H

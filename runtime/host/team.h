@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The threads of one rank: its own, and helpers that sleep until there is
+// work. Work is a number of independent pieces, taken one by one.
+//
+// Example: a team of 3 runs a loop of 100 iterations with grain 10 as 10
+// chunks; whichever thread is free takes the next.
+
+#ifndef WEFT_RT_HOST_TEAM_H
+#define WEFT_RT_HOST_TEAM_H
+
+#include "core/status.h"
+#include "weft-rt/abi.h"
+
+#include <atomic>
+#include <pthread.h>
+#include <vector>
+
+namespace weft::rt {
+
+/// Starts a thread, or says why not.
+Status startThread(pthread_t *thread, void *(*body)(void *), void *context);
+
+/// A rank's thread and its helpers.
+class Team {
+public:
+  using Body = void (*)(void *context, int64_t piece);
+
+  Team() = default;
+  ~Team();
+  Team(const Team &) = delete;
+  Team &operator=(const Team &) = delete;
+
+  /// Starts the helpers. `prepare` runs once on each; waits spin `spins` times
+  /// before they sleep.
+  Status start(int helpers, int spins, void (*prepare)());
+
+  /// Threads of the team, the caller's included.
+  int size() const { return int(threads.size()) + 1; }
+
+  /// Calls body(context, i) for each i in [0, pieces), on all threads; returns
+  /// when all are done. Called by the rank's thread only.
+  void run(int64_t pieces, Body body, void *context);
+
+  /// Runs a kernel over [0, extent) in chunks of at least `grain`.
+  void launch(weft_rt_kernel kernel, void *const *buffers, int64_t extent,
+              int64_t grain);
+
+private:
+  static void *helperMain(void *team);
+  void help();
+  void work();
+
+  std::vector<pthread_t> threads;
+  void (*prepare)() = nullptr;
+  int spins = 0;
+
+  // The current job; written by the rank's thread before `epoch` moves.
+  Body body = nullptr;
+  void *context = nullptr;
+  int64_t pieces = 0;
+  std::atomic<bool> stopping{false};
+  std::atomic<int64_t> next{0};
+  std::atomic<uint32_t> epoch{0};   // moves when there is a job
+  std::atomic<uint32_t> working{0}; // helpers that have not finished it
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_HOST_TEAM_H

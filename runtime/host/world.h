@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The host backend: ranks are threads of one process and communicate through
+// its memory.
+//
+// A collective: each member publishes its buffers, all meet, each moves its own
+// part, all meet again, after which the buffers are free. Every meeting has a
+// deadline. The first failure of any rank is kept, breaks all meetings, and
+// ends the task on all ranks.
+
+#ifndef WEFT_RT_HOST_WORLD_H
+#define WEFT_RT_HOST_WORLD_H
+
+#include "core/backend.h"
+#include "core/topology.h"
+#include "host/group.h"
+#include "host/team.h"
+
+#include <mutex>
+
+namespace weft::rt {
+
+class HostRank;
+
+/// All ranks, their groups, and the first failure.
+class HostWorld : public Backend {
+public:
+  explicit HostWorld(const BackendOptions &options);
+  ~HostWorld() override;
+
+  /// Starts the threads.
+  Status start();
+
+  const weft_rt_api &api() const override;
+  int threadsPerRank() const override { return teamSize; }
+  Status run(weft_rt_task task, void *context) override;
+  RankLog &log(int64_t rank) override;
+  bool hasStuckRank() const override { return stuck; }
+
+  /// Keeps the failure if it is the first, and ends the task on all ranks.
+  void fail(Status failure);
+
+  /// Sleeps until some rank fails.
+  void awaitFailure();
+
+private:
+  friend class HostRank;
+
+  void createGroups();
+  Status failureOrSuccess();
+  bool awaitRanks();
+
+  const BackendOptions options;
+  const weft_rt_program &program; // rank 0's
+  int teamSize, spins;
+  int64_t deadlineNanoseconds;
+  std::vector<ChannelGroups> layout;                       // [channel]
+  std::vector<std::vector<std::unique_ptr<Group>>> groups; // [channel][group]
+  std::vector<std::unique_ptr<HostRank>> ranks;
+
+  std::mutex failureLock;
+  Status failure; // guarded by failureLock
+  std::atomic<uint32_t> failed{0};
+  bool stuck = false;
+
+  // The current task; written before `epoch` moves.
+  weft_rt_task task = nullptr; // null: the thread ends
+  void *context = nullptr;
+  std::atomic<uint32_t> epoch{0};
+  std::atomic<uint32_t> running{0}; // ranks that have not finished the task
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_HOST_WORLD_H

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The runtime for an embedder: load a compiled step, give it arguments, run it
+ * again and again, take its results. C11, versioned; used by weft-run, by the
+ * executables that weft-compile writes, and by the Python bindings.
+ *
+ *   weft_rt_options options = WEFT_RT_OPTIONS_INIT;
+ *   weft_rt_session *session;
+ *   if (weft_rt_session_open("step.so", &options, &session) != WEFT_RT_OK)
+ *     die(weft_rt_last_error());
+ *   for (i ...) weft_rt_session_set_argument(session, i, data[i], bytes[i]);
+ *   weft_rt_session_run(session, 3, NULL);
+ *   weft_rt_session_get_result(session, 0, loss, sizeof(float));
+ *   weft_rt_session_close(session);
+ *
+ * Ownership. The session owns all memory of the ranks: arguments, results and
+ * arenas, allocated once when it is created. Buffers that the caller passes
+ * are read or written during the call only. An argument keeps its value from
+ * step to step; a donated argument takes the value of the result that aliases
+ * it. Strings and tables that a session returns live as long as the session.
+ *
+ * Threads. A session is used by one thread at a time. Different sessions are
+ * independent.
+ *
+ * Failure. Every function that may fail returns a status and leaves a message
+ * for weft_rt_last_error of the same thread. After WEFT_RT_RANK_FAILED the
+ * session's state is unspecified: it answers WEFT_RT_UNUSABLE from then on and
+ * can only be inspected and closed. */
+
+#ifndef WEFT_RT_SESSION_H
+#define WEFT_RT_SESSION_H
+
+#include "weft-rt/abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum weft_rt_status {
+  WEFT_RT_OK = 0,
+  WEFT_RT_INVALID = 1,      /* the caller's input is wrong */
+  WEFT_RT_IO = 2,           /* a file cannot be read or written */
+  WEFT_RT_INCOMPATIBLE = 3, /* not a program, or one for another runtime */
+  WEFT_RT_NO_MEMORY = 4,
+  WEFT_RT_RANK_FAILED = 5, /* a rank failed, or did not come in time */
+  WEFT_RT_UNUSABLE = 6     /* the session failed before */
+} weft_rt_status;
+
+/* What a fault makes of a rank; for tests of failure handling. */
+typedef enum weft_rt_fault_kind {
+  WEFT_RT_FAULT_FAIL = 0,   /* the rank reports a failure */
+  WEFT_RT_FAULT_VANISH = 1, /* the rank never comes: others run into the deadline */
+  WEFT_RT_FAULT_DELAY = 2   /* the rank comes `milliseconds` late */
+} weft_rt_fault_kind;
+
+/* A fault that hits `rank` as it starts its collective number `collective`,
+ * counted from 0 since the session was created. */
+typedef struct weft_rt_fault {
+  weft_rt_fault_kind kind;
+  int64_t rank;
+  int64_t collective;
+  int64_t milliseconds;
+} weft_rt_fault;
+
+typedef struct weft_rt_options {
+  uint32_t struct_size;    /* sizeof(weft_rt_options) */
+  int32_t threads;         /* all ranks together; 0: one per core. A rank has at
+                              least one. */
+  int64_t ranks;           /* 0, or the number that the program must have */
+  double deadline_seconds; /* for each rendezvous; 0: 60 */
+  int64_t trace_events;    /* room for events per rank; 0: no trace */
+  int32_t poison;          /* 1: what a program must not read holds NaN bits
+                              (0xff) as a step begins: arena, results, padding */
+  int32_t num_faults;
+  const weft_rt_fault *faults;
+} weft_rt_options;
+
+#define WEFT_RT_OPTIONS_INIT                                                   \
+  { sizeof(weft_rt_options), 0, 0, 0.0, 0, 0, 0, NULL }
+
+typedef struct weft_rt_session weft_rt_session;
+
+/* The message of this thread's last failure; "" before the first. Valid until
+ * the thread's next failure. */
+const char *weft_rt_last_error(void);
+
+/* Loads a shared object and creates a session for its weft_program. */
+weft_rt_status weft_rt_session_open(const char *path,
+                                    const weft_rt_options *options,
+                                    weft_rt_session **session);
+
+/* Creates a session for programs in memory: one for all ranks (count = 1), or
+ * one per rank. The tables must outlive the session. Ranks whose plan hashes
+ * differ are refused. */
+weft_rt_status weft_rt_session_create(const weft_rt_program *const *programs,
+                                      int64_t count,
+                                      const weft_rt_options *options,
+                                      weft_rt_session **session);
+
+/* Ends the ranks and frees all memory. NULL is allowed. */
+void weft_rt_session_close(weft_rt_session *session);
+
+/* The manifest (of rank 0, where ranks have different programs). */
+const weft_rt_program *weft_rt_session_program(const weft_rt_session *session);
+
+/* Index of the argument, or result, with this name; -1: there is none. */
+int32_t weft_rt_session_find_argument(const weft_rt_session *session,
+                                      const char *name);
+int32_t weft_rt_session_find_result(const weft_rt_session *session,
+                                    const char *name);
+
+/* Bytes of a dense buffer of the tensor's global shape. */
+int64_t weft_rt_tensor_bytes(const weft_rt_tensor *tensor);
+
+/* Cuts a dense row-major buffer of the argument's global shape into the ranks'
+ * shares. `bytes` must be its exact size. */
+weft_rt_status weft_rt_session_set_argument(weft_rt_session *session,
+                                            int32_t index, const void *data,
+                                            int64_t bytes);
+
+/* Joins the ranks' shares of a result into a dense buffer of its global shape.
+ * Where ranks hold the same part, the lowest rank's is taken. */
+weft_rt_status weft_rt_session_get_result(weft_rt_session *session,
+                                          int32_t index, void *data,
+                                          int64_t bytes);
+
+/* Runs the step `steps` times; blocks. `seconds`, when not NULL, receives the
+ * wall time of each step. */
+weft_rt_status weft_rt_session_run(weft_rt_session *session, int64_t steps,
+                                   double *seconds);
+
+/* What a session has and has used. */
+typedef struct weft_rt_stats {
+  int64_t steps;
+  int32_t threads_per_rank;
+  int64_t argument_bytes; /* per rank, like the next two */
+  int64_t result_bytes;   /* results that alias no argument */
+  int64_t arena_bytes;
+  int64_t total_bytes; /* of all ranks, with alignment */
+} weft_rt_stats;
+
+void weft_rt_session_stats(const weft_rt_session *session,
+                           weft_rt_stats *stats);
+
+/* Bytes that arrived from other ranks by one kind of collective on one
+ * channel, and operands moved: since the session was created, for the rank
+ * that received most. */
+void weft_rt_session_traffic(const weft_rt_session *session,
+                             weft_rt_collective_kind kind, int32_t channel,
+                             int64_t *count, int64_t *bytes);
+
+/* What each rank did last: up to 32 collectives per rank, one a line. */
+const char *weft_rt_session_flight_record(weft_rt_session *session);
+
+/* Writes the trace (Chrome trace events, as Perfetto reads them), one row a
+ * rank. Invalid unless options.trace_events was set. */
+weft_rt_status weft_rt_session_write_trace(weft_rt_session *session,
+                                           const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEFT_RT_SESSION_H */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A program written by hand, as the compiler would write one, for tests of
+ * sessions and of weft-run. Mesh dp=2, tp=2:
+ *
+ *   total    = sum(x), on all ranks            (all_reduce)
+ *   gathered = x, on all ranks                 (all_gather)
+ *   state    = state + total, in place         (donated, uneven shards)
+ *
+ * The argument `mode` makes it misbehave, see the enum. */
+
+#include "programs/accumulate.h"
+
+#include <unistd.h>
+
+enum { rankCount = 4, everyone = 0 };
+
+static const weft_rt_axis axes[] = {{"dp", 2}, {"tp", 2}};
+static const weft_rt_axis_ref both[] = {{0, 1, 2}, {1, 1, 2}};
+static const weft_rt_channel channels[] = {{"reduce.all", 2, both},
+                                           {"gather.tp", 1, both + 1}};
+
+static const int64_t stateShape[] = {9, 3}, stateLocal[] = {5, 2};
+static const weft_rt_dim_sharding stateCut[] = {{1, both}, {1, both + 1}};
+static const int64_t xShape[] = {8}, xLocal[] = {2};
+static const weft_rt_dim_sharding xCut[] = {{2, both}};
+static const weft_rt_dim_sharding whole[] = {{0, 0}};
+
+static const weft_rt_tensor args[] = {
+    {"state", WEFT_RT_F32, 2, stateShape, stateLocal, stateCut, 0},
+    {"x", WEFT_RT_F32, 1, xShape, xLocal, xCut, -1},
+    {"mode", WEFT_RT_I32, 0, 0, 0, 0, -1},
+};
+static const weft_rt_tensor results[] = {
+    {"state", WEFT_RT_F32, 2, stateShape, stateLocal, stateCut, 0},
+    {"total", WEFT_RT_F32, 0, 0, 0, 0, -1},
+    {"gathered", WEFT_RT_F32, 1, xShape, xShape, whole, -1},
+};
+
+static const weft_rt_operand scalar = {WEFT_RT_F32, 1, 1, 1, 0, 0, 0};
+static const weft_rt_operand two = {WEFT_RT_F32, 1, 2, 1, 0, 0, 0};
+static const weft_rt_operand boolean = {WEFT_RT_I1, 1, 1, 1, 0, 0, 0};
+static const weft_rt_collective reduceTotal = {
+    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, everyone, 1, &scalar, 0, "total"};
+static const weft_rt_collective reduceOther = {
+    WEFT_RT_ALL_REDUCE, WEFT_RT_MAX, everyone, 1, &scalar, 0, "other"};
+static const weft_rt_collective reduceTruth = {
+    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, everyone, 1, &boolean, 0, "truth"};
+static const weft_rt_collective noChannel = {
+    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 7, 1, &scalar, 0, "lost"};
+static const weft_rt_collective gatherX = {
+    WEFT_RT_ALL_GATHER, WEFT_RT_SUM, everyone, 1, &two, 0, "x"};
+
+static const weft_rt_traffic traffic[] = {
+    {WEFT_RT_ALL_GATHER, "reduce.all", 1, 24},
+    {WEFT_RT_ALL_REDUCE, "reduce.all", 1, 6},
+};
+
+static void run(const weft_rt_api *api, weft_rt_rank *rank,
+                const weft_rt_collective *collective, const void *in,
+                void *out) {
+  api->wait(rank, api->start(rank, collective, &in, &out));
+}
+
+/* buffers: state, total */
+static void addTotal(void *const *buffers, int64_t begin, int64_t end) {
+  float *state = buffers[0];
+  for (int64_t i = begin; i < end; ++i)
+    state[i] += *(const float *)buffers[1];
+}
+
+static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
+                      float *scratch) {
+  int64_t ticket;
+  const void *in = scratch;
+  void *out = scratch + 1, *overlapping = (char *)scratch + 2;
+  if (mode == ACCUMULATE_FAIL)
+    api->fail(rank, "told to fail");
+  if (mode == ACCUMULATE_OTHER_COLLECTIVE)
+    run(api, rank, &reduceOther, in, out);
+  if (mode == ACCUMULATE_TRUTH_SUM)
+    run(api, rank, &reduceTruth, in, out);
+  if (mode == ACCUMULATE_NO_CHANNEL)
+    run(api, rank, &noChannel, in, out);
+  if (mode == ACCUMULATE_OVERLAP)
+    run(api, rank, &reduceTotal, in, overlapping);
+  if (mode == ACCUMULATE_WAIT_TWICE) {
+    ticket = api->start(rank, &reduceTotal, &in, &out);
+    api->wait(rank, ticket);
+    api->wait(rank, ticket);
+  }
+  while (mode == ACCUMULATE_HANG)
+    usleep(1000);
+}
+
+static void entry(const weft_rt_api *api, weft_rt_rank *rank,
+                  void *const *arguments, void *const *outputs, void *arena) {
+  const float *x = arguments[1];
+  float *total = outputs[1], *partial = arena;
+  int32_t mode = *(const int32_t *)arguments[2];
+  if (rank->rank == ACCUMULATE_BAD_RANK) {
+    if (mode == ACCUMULATE_ABSENT)
+      return;
+    misbehave(api, rank, mode, partial);
+  }
+  *partial = x[0] + x[1];
+  run(api, rank, &reduceTotal, partial, total);
+  if (rank->rank == ACCUMULATE_BAD_RANK && mode == ACCUMULATE_NO_WAIT) {
+    const void *in = x;
+    api->start(rank, &gatherX, &in, &outputs[2]);
+    return;
+  }
+  run(api, rank, &gatherX, x, outputs[2]);
+  void *buffers[] = {outputs[0], total};
+  api->launch(rank, addTotal, buffers, 10, 4);
+}
+
+const weft_rt_program weft_program = {
+    .abi_version = WEFT_RT_ABI_VERSION,
+    .struct_size = sizeof(weft_rt_program),
+    .name = "accumulate",
+    .num_ranks = rankCount,
+    .num_axes = 2,
+    .axes = axes,
+    .num_args = 3,
+    .args = args,
+    .num_results = 3,
+    .results = results,
+    .num_channels = 2,
+    .channels = channels,
+    .num_traffic = 2,
+    .traffic = traffic,
+    .arena_bytes = 64,
+    .plan_hash = {1, 2, 3},
+    .entry = entry,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* How the test program `accumulate` can be made to misbehave: values of its
+ * argument `mode`. Just one rank does. */
+
+#ifndef WEFT_RT_TEST_PROGRAMS_ACCUMULATE_H
+#define WEFT_RT_TEST_PROGRAMS_ACCUMULATE_H
+
+#include "weft-rt/abi.h"
+
+enum {
+  ACCUMULATE_WELL = 0,
+  ACCUMULATE_FAIL = 1,             /* calls api->fail */
+  ACCUMULATE_ABSENT = 2,           /* returns before the first collective */
+  ACCUMULATE_OTHER_COLLECTIVE = 3, /* starts another one than the others */
+  ACCUMULATE_TRUTH_SUM = 4,        /* asks for a sum of truth values */
+  ACCUMULATE_NO_CHANNEL = 5,       /* names a channel that is not there */
+  ACCUMULATE_OVERLAP = 6,          /* gives overlapping buffers */
+  ACCUMULATE_WAIT_TWICE = 7,       /* waits twice for one ticket */
+  ACCUMULATE_NO_WAIT = 8,          /* ends with a collective not waited for */
+  ACCUMULATE_HANG = 9              /* never returns */
+};
+
+enum { ACCUMULATE_BAD_RANK = 2 };
+
+#endif /* WEFT_RT_TEST_PROGRAMS_ACCUMULATE_H */

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Flags are `--name value` or `--name=value`. One table lists them, for the
+// parser and for the help.
+
+#include "tool/options.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+
+namespace weft::rt {
+namespace {
+
+using Store = Status (*)(ToolOptions &, const std::string &flag,
+                         const std::string &value);
+
+struct Flag {
+  const char *name;
+  const char *value; // what stands for the value in the help; null: none
+  const char *help;
+  Store store;
+};
+
+Status parseInteger(const std::string &flag, const std::string &text,
+                    int64_t least, int64_t most, int64_t &value) {
+  char *end;
+  errno = 0;
+  value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end || errno || value < least || value > most)
+    return invalid(format("%s takes an integer from %lld to %lld, not '%s'",
+                          flag.c_str(), (long long)least, (long long)most,
+                          text.c_str()));
+  return Status();
+}
+
+Status parseSeconds(const std::string &flag, const std::string &text,
+                    double &value) {
+  char *end;
+  value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || !(value > 0) || value > 1e9)
+    return invalid(format("%s takes a positive number of seconds, not '%s'",
+                          flag.c_str(), text.c_str()));
+  return Status();
+}
+
+template <std::string ToolOptions::*member>
+Status storePath(ToolOptions &options, const std::string &flag,
+                 const std::string &value) {
+  if (value.empty())
+    return invalid(flag + " takes a file name");
+  options.*member = value;
+  return Status();
+}
+
+template <int64_t ToolOptions::*member, int64_t most>
+Status storeInteger(ToolOptions &options, const std::string &flag,
+                    const std::string &value) {
+  return parseInteger(flag, value, 1, most, options.*member);
+}
+
+template <bool ToolOptions::*member>
+Status storeFlag(ToolOptions &options, const std::string &,
+                 const std::string &) {
+  options.*member = true;
+  return Status();
+}
+
+Status storeDeadline(ToolOptions &options, const std::string &flag,
+                     const std::string &value) {
+  return parseSeconds(flag, value, options.deadline);
+}
+
+Status storePrint(ToolOptions &options, const std::string &,
+                  const std::string &value) {
+  options.print.push_back(value);
+  return Status();
+}
+
+const Flag flags[] = {
+    {"--ranks", "N", "fail unless the program is for N ranks",
+     storeInteger<&ToolOptions::ranks, 1 << 20>},
+    {"--inputs", "FILE",
+     "safetensors file with all arguments, in global shapes",
+     storePath<&ToolOptions::inputs>},
+    {"--outputs", "FILE", "safetensors file for all results",
+     storePath<&ToolOptions::outputs>},
+    {"--steps", "N", "run N steps; donated arguments carry over (default 1)",
+     storeInteger<&ToolOptions::steps, int64_t(1) << 40>},
+    {"--threads", "N", "threads of all ranks together (default: one per core)",
+     storeInteger<&ToolOptions::threads, 1 << 20>},
+    {"--deadline", "SECONDS", "longest wait for other ranks (default 60)",
+     storeDeadline},
+    {"--print", "NAME",
+     "print a scalar result after each step; may be repeated", storePrint},
+    {"--trace", "FILE", "write a trace for Perfetto",
+     storePath<&ToolOptions::trace>},
+    {"--stats", "FILE", "write times, memory and traffic as JSON",
+     storePath<&ToolOptions::stats>},
+    {"--poison", nullptr,
+     "fill memory that the program must not read with NaN bits",
+     storeFlag<&ToolOptions::poison>},
+    {"--inspect", nullptr,
+     "print what the program takes and gives; run nothing",
+     storeFlag<&ToolOptions::inspect>},
+    {"--quiet", nullptr, "show no progress", storeFlag<&ToolOptions::quiet>},
+    {"--help", nullptr, "print this", storeFlag<&ToolOptions::help>},
+};
+
+const Flag *findFlag(const std::string &name) {
+  for (const Flag &flag : flags)
+    if (name == flag.name)
+      return &flag;
+  return nullptr;
+}
+
+/// Reads the flag at argv[i], and its value if it takes one.
+Status parseFlag(int argc, const char *const *argv, int &i,
+                 ToolOptions &options) {
+  std::string text = argv[i], value;
+  size_t equals = text.find('=');
+  std::string name = text.substr(0, equals);
+  const Flag *flag = findFlag(name);
+  if (!flag)
+    return invalid("unknown option '" + name + "'");
+  if (!flag->value && equals != std::string::npos)
+    return invalid(name + " takes no value");
+  if (flag->value && equals == std::string::npos && i + 1 >= argc)
+    return invalid(name + " needs a value");
+  if (flag->value)
+    value = equals != std::string::npos ? text.substr(equals + 1) : argv[++i];
+  return flag->store(options, name, value);
+}
+
+} // namespace
+
+Result<ToolOptions> parseOptions(int argc, const char *const *argv,
+                                 bool isEmbedded) {
+  ToolOptions options;
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] == '-') {
+      WEFT_RT_RETURN_IF_ERROR(parseFlag(argc, argv, i, options));
+    } else if (isEmbedded || !options.program.empty()) {
+      return invalid("unexpected argument '" + std::string(argv[i]) + "'");
+    } else {
+      options.program = argv[i];
+    }
+  }
+  if (!isEmbedded && options.program.empty() && !options.help)
+    return invalid("no program given");
+  return options;
+}
+
+std::string usageText(const std::string &tool, bool isEmbedded) {
+  std::string text =
+      "usage: " + tool + (isEmbedded ? "" : " step.so") + " [options]\n";
+  for (const Flag &flag : flags) {
+    std::string left = flag.name;
+    if (flag.value)
+      left += std::string(" ") + flag.value;
+    text += format("  %-20s %s\n", left.c_str(), flag.help);
+  }
+  return text + "exit codes: 0, 1 (wrong input), 2 (wrong use), 3 (a rank "
+                "failed)\n";
+}
+
+} // namespace weft::rt

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The command line of weft-run and of executables that hold a program.
+
+#ifndef WEFT_RT_TOOL_OPTIONS_H
+#define WEFT_RT_TOOL_OPTIONS_H
+
+#include "core/status.h"
+
+#include <string>
+#include <vector>
+
+namespace weft::rt {
+
+/// What the command line asks for; empty strings: not asked for.
+struct ToolOptions {
+  std::string program; // path of the shared object
+  std::string inputs, outputs, trace, stats;
+  std::vector<std::string> print; // names of scalar results
+  int64_t ranks = 0, steps = 1, threads = 0;
+  double deadline = 0;
+  bool quiet = false, inspect = false, poison = false, help = false;
+};
+
+/// Reads the command line; a failure is a wrong use of it. `isEmbedded`: the
+/// program is in the executable, and no path is expected.
+Result<ToolOptions> parseOptions(int argc, const char *const *argv,
+                                 bool isEmbedded);
+
+/// What --help prints.
+std::string usageText(const std::string &tool, bool isEmbedded);
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_TOOL_OPTIONS_H

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Inputs are cut straight from the mapped file; results go through one buffer
+// as large as the largest.
+
+#include "tool/tensors.h"
+
+#include "core/types.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+namespace weft::rt {
+namespace {
+
+const weft_rt_tensor *findArgument(const weft_rt_program &program,
+                                   const std::string &name) {
+  for (int32_t i = 0; i < program.num_args; ++i)
+    if (name == program.args[i].name)
+      return &program.args[i];
+  return nullptr;
+}
+
+std::string argumentType(const weft_rt_tensor &tensor) {
+  return tensorTypeName(tensor.type, tensor.shape, tensor.rank);
+}
+
+std::string entryType(const TensorEntry &entry) {
+  return tensorTypeName(entry.type, entry.shape.data(), entry.shape.size());
+}
+
+} // namespace
+
+std::string checkInputs(const weft_rt_program &program,
+                        const SafetensorsReader &file,
+                        const std::string &path) {
+  std::string problems;
+  for (int32_t i = 0; i < program.num_args; ++i) {
+    const weft_rt_tensor &argument = program.args[i];
+    const TensorEntry *entry = file.find(argument.name);
+    if (!entry)
+      problems +=
+          format("%s: tensor %s is missing, expected %s\n", path.c_str(),
+                 quote(argument.name).c_str(), argumentType(argument).c_str());
+    else if (entryType(*entry) != argumentType(argument))
+      problems +=
+          format("%s: tensor %s is %s, expected %s\n", path.c_str(),
+                 quote(argument.name).c_str(), entryType(*entry).c_str(),
+                 argumentType(argument).c_str());
+  }
+  for (const TensorEntry &entry : file.tensors())
+    if (!findArgument(program, entry.name))
+      problems +=
+          format("%s: tensor %s is not an argument of %s\n", path.c_str(),
+                 quote(entry.name).c_str(), quote(program.name).c_str());
+  return problems;
+}
+
+weft_rt_status setArguments(weft_rt_session *session,
+                            const SafetensorsReader &file) {
+  const weft_rt_program *program = weft_rt_session_program(session);
+  for (int32_t i = 0; i < program->num_args; ++i) {
+    const TensorEntry *entry = file.find(program->args[i].name);
+    weft_rt_status status = weft_rt_session_set_argument(
+        session, i, file.data(*entry), entry->end - entry->begin);
+    if (status != WEFT_RT_OK)
+      return status;
+  }
+  return WEFT_RT_OK;
+}
+
+Result<std::vector<TensorEntry>> beginOutputs(const weft_rt_program &program,
+                                              OutputFile &file) {
+  std::vector<TensorEntry> entries;
+  for (int32_t i = 0; i < program.num_results; ++i) {
+    const weft_rt_tensor &result = program.results[i];
+    TensorEntry entry;
+    entry.name = result.name;
+    entry.type = result.type;
+    entry.shape.assign(result.shape, result.shape + result.rank);
+    entries.push_back(std::move(entry));
+  }
+  return beginSafetensors(file, std::move(entries));
+}
+
+Status writeResults(weft_rt_session *session,
+                    const std::vector<TensorEntry> &order, OutputFile &file) {
+  int64_t largest = 1;
+  for (const TensorEntry &entry : order)
+    largest = std::max(largest, entry.end - entry.begin);
+  std::unique_ptr<char[]> buffer(new (std::nothrow) char[largest]);
+  if (!buffer)
+    return Status(
+        WEFT_RT_NO_MEMORY,
+        format("cannot allocate %lld bytes for results", (long long)largest));
+  for (const TensorEntry &entry : order) {
+    int64_t bytes = entry.end - entry.begin;
+    int32_t index = weft_rt_session_find_result(session, entry.name.c_str());
+    weft_rt_status status =
+        weft_rt_session_get_result(session, index, buffer.get(), bytes);
+    if (status != WEFT_RT_OK)
+      return Status(status, weft_rt_last_error());
+    WEFT_RT_RETURN_IF_ERROR(file.append(buffer.get(), bytes));
+  }
+  return file.commit();
+}
+
+} // namespace weft::rt

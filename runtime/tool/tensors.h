@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Between files and a session: arguments are checked against a file and set
+// from it, results are written to one.
+
+#ifndef WEFT_RT_TOOL_TENSORS_H
+#define WEFT_RT_TOOL_TENSORS_H
+
+#include "core/safetensors.h"
+#include "weft-rt/session.h"
+
+namespace weft::rt {
+
+/// Checks that the file has just the program's arguments, with their types and
+/// global shapes. Returns every problem, one a line; "" if there is none.
+std::string checkInputs(const weft_rt_program &program,
+                        const SafetensorsReader &file, const std::string &path);
+
+/// Sets all arguments. The file must have passed checkInputs.
+weft_rt_status setArguments(weft_rt_session *session,
+                            const SafetensorsReader &file);
+
+/// Writes the header for all results; returns the order of their bytes.
+Result<std::vector<TensorEntry>> beginOutputs(const weft_rt_program &program,
+                                              OutputFile &file);
+
+/// Writes all results in the order that beginOutputs gave, and commits.
+Status writeResults(weft_rt_session *session,
+                    const std::vector<TensorEntry> &order, OutputFile &file);
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_TOOL_TENSORS_H

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One run, in this order: everything that can be wrong with the command line,
+// the program, the inputs and the output paths is found before the first byte
+// of the ranks' memory is allocated; then the steps; then the outputs.
+
+#include "tool/tool.h"
+
+#include "core/executable.h"
+#include "core/manifest.h"
+#include "core/types.h"
+#include "tool/options.h"
+#include "tool/scalar.h"
+#include "tool/stats.h"
+#include "tool/tensors.h"
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace weft::rt {
+namespace {
+
+/// Room for events per rank when a trace is asked for: 24 MiB.
+constexpr int64_t traceEvents = 1 << 19;
+
+struct SessionCloser {
+  void operator()(weft_rt_session *session) { weft_rt_session_close(session); }
+};
+using SessionPtr = std::unique_ptr<weft_rt_session, SessionCloser>;
+
+/// A scalar result to print after each step.
+struct PrintedResult {
+  int32_t index;
+  weft_rt_type type;
+  std::string name;
+};
+
+Status lastError(weft_rt_status code) {
+  return code == WEFT_RT_OK ? Status() : Status(code, weft_rt_last_error());
+}
+
+class Tool {
+public:
+  Tool(ToolOptions options, const weft_rt_program *embedded)
+      : options(std::move(options)), program(embedded) {}
+
+  Status run();
+
+private:
+  Status load();
+  Status checkInputFile();
+  Status checkOutputPaths();
+  Status checkPrinted();
+  Status createSession();
+  Status runSteps();
+  Status printResults(int64_t step);
+  void showProgress(int64_t step) const;
+  Status writeOutputs();
+
+  ToolOptions options;
+  const weft_rt_program *program;
+  std::unique_ptr<Executable> executable;
+  std::unique_ptr<SafetensorsReader> inputs;
+  std::unique_ptr<OutputFile> outputs;
+  std::vector<TensorEntry> outputOrder;
+  std::vector<PrintedResult> printed;
+  SessionPtr session;
+  std::vector<double> seconds;
+};
+
+Status Tool::run() {
+  WEFT_RT_RETURN_IF_ERROR(load());
+  if (options.inspect) {
+    std::fputs(describeProgram(*program).c_str(), stdout);
+    return Status();
+  }
+  WEFT_RT_RETURN_IF_ERROR(checkInputFile());
+  WEFT_RT_RETURN_IF_ERROR(checkPrinted());
+  WEFT_RT_RETURN_IF_ERROR(checkOutputPaths());
+  WEFT_RT_RETURN_IF_ERROR(createSession());
+  WEFT_RT_RETURN_IF_ERROR(runSteps());
+  return writeOutputs();
+}
+
+Status Tool::load() {
+  if (!program) {
+    Result<std::unique_ptr<Executable>> loaded =
+        Executable::load(options.program);
+    if (!loaded.ok())
+      return loaded.status();
+    executable = std::move(*loaded);
+    program = &executable->program();
+  }
+  return checkProgram(*program);
+}
+
+Status Tool::checkInputFile() {
+  if (options.inputs.empty() && program->num_args > 0)
+    return invalid(format("%s takes %d arguments: --inputs is missing",
+                          quote(program->name).c_str(), program->num_args));
+  if (options.inputs.empty())
+    return Status();
+  Result<std::unique_ptr<SafetensorsReader>> file =
+      SafetensorsReader::open(options.inputs);
+  if (!file.ok())
+    return file.status();
+  inputs = std::move(*file);
+  std::string problems = checkInputs(*program, *inputs, options.inputs);
+  return problems.empty() ? Status() : invalid(problems);
+}
+
+Status Tool::checkPrinted() {
+  for (const std::string &name : options.print) {
+    int32_t index = 0;
+    while (index < program->num_results && name != program->results[index].name)
+      ++index;
+    if (index == program->num_results)
+      return invalid(format("%s has no result %s to print",
+                            quote(program->name).c_str(), quote(name).c_str()));
+    const weft_rt_tensor &result = program->results[index];
+    if (*elementCount(result.shape, result.rank) != 1 || !canPrint(result.type))
+      return invalid(format(
+          "cannot print result %s: %s is not a scalar number",
+          quote(name).c_str(),
+          tensorTypeName(result.type, result.shape, result.rank).c_str()));
+    printed.push_back({index, result.type, name});
+  }
+  return Status();
+}
+
+Status Tool::checkOutputPaths() {
+  if (!options.outputs.empty()) {
+    Result<std::unique_ptr<OutputFile>> file =
+        OutputFile::create(options.outputs);
+    if (!file.ok())
+      return file.status();
+    outputs = std::move(*file);
+    Result<std::vector<TensorEntry>> order = beginOutputs(*program, *outputs);
+    if (!order.ok())
+      return order.status();
+    outputOrder = std::move(*order);
+  }
+  for (const std::string &path : {options.trace, options.stats})
+    if (!path.empty())
+      WEFT_RT_RETURN_IF_ERROR(checkWritable(path));
+  return Status();
+}
+
+Status Tool::createSession() {
+  weft_rt_options given = WEFT_RT_OPTIONS_INIT;
+  given.ranks = options.ranks;
+  given.threads = int32_t(options.threads);
+  given.deadline_seconds = options.deadline;
+  given.trace_events = options.trace.empty() ? 0 : traceEvents;
+  given.poison = options.poison;
+  weft_rt_session *created;
+  WEFT_RT_RETURN_IF_ERROR(
+      lastError(weft_rt_session_create(&program, 1, &given, &created)));
+  session.reset(created);
+  return inputs ? lastError(setArguments(created, *inputs)) : Status();
+}
+
+Status Tool::printResults(int64_t step) {
+  for (const PrintedResult &result : printed) {
+    uint64_t value;
+    int64_t bytes = byteSize(result.type, 1);
+    WEFT_RT_RETURN_IF_ERROR(lastError(weft_rt_session_get_result(
+        session.get(), result.index, &value, bytes)));
+    std::printf("step %lld: %s = %s\n", (long long)step, result.name.c_str(),
+                scalarText(result.type, &value).c_str());
+  }
+  std::fflush(stdout);
+  return Status();
+}
+
+void Tool::showProgress(int64_t step) const {
+  if (options.quiet || !isatty(STDERR_FILENO))
+    return;
+  std::fprintf(stderr, "\rstep %lld/%lld: %.3f ms%s", (long long)step,
+               (long long)options.steps, seconds.back() * 1e3,
+               step == options.steps ? "\n" : "");
+}
+
+Status Tool::runSteps() {
+  for (int64_t step = 1; step <= options.steps; ++step) {
+    double time;
+    weft_rt_status status = weft_rt_session_run(session.get(), 1, &time);
+    if (status == WEFT_RT_RANK_FAILED) {
+      // A rank that is stuck may still run the program's code.
+      (void)executable.release();
+      return Status(status,
+                    format("step %lld: %s\nlast collectives:\n%s",
+                           (long long)step, weft_rt_last_error(),
+                           weft_rt_session_flight_record(session.get())));
+    }
+    WEFT_RT_RETURN_IF_ERROR(lastError(status));
+    seconds.push_back(time);
+    WEFT_RT_RETURN_IF_ERROR(printResults(step));
+    showProgress(step);
+  }
+  return Status();
+}
+
+Status Tool::writeOutputs() {
+  if (outputs)
+    WEFT_RT_RETURN_IF_ERROR(writeResults(session.get(), outputOrder, *outputs));
+  if (!options.stats.empty())
+    WEFT_RT_RETURN_IF_ERROR(
+        writeFile(options.stats, statsText(session.get(), seconds)));
+  if (!options.trace.empty())
+    return lastError(
+        weft_rt_session_write_trace(session.get(), options.trace.c_str()));
+  return Status();
+}
+
+/// Prints each line of the message as an error of its own, but for those that
+/// belong to the line above.
+void printFailure(const std::string &tool, const Status &status) {
+  std::string text = status.message();
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  bool isList = status.code() == WEFT_RT_INVALID;
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    if (begin == 0 || isList)
+      line = tool + ": error: " + line;
+    std::fprintf(stderr, "%s\n", line.c_str());
+    begin = end + 1;
+  }
+}
+
+std::string toolName(const char *path) {
+  std::string name = path ? path : "weft-run";
+  return name.substr(name.rfind('/') + 1);
+}
+
+int runTool(int argc, char **argv, const weft_rt_program *embedded) {
+  std::string tool = toolName(argc > 0 ? argv[0] : nullptr);
+  Result<ToolOptions> options = parseOptions(argc, argv, embedded != nullptr);
+  if (!options.ok()) {
+    printFailure(tool, options.status());
+    std::fprintf(stderr, "try %s --help\n", tool.c_str());
+    return 2;
+  }
+  if (options->help) {
+    std::fputs(usageText(tool, embedded != nullptr).c_str(), stdout);
+    return 0;
+  }
+  Status status = Tool(std::move(*options), embedded).run();
+  if (!status.ok())
+    printFailure(tool, status);
+  return status.ok() ? 0 : status.code() == WEFT_RT_RANK_FAILED ? 3 : 1;
+}
+
+} // namespace
+} // namespace weft::rt
+
+int weft_rt_tool_main(int argc, char **argv, const weft_rt_program *embedded) {
+  return weft::rt::runTool(argc, argv, embedded);
+}
