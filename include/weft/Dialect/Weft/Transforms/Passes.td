@@ -94,4 +94,31 @@ def InferStoragePass : Pass<"weft-infer-storage", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::weft::WeftDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// global to local
+//===----------------------------------------------------------------------===//
+
+def PartitionPass : Pass<"weft-partition", "::mlir::ModuleOp"> {
+  let summary = "Turn the explicit global module into the program of one rank";
+  let description = [{
+    Every value gets the type of the part that one rank holds; every
+    weft.reshard becomes the collectives of the cheapest plan. Where the rank's
+    position matters (linalg.index, sharded tables, uneven dimensions that are
+    summed) it is computed by weft.axis_index. Arguments and results keep
+    their sharding and get their global type as 'weft.global_type'.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def VerifyLocalPass : Pass<"weft-verify-local", "::mlir::ModuleOp"> {
+  let summary = "Check that nothing is left to partition";
+  let description = [{
+    Fails on weft.shard, weft.reshard and 'weft.shardings', on types that are
+    not static, and on a sharding at a function's border without its global
+    type.
+  }];
+}
+
 #endif // WEFT_DIALECT_WEFT_TRANSFORMS_PASSES_TD

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// weft-partition: from the explicit global module to the program of one rank.
+//
+// Decides nothing: shardings stand on every value, reshards wherever they
+// change. Ops are rebuilt one by one with local types (see Partition.h); a
+// function's border keeps its global types and shardings as attributes.
+
+#include "Partition.h"
+
+#include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
+#include "weft/Dialect/Weft/Transforms/ShardingRule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_PARTITIONPASS
+#include "weft/Dialect/Weft/Transforms/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+//===----------------------------------------------------------------------===//
+// LocalBuilder
+//===----------------------------------------------------------------------===//
+
+static int64_t getRank(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? type.getRank() : 0;
+}
+
+Sharding LocalBuilder::getSharding(Value global) const {
+  auto found = shardings.find(global);
+  return found != shardings.end() ? found->second
+                                  : Sharding::replicated(getRank(global));
+}
+
+DimCut LocalBuilder::getCut(Value global, int64_t dim) const {
+  return {getSharding(global).dims[dim],
+          cast<RankedTensorType>(global.getType()).getDimSize(dim)};
+}
+
+Type LocalBuilder::getLocalType(Value global) const {
+  auto type = dyn_cast<RankedTensorType>(global.getType());
+  if (!type || isReplicated(global))
+    return global.getType();
+  return type.clone(getSharding(global).localShape(type.getShape()));
+}
+
+void LocalBuilder::setSharding(Value global, Sharding sharding) {
+  shardings[global] = std::move(sharding);
+}
+
+Operation *LocalBuilder::cloneLocal(Operation *op) {
+  Operation *clone = builder.clone(*op, mapping);
+  clone->walk(
+      [](Operation *inner) { inner->removeAttr(WeftDialect::kShardingsAttr); });
+  for (auto [global, local] : llvm::zip(op->getResults(), clone->getResults()))
+    local.setType(getLocalType(global));
+  return clone;
+}
+
+Value LocalBuilder::axisIndex(Location loc, ArrayRef<AxisRef> axes) {
+  return AxisIndexOp::create(builder, loc, builder.getIndexType(), meshName,
+                             toAttr(builder.getContext(), axes, getMesh()));
+}
+
+Value LocalBuilder::chunkOffset(Location loc, const DimCut &cut) {
+  Value index = axisIndex(loc, cut.axes);
+  Value chunk = arith::ConstantIndexOp::create(builder, loc, cut.chunk());
+  return arith::MulIOp::create(builder, loc, index, chunk);
+}
+
+Value LocalBuilder::validCount(Location loc, const DimCut &cut) {
+  Value offset = chunkOffset(loc, cut);
+  Value size = arith::ConstantIndexOp::create(builder, loc, cut.size);
+  return arith::SubIOp::create(builder, loc, size, offset);
+}
+
+//===----------------------------------------------------------------------===//
+// One function
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class FunctionPartitioner {
+public:
+  FunctionPartitioner(func::FuncOp func, ReshardPlanner &planner,
+                      FlatSymbolRefAttr meshName)
+      : func(func), local(planner, meshName) {}
+
+  LogicalResult run() {
+    if (!func.getBody().hasOneBlock())
+      return func.emitOpError("has ")
+             << func.getBody().getBlocks().size()
+             << " blocks, expected one: only straight-line code is partitioned";
+    if (failed(readBorder()))
+      return failure();
+    Block &block = func.getBody().front();
+    SmallVector<Operation *> globals = llvm::map_to_vector(
+        block, [](Operation &op) -> Operation * { return &op; });
+    unsigned numArgs = addLocalArguments(block);
+    for (Operation *op : globals) {
+      local.builder.setInsertionPoint(op);
+      if (failed(partition(op)))
+        return failure();
+    }
+    for (Operation *op : llvm::reverse(globals))
+      op->erase();
+    block.eraseArguments(0, numArgs);
+    finishBorder();
+    return success();
+  }
+
+private:
+  Sharding toBorderSharding(Attribute attr, Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (auto sharding = dyn_cast_if_present<ShardingAttr>(attr))
+      return toSharding(sharding, local.getMesh());
+    return Sharding::replicated(tensor ? tensor.getRank() : 0);
+  }
+
+  /// Notes the shardings of arguments and results.
+  LogicalResult readBorder() {
+    for (BlockArgument arg : func.getArguments())
+      local.setSharding(
+          arg, toBorderSharding(func.getArgAttr(arg.getArgNumber(),
+                                                WeftDialect::kShardingAttr),
+                                arg.getType()));
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      resultShardings.push_back(
+          toBorderSharding(func.getResultAttr(i, WeftDialect::kShardingAttr),
+                           func.getResultTypes()[i]));
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (failed(checkAlias(i)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult checkAlias(unsigned result) {
+    auto alias =
+        func.getResultAttrOfType<IntegerAttr>(result, WeftDialect::kAliasAttr);
+    if (!alias)
+      return success();
+    Sharding arg = local.getSharding(func.getArgument(alias.getInt()));
+    if (arg.isSameLayout(resultShardings[result]))
+      return success();
+    return func.emitOpError("result #")
+           << result << " is sharded as "
+           << resultShardings[result].str(local.getMesh())
+           << ", but takes the place of argument #" << alias.getInt()
+           << " that is sharded as " << arg.str(local.getMesh());
+  }
+
+  unsigned addLocalArguments(Block &block) {
+    SmallVector<BlockArgument> args(block.getArguments());
+    for (BlockArgument arg : args)
+      local.setLocal(arg,
+                     block.addArgument(local.getLocalType(arg), arg.getLoc()));
+    return args.size();
+  }
+
+  LogicalResult partition(Operation *op) {
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      return partitionReshard(local, reshard);
+    if (auto ret = dyn_cast<func::ReturnOp>(op))
+      return partitionReturn(ret);
+    if (failed(readShardings(op)) || failed(checkRegions(op)))
+      return failure();
+    std::optional<ShardingRule> rule = getShardingRule(op);
+    if (!rule)
+      return partitionUnknown(op);
+    if (failed(checkConsistent(op, *rule)))
+      return failure();
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case([&](linalg::LinalgOp op) { return partitionLinalg(local, op); })
+        .Case([&](MatmulOp op) { return partitionMatmul(local, op); })
+        .Case([&](TakeOp op) { return partitionTake(local, op); })
+        .Case([&](ScatterAddOp op) { return partitionScatterAdd(local, op); })
+        .Case([&](ShardOp op) {
+          local.setLocal(op.getResult(), local.getLocal(op.getInput()));
+          return success();
+        })
+        .Default([&](Operation *op) { return partitionTensorOp(local, op); });
+  }
+
+  LogicalResult readShardings(Operation *op) {
+    auto list = op->getAttrOfType<ArrayAttr>(WeftDialect::kShardingsAttr);
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      if (list)
+        local.setSharding(
+            result, toSharding(cast<ShardingAttr>(list[i]), local.getMesh()));
+      else if (local.getMesh().numRanks() > 1 &&
+               isa<RankedTensorType>(result.getType()))
+        return op->emitOpError("has no 'weft.shardings': the module is not "
+                               "explicit");
+    }
+    return success();
+  }
+
+  /// Tensors that a region captures, or that ops in it make, are whole.
+  LogicalResult checkRegions(Operation *op) {
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    for (Value value : captured)
+      if (failed(checkReplicated(op, value, "captures a tensor")))
+        return failure();
+    return success();
+  }
+
+  LogicalResult checkReplicated(Operation *op, Value value, StringRef what) {
+    if (local.isReplicated(value))
+      return success();
+    return op->emitOpError(what)
+           << " that is sharded as "
+           << local.getSharding(value).str(local.getMesh())
+           << ", but can use whole ones only";
+  }
+
+  LogicalResult partitionUnknown(Operation *op) {
+    if (auto dim = dyn_cast<tensor::DimOp>(op))
+      if (std::optional<int64_t> index = dim.getConstantIndex()) {
+        int64_t size = cast<RankedTensorType>(dim.getSource().getType())
+                           .getDimSize(*index);
+        local.setLocal(dim.getResult(), arith::ConstantIndexOp::create(
+                                            local.builder, op->getLoc(), size));
+        return success();
+      }
+    for (Value operand : op->getOperands())
+      if (failed(checkReplicated(op, operand, "uses a tensor")))
+        return failure();
+    for (Value result : op->getResults())
+      if (failed(checkReplicated(op, result, "makes a tensor")))
+        return failure();
+    local.cloneLocal(op);
+    return success();
+  }
+
+  /// Fails unless one sharding of the op's iteration space gives the shardings
+  /// of all its tensors.
+  LogicalResult checkConsistent(Operation *op, const ShardingRule &rule) {
+    auto collect = [&](ValueRange values) {
+      return llvm::map_to_vector<4>(
+          values, [&](Value value) { return local.getSharding(value); });
+    };
+    SmallVector<Sharding, 4> operands = collect(op->getOperands());
+    SmallVector<Sharding, 4> results = collect(op->getResults());
+    if (getFactorSharding(rule, operands, results))
+      return success();
+    InFlightDiagnostic diag = op->emitOpError("has operands sharded as ");
+    auto print = [&](const Sharding &sharding) {
+      diag << sharding.str(local.getMesh());
+    };
+    llvm::interleaveComma(operands, diag, print);
+    diag << " and results sharded as ";
+    llvm::interleaveComma(results, diag, print);
+    return diag << ", which no sharding of its iteration space gives";
+  }
+
+  LogicalResult partitionReturn(func::ReturnOp op) {
+    SmallVector<Value> values;
+    for (auto [i, value] : llvm::enumerate(op.getOperands())) {
+      Sharding actual = local.getSharding(value);
+      if (!actual.isSameLayout(resultShardings[i]))
+        return op.emitOpError("operand #")
+               << i << " is sharded as " << actual.str(local.getMesh())
+               << ", but the function's result as "
+               << resultShardings[i].str(local.getMesh());
+      values.push_back(local.getLocal(value));
+    }
+    func::ReturnOp::create(local.builder, op.getLoc(), values);
+    return success();
+  }
+
+  /// Writes the local types, and the global ones beside them.
+  void finishBorder() {
+    FunctionType global = func.getFunctionType();
+    SmallVector<Type> results = llvm::to_vector(
+        func.getBody().front().getTerminator()->getOperandTypes());
+    func.setFunctionType(FunctionType::get(
+        func.getContext(), func.getBody().getArgumentTypes(), results));
+    for (auto [i, type] : llvm::enumerate(global.getInputs()))
+      if (isa<RankedTensorType>(type))
+        func.setArgAttr(i, WeftDialect::kGlobalTypeAttr, TypeAttr::get(type));
+    for (auto [i, type] : llvm::enumerate(global.getResults()))
+      if (isa<RankedTensorType>(type))
+        func.setResultAttr(i, WeftDialect::kGlobalTypeAttr,
+                           TypeAttr::get(type));
+  }
+
+  func::FuncOp func;
+  LocalBuilder local;
+  SmallVector<Sharding, 4> resultShardings;
+};
+
+struct PartitionPass : public weft::impl::PartitionPassBase<PartitionPass> {
+  void runOnOperation() override {
+    SmallVector<MeshOp> meshes(getOperation().getOps<MeshOp>());
+    if (meshes.size() > 1) {
+      meshes[1].emitOpError("is the module's second mesh, expected one");
+      return signalPassFailure();
+    }
+    Mesh mesh = meshes.empty() ? Mesh() : toMesh(meshes[0].getMesh());
+    StringRef name = meshes.empty() ? "mesh" : meshes[0].getSymName();
+    ReshardPlanner planner(mesh);
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() &&
+          failed(FunctionPartitioner(
+                     func, planner, FlatSymbolRefAttr::get(&getContext(), name))
+                     .run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

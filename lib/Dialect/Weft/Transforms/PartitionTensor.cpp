@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Ops of the tensor dialect and constants on one rank: the dimensions that
+// they change are whole, the others have local sizes.
+
+#include "Partition.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// The sizes of a slice, with local sizes where the sliced tensor is sharded:
+/// there the slice is the whole dimension.
+SmallVector<OpFoldResult> getLocalSizes(LocalBuilder &local,
+                                        OffsetSizeAndStrideOpInterface op,
+                                        Value sliced) {
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+  for (unsigned dim = 0; dim < sizes.size(); ++dim)
+    if (DimCut cut = local.getCut(sliced, dim); cut.isSharded())
+      sizes[dim] = local.builder.getIndexAttr(cut.chunk());
+  return sizes;
+}
+
+/// Offsets and strides are scalars: they only have to be looked up.
+SmallVector<OpFoldResult> getLocalScalars(LocalBuilder &local,
+                                          ArrayRef<OpFoldResult> values) {
+  return llvm::map_to_vector(values, [&](OpFoldResult value) -> OpFoldResult {
+    if (auto dynamic = dyn_cast<Value>(value))
+      return local.getLocal(dynamic);
+    return value;
+  });
+}
+
+void partitionExtractSlice(LocalBuilder &local, tensor::ExtractSliceOp op) {
+  Value result = tensor::ExtractSliceOp::create(
+      local.builder, op.getLoc(),
+      cast<RankedTensorType>(local.getLocalType(op.getResult())),
+      local.getLocal(op.getSource()),
+      getLocalScalars(local, op.getMixedOffsets()),
+      getLocalSizes(local, op, op.getSource()),
+      getLocalScalars(local, op.getMixedStrides()));
+  local.setLocal(op.getResult(), result);
+}
+
+void partitionInsertSlice(LocalBuilder &local, tensor::InsertSliceOp op) {
+  Value result = tensor::InsertSliceOp::create(
+      local.builder, op.getLoc(), local.getLocal(op.getSource()),
+      local.getLocal(op.getDest()),
+      getLocalScalars(local, op.getMixedOffsets()),
+      getLocalSizes(local, op, op.getDest()),
+      getLocalScalars(local, op.getMixedStrides()));
+  local.setLocal(op.getResult(), result);
+}
+
+void partitionExpandShape(LocalBuilder &local, tensor::ExpandShapeOp op) {
+  Value result = tensor::ExpandShapeOp::create(
+      local.builder, op.getLoc(),
+      cast<RankedTensorType>(local.getLocalType(op.getResult())),
+      local.getLocal(op.getSrc()), op.getReassociationIndices());
+  local.setLocal(op.getResult(), result);
+}
+
+LogicalResult partitionPad(LocalBuilder &local, tensor::PadOp op) {
+  for (BlockArgument arg : op.getRegion().getArguments())
+    if (!arg.use_empty() &&
+        local.getCut(op.getResult(), arg.getArgNumber()).isSharded())
+      return op.emitOpError("pads by index along dim ")
+             << arg.getArgNumber() << ", which is sharded";
+  local.cloneLocal(op);
+  return success();
+}
+
+/// Splats shrink; of other constants each rank cuts its part.
+void partitionConstant(LocalBuilder &local, arith::ConstantOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto localType = cast<RankedTensorType>(local.getLocalType(op.getResult()));
+  Value result;
+  if (auto splat = dyn_cast<SplatElementsAttr>(op.getValue())) {
+    result = arith::ConstantOp::create(local.builder, op.getLoc(),
+                                       splat.resizeSplat(localType));
+  } else {
+    Value whole =
+        arith::ConstantOp::create(local.builder, op.getLoc(), op.getValue());
+    result = emitReshard(local, op.getLoc(), whole,
+                         Sharding::replicated(type.getRank()),
+                         local.getSharding(op.getResult()), type);
+  }
+  local.setLocal(op.getResult(), result);
+}
+
+} // namespace
+
+LogicalResult mlir::weft::partitionTensorOp(LocalBuilder &local,
+                                            Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](tensor::PadOp op) { return partitionPad(local, op); })
+      .Case([&](tensor::ExtractSliceOp op) {
+        return partitionExtractSlice(local, op), success();
+      })
+      .Case([&](tensor::InsertSliceOp op) {
+        return partitionInsertSlice(local, op), success();
+      })
+      .Case([&](tensor::ExpandShapeOp op) {
+        return partitionExpandShape(local, op), success();
+      })
+      .Case([&](arith::ConstantOp op) {
+        return partitionConstant(local, op), success();
+      })
+      .Default([&](Operation *op) {
+        local.cloneLocal(op);
+        return success();
+      });
+}
