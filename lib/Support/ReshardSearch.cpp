@@ -5,7 +5,8 @@
 // then by the order in which states were found, so that the result is the same
 // everywhere. The estimate of what is still to be received is, for a few ranks,
 // what they need and do not hold: no path is cheaper, and it never drops by
-// more than a move costs, so a state is done when it is first taken.
+// more than a move costs, so a state is done when it is first taken. A problem
+// with many moving axes is searched again in a hurry.
 
 #include "ReshardProblem.h"
 
@@ -14,6 +15,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <deque>
 #include <queue>
 #include <unordered_map>
 
@@ -150,9 +152,14 @@ Path reshard::simplePath(const Problem &problem) {
 
 namespace {
 
-/// More states than this are not looked at: the simple path is taken instead.
-/// Shardings of up to three or four moving axes stay far below.
-constexpr size_t kMaxStates = 20000;
+/// More moves than this are not looked at. Shardings with up to four moving
+/// axes stay far below.
+constexpr size_t kMaxMoves = 30000;
+
+/// How much more than its bytes the estimate counts when the exact search has
+/// come to the limit: it then leads quickly to a path that need not be the
+/// cheapest.
+constexpr int64_t kHurry = 4;
 
 /// As many ranks are asked for the estimate.
 constexpr int64_t kMaxProbes = 8;
@@ -195,14 +202,20 @@ using Box = llvm::SmallVector<IndexRange, 4>;
 
 class Search {
 public:
-  explicit Search(const Problem &problem) : problem(problem) {
+  Search(const Problem &problem, int64_t weight)
+      : problem(problem), weight(weight) {
     for (size_t atom = 0; atom < problem.atoms.size(); ++atom)
       if (isMoving(atom))
         moving.push_back(atom);
     makeProbes();
   }
 
-  std::optional<Path> run();
+  /// Searches. Returns false when it came to the limit before it knew the
+  /// cheapest path.
+  bool run();
+
+  /// Returns the best path that was found, if any.
+  std::optional<Path> bestPath() const;
 
 private:
   //===--- the estimate ---===//
@@ -233,17 +246,18 @@ private:
   /// Notes that the state `next` can be reached by `move`.
   void relax(size_t index, const Move &move, const State &next);
 
-  bool isFull() const { return nodes.size() >= kMaxStates; }
+  bool isFull() const { return numMoves >= kMaxMoves; }
   void push(size_t index);
-  Path pathTo(size_t index) const;
 
   /// Estimated bytes, then the rest of the cost, then the node.
   using Entry = std::tuple<int64_t, Cost, size_t>;
 
   const Problem &problem;
+  const int64_t weight; // of the estimate
+  size_t numMoves = 0;
   AtomList moving;
   llvm::SmallVector<std::pair<Coordinates, Box>, kMaxProbes> probes;
-  std::vector<Node> nodes;
+  std::deque<Node> nodes; // references stay valid
   std::unordered_map<std::string, size_t> indexOf;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
 };
@@ -323,7 +337,7 @@ void Search::forEachSequence(
 }
 
 void Search::gatherOrExchange(size_t index) {
-  const State state = nodes[index].state;
+  const State &state = nodes[index].state;
   for (int64_t dim = 0; dim < problem.numDims(); ++dim) {
     llvm::ArrayRef<uint8_t> atoms = state.dims[dim];
     for (size_t count = 1; count <= atoms.size(); ++count) {
@@ -337,7 +351,7 @@ void Search::gatherOrExchange(size_t index) {
 }
 
 void Search::sliceOrScatter(size_t index) {
-  const State state = nodes[index].state;
+  const State &state = nodes[index].state;
   AtomList partial;
   for (uint8_t atom : moving)
     if ((state.partial >> atom) & 1)
@@ -367,9 +381,25 @@ void Search::allReduce(size_t index) {
   }
 }
 
-/// Permutations keep the number of chunks of each dimension.
+/// Says whether two states cut all dimensions in the same chunks.
+bool isPermutationOf(const Problem &problem, const State &a, const State &b) {
+  if (a.partial != b.partial || a.extents != b.extents)
+    return false;
+  for (auto [listA, listB] : llvm::zip(a.dims, b.dims))
+    if (problem.sizeOf(listA) != problem.sizeOf(listB))
+      return false;
+  return true;
+}
+
+/// Permutations keep the number of chunks of each dimension. The one that leads
+/// to the target comes first: among many axes the others are not all tried.
 void Search::permute(size_t index) {
-  const State state = nodes[index].state;
+  const State &state = nodes[index].state;
+  if (isPermutationOf(problem, state, problem.to)) {
+    Move move;
+    move.kind = ReshardStepKind::Permute;
+    relax(index, move, problem.to);
+  }
   AtomList pool = unusedAtoms(state);
   for (const AtomList &atoms : state.dims)
     pool.append(atoms);
@@ -412,7 +442,7 @@ void Search::fillDim(size_t index, int64_t dim, int64_t parts,
 }
 
 void Search::tryMove(size_t index, Move move) {
-  const State state = nodes[index].state;
+  const State &state = nodes[index].state;
   int64_t to = move.receivingDim();
   if (to < 0)
     return relax(index, move, applyMove(problem, state, move));
@@ -437,6 +467,7 @@ int countLocalSteps(const Problem &problem, const State &before,
 }
 
 void Search::relax(size_t index, const Move &move, const State &next) {
+  ++numMoves;
   const Node &node = nodes[index];
   Cost cost =
       node.cost + Cost(moveBytes(problem, node.state, move),
@@ -456,7 +487,8 @@ void Search::relax(size_t index, const Move &move, const State &next) {
 
 void Search::push(size_t index) {
   const Node &node = nodes[index];
-  queue.push({std::get<0>(node.cost) + node.estimate, node.cost, index});
+  queue.push(
+      {std::get<0>(node.cost) + weight * node.estimate, node.cost, index});
 }
 
 void Search::expand(size_t index) {
@@ -466,15 +498,18 @@ void Search::expand(size_t index) {
   permute(index);
 }
 
-Path Search::pathTo(size_t index) const {
+std::optional<Path> Search::bestPath() const {
+  auto it = indexOf.find(keyOf(problem.to));
+  if (it == indexOf.end())
+    return std::nullopt;
   Path path;
-  for (; index != 0; index = nodes[index].parent)
+  for (size_t index = it->second; index != 0; index = nodes[index].parent)
     path.push_back({nodes[index].move, nodes[index].state});
   std::reverse(path.begin(), path.end());
   return path;
 }
 
-std::optional<Path> Search::run() {
+bool Search::run() {
   nodes.push_back({problem.from, {}, 0, {}, estimate(problem.from), false});
   indexOf[keyOf(problem.from)] = 0;
   push(0);
@@ -485,14 +520,19 @@ std::optional<Path> Search::run() {
       continue;
     nodes[index].done = true;
     if (nodes[index].state == problem.to)
-      return pathTo(index);
+      return true;
     expand(index);
   }
-  return std::nullopt;
+  return false;
 }
 
 } // namespace
 
 std::optional<Path> reshard::searchPath(const Problem &problem) {
-  return Search(problem).run();
+  Search exact(problem, 1);
+  if (exact.run())
+    return exact.bestPath();
+  Search hurried(problem, kHurry);
+  hurried.run();
+  return hurried.bestPath();
 }
