@@ -117,18 +117,29 @@ class Builder:
         known = self.known.get(value)
         return self.know(made, None if known is None else known.reshape(shape))
 
+    def signless(self, move, value):
+        """Moves an unsigned tensor as a signless one: linalg's named ops have no other."""
+        element = element_of(value)
+        plain = ir.IntegerType.get_signless(element.width)
+        cast = lambda v, e: self.value("stablehlo.bitcast_convert", self.tensor(shape_of(v), e), [v])
+        return cast(move(cast(value, plain)), element)
+
     def transpose(self, value, permutation):
         permutation = list(permutation)
         if permutation == sorted(permutation):
             return value
+        if is_unsigned(element_of(value)):
+            return self.signless(lambda v: self.transpose(v, permutation), value)
         shape = [shape_of(value)[p] for p in permutation]
         return self.value("stablehlo.transpose", self.tensor(shape, element_of(value)), [value],
                           {"permutation": ir.DenseI64ArrayAttr.get(permutation)})
 
     def broadcast(self, value, shape, dims):
         """`dims[i]` is the dimension of the result that dimension i becomes."""
-        if list(shape) == shape_of(value):
+        if list(shape) == shape_of(value) and list(dims) == list(range(len(shape))):
             return value
+        if is_unsigned(element_of(value)):
+            return self.signless(lambda v: self.broadcast(v, shape, dims), value)
         return self.value("stablehlo.broadcast_in_dim", self.tensor(shape, element_of(value)),
                           [value], {"broadcast_dimensions": ir.DenseI64ArrayAttr.get(list(dims))})
 

@@ -70,9 +70,23 @@ def _concatenate(op, shape, *parts):
     return np.concatenate(parts, op.attributes["dimension"].value)
 
 
+_REDUCE = {"add": np.sum, "and": np.all, "or": np.any, "maximum": np.max, "minimum": np.min}
+
+
+def _reduce(op, shape, a, start):
+    combine = op.regions[0].blocks[0].operations[0].operation.name.split(".", 1)[1]
+    if combine not in _REDUCE or a.size == 0:
+        return None
+    if combine in ("and", "or") and a.dtype != bool:
+        return None
+    part = _REDUCE[combine](a, axis=tuple(op.attributes["dimensions"]))
+    return _ELEMENTWISE[combine](part, start)
+
+
 _STRUCTURAL = {
     "constant": _constant, "iota": _iota, "compare": _compare,
     "broadcast_in_dim": _broadcast, "slice": _slice, "concatenate": _concatenate,
+    "reduce": _reduce,
     "convert": lambda op, shape, a: a != 0 if _is_boolean(op) else a,
     "reshape": lambda op, shape, a: a.reshape(shape),
     "transpose": lambda op, shape, a: a.transpose(list(op.attributes["permutation"])),

@@ -8,10 +8,13 @@ marks become weft.shard, and the operations that linalg has no good word for
 become weft ops. What is left has a plain conversion to linalg.
 """
 
+import math
+
+import numpy as np
 from jaxlib.mlir import ir
 
 from weft.jax import _contract, _fold, _lookup, _slices
-from weft.jax._builder import WRITE_LIMIT, Builder, element_of, shape_of
+from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
 from weft.jax._sharding import weft_sharding
@@ -30,6 +33,12 @@ _REJECTED = {
     "stablehlo.rng_bit_generator": "draws random bits; use a threefry key or pass the bits in",
     "stablehlo.rng": "draws random numbers; pass them in as an argument",
 }
+
+
+def _is_empty(op):
+    if len(op.results) != 1 or not isinstance(op.results[0].type, ir.RankedTensorType):
+        return False
+    return math.prod(op.results[0].type.shape) == 0
 
 
 class Importer:
@@ -67,6 +76,8 @@ class Importer:
             return operands
         if op.name in _REJECTED:
             raise self.error(op, _REJECTED[op.name])
+        if _is_empty(op):
+            return [self._empty(op.results[0].type)]
         results = handler(op, operands, env) if handler else None
         if results is None:
             results = self._plain(op, operands, env)
@@ -193,6 +204,26 @@ class Importer:
 
     # -- compute
 
+    def _empty(self, type):
+        """A tensor without elements; how it was computed does not matter."""
+        return self.build.splat(0, type.shape, type.element_type)
+
+    def _stablehlo_pad(self, op, operands, env):
+        """Padding around nothing is the padding value."""
+        if math.prod(shape_of(operands[0])):
+            return None
+        return [self.build.broadcast(operands[1], op.results[0].type.shape, [])]
+
+    def _stablehlo_constant(self, op, operands, env):
+        """Large masks travel as i8: MLIR versions differ in how they print i1 data."""
+        value = ir.DenseElementsAttr(op.attributes["value"])
+        type = op.results[0].type
+        if str(type.element_type) != "i1" or value.is_splat or math.prod(type.shape) <= WRITE_LIMIT:
+            return None
+        array = np.array(ir.DenseIntElementsAttr(value))
+        narrow = self.build.constant(array, ir.IntegerType.get_signless(8))
+        return [self.build.know(self.build.convert(narrow, type.element_type), array)]
+
     def _stablehlo_dot_general(self, op, operands, env):
         made = _contract.dot_general(self.build, op, *operands)
         return None if made is None else [made]
@@ -222,10 +253,39 @@ class Importer:
         bounds = (op.attributes[k] for k in ("start_indices", "limit_indices", "strides"))
         return [self.build.slice(operands[0], *(list(b) for b in bounds))]
 
+    def _stablehlo_broadcast_in_dim(self, op, operands, env):
+        """A broadcast that only adds dimensions of size one is a reshape: a view."""
+        operand, = operands
+        shape = list(op.results[0].type.shape)
+        dims = list(op.attributes["broadcast_dimensions"])
+        if dims == sorted(dims) and math.prod(shape) == math.prod(shape_of(operand)):
+            return [self.build.reshape(operand, shape)]
+        if operand not in self.build.known and is_unsigned(element_of(operand)):
+            return [self.build.broadcast(operand, shape, dims)]
+        return None
+
+    def _stablehlo_transpose(self, op, operands, env):
+        operand, = operands
+        if operand in self.build.known or not is_unsigned(element_of(operand)):
+            return None
+        return [self.build.transpose(operand, op.attributes["permutation"])]
+
+    def _stablehlo_reshape(self, op, operands, env):
+        return [self.build.reshape(operands[0], op.results[0].type.shape)]
+
+    def _stablehlo_select(self, op, operands, env):
+        """A mask that is known to be all true (or all false) chooses one side."""
+        mask, yes, no = operands
+        known = self.build.known.get(mask)
+        if known is None or known.size == 0 or known.min() != known.max():
+            return None
+        return [yes if known.flat[0] else no]
+
     def _stablehlo_concatenate(self, op, operands, env):
-        results = self._plain(op, operands, env)
-        self.build.remember_parts(results[0], operands, op.attributes["dimension"].value)
-        return results
+        dim = op.attributes["dimension"].value
+        operands = [v for v in operands if shape_of(v)[dim]]
+        known = _fold.evaluate(op, [self.build.known.get(v) for v in operands])
+        return [self.build.know(self.build.concatenate(operands, dim), known)]
 
     def _stablehlo_reduce_window(self, op, operands, env):
         made = cumulative(self.build, op, operands)

@@ -17,6 +17,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from weft.jax._builder import element_of, is_unsigned, shape_of
 from weft.jax._contract import map_attribute
+from weft.jax._slices import insert_at
 
 
 @dataclass
@@ -245,7 +246,9 @@ def gather(build, op, table, indices):
         limits = [s + w for s, w in zip(starts, places.window_sizes)]
         return build.reshape(build.slice(table, starts, limits), result.shape)
     counting_columns_to_batching(build, places)
-    table = whole_windows(build, table, places)
+    fixed = {d: min(max(s, 0), places.table_shape[d] - places.window_sizes[d])
+             for d, s in fixed_columns(build, places).items()}
+    table, _ = whole_windows(build, table, places, fixed)
     ranged = _gather_range(build, table, places, result)
     if ranged is not None:
         return ranged
@@ -258,18 +261,34 @@ def gather(build, op, table, indices):
     return build.reshape(made, result.shape)
 
 
-def whole_windows(build, table, places):
+def fixed_columns(build, places):
+    """Removes the columns that are one known number; returns them by dimension.
+
+    t[i, :3] indexes dimension 1 with zeros and takes windows of three.
+    """
+    fixed = {}
+    for dim, column in list(places.columns.items()):
+        known = build.known.get(column)
+        same = known is not None and known.size > 0 and known.min() == known.max()
+        if same and places.windows[dim] is not None and len(places.columns) > 1:
+            fixed[dim] = int(known.flat[0])
+            del places.columns[dim]
+    return fixed
+
+
+def whole_windows(build, table, places, fixed):
     """Cuts the table so that windows of dims without index are whole."""
-    limits = list(places.table_shape)
+    starts, limits = [0] * len(places.table_shape), list(places.table_shape)
     for dim, size in enumerate(places.window_sizes):
         if dim in places.columns:
             if size != 1:
-                raise ValueError(f"takes windows of {size} at indices that are not constant "
+                raise ValueError(f"has windows of {size} at indices that are not constant "
                                  f"along dim {dim}")
         elif dim not in places.batching:
-            limits[dim] = size
-    places.table_shape = limits
-    return build.slice(table, [0] * len(limits), limits)
+            starts[dim] = fixed.get(dim, 0)
+            limits[dim] = starts[dim] + size
+    places.table_shape = [l - s for s, l in zip(starts, limits)]
+    return build.slice(table, starts, limits), starts
 
 
 def _gather_range(build, table, places, result):
@@ -302,8 +321,10 @@ def scatter(build, op, table, indices, updates):
     if combiner != "add":
         raise ValueError(f"combines with '{combiner}' at indices that are not constant")
     counting_columns_to_batching(build, places)
-    full_shape = places.table_shape
-    init = whole_windows(build, table, places)
+    fixed, full_shape = fixed_columns(build, places), places.table_shape
+    if any(s < 0 or s + places.window_sizes[d] > full_shape[d] for d, s in fixed.items()):
+        return table
+    init, corner = whole_windows(build, table, places, fixed)
     index = merged_index(build, places, clamp=False)
     merged, layout, order = merged_table(build, init, places)
     update_shape = shape_of(updates)
@@ -312,9 +333,7 @@ def scatter(build, op, table, indices, updates):
     made = build.value("weft.scatter_add", merged.type, [merged, index, updates],
                        lookup_attributes(places, layout, dims))
     made = restored_table(build, made, places, order)
-    if full_shape == shape_of(made):
-        return made
-    return insert(build, table, made, [0] * len(full_shape))
+    return insert_at(build, table, made, corner)
 
 
 def _combiner(op):
@@ -340,10 +359,4 @@ def _update_window(build, table, updates, places, starts, combiner):
     if combiner == "add":
         old = build.slice(table, starts, [s + w for s, w in zip(starts, sizes)])
         window = build.binary("add", old, window)
-    return insert(build, table, window, starts)
-
-
-def insert(build, table, window, starts):
-    """dynamic_update_slice at a constant place, which is joined from parts."""
-    from weft.jax._slices import insert_at
     return insert_at(build, table, window, starts)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Helpers of the frontend's tests."""
+
+import importlib.util
+import pathlib
+import shutil
+import subprocess
+
+import jax
+import numpy as np
+import pytest
+
+jax.config.update("jax_platforms", "cpu")
+
+import interpreter  # noqa: E402  (JAX has to be told its platform first)
+import weft  # noqa: E402
+
+ROOT = pathlib.Path(__file__).parents[2]
+TOOLS = {"weft-opt": [ROOT / "build/bin/weft-opt"],
+         "mlir-opt": ["/usr/lib/llvm-22/bin/mlir-opt"]}
+
+
+def find_tool(name):
+    for candidate in [*TOOLS[name], shutil.which(name), shutil.which(f"{name}-22")]:
+        if candidate and pathlib.Path(candidate).exists():
+            return str(candidate)
+    return None
+
+
+def parses(text):
+    """The text parses with every tool that is there; returns their names."""
+    used = []
+    for name, flags in (("weft-opt", []), ("mlir-opt", ["--allow-unregistered-dialect"])):
+        tool = find_tool(name)
+        if tool is None:
+            continue
+        done = subprocess.run([tool, *flags, "-o", "/dev/null", "-"], input=text, text=True,
+                              capture_output=True)
+        assert done.returncode == 0, f"{name}: {done.stderr[:2000]}"
+        used.append(name)
+    return used
+
+
+def load(path):
+    """A module of the examples, by its path below the root."""
+    spec = importlib.util.spec_from_file_location(path.replace("/", "_"), ROOT / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def assert_close(got, expected, tolerance=2e-5):
+    got, expected = np.asarray(got), np.asarray(expected)
+    assert got.shape == expected.shape and got.dtype == expected.dtype
+    if got.dtype.kind in "iub":
+        np.testing.assert_array_equal(got, expected)
+        return
+    wide, reference = got.astype(np.float64), expected.astype(np.float64)
+    scale = max(np.nanmax(np.abs(reference), initial=0), 1e-30)
+    np.testing.assert_allclose(wide / scale, reference / scale, atol=tolerance, rtol=0)
+
+
+def check(fn, *args, tolerance=2e-5, **options):
+    """Exports, parses, runs by definition and compares with JAX; returns the module."""
+    module = weft.jax.export(fn, *args, **options)
+    parses(module.text)
+    expected = jax.jit(fn)(*args) if not options.get("mesh") else None
+    if expected is not None:
+        got = interpreter.run(module, *args)
+        jax.tree.map(lambda g, e: assert_close(g, e, tolerance), got, expected)
+    return module
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(0)
