@@ -96,9 +96,9 @@ LogicalResult verifyTensorAttr(FunctionOpInterface func, Type type,
                                const Twine &where) {
   std::string place = where.str();
   if (attr.getName() == WeftDialect::kGlobalTypeAttr)
-    return verifyGlobalType(
-        func, type, attr.getValue(),
-        all.getAs<ShardingAttr>(WeftDialect::kShardingAttr), place);
+    return verifyGlobalType(func, type, attr.getValue(),
+                            all.getAs<ShardingAttr>(WeftDialect::kShardingAttr),
+                            place);
   if (attr.getName() == WeftDialect::kNameAttr) {
     if (!isa<StringAttr>(attr.getValue()))
       return func.emitOpError(place)
@@ -117,7 +117,7 @@ LogicalResult verifyTensorAttr(FunctionOpInterface func, Type type,
     return verifySharding(func, sharding, type, place);
   }
   return func.emitOpError(place)
-         << ": unknown attribute '" << attr.getName() << "'";
+         << ": unknown attribute '" << attr.getName().strref() << "'";
 }
 
 } // namespace
@@ -128,7 +128,7 @@ LogicalResult WeftDialect::verifyRegionArgAttribute(Operation *op,
                                                     NamedAttribute attr) {
   auto func = dyn_cast<FunctionOpInterface>(op);
   if (!func)
-    return op->emitOpError("'") << attr.getName() << "' is for functions only";
+    return success();
   return verifyTensorAttr(func, func.getArgumentTypes()[argIndex], attr,
                           func.getArgAttrDict(argIndex),
                           "argument #" + Twine(argIndex));
@@ -140,7 +140,7 @@ LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op,
                                                        NamedAttribute attr) {
   auto func = dyn_cast<FunctionOpInterface>(op);
   if (!func)
-    return op->emitOpError("'") << attr.getName() << "' is for functions only";
+    return success();
   if (attr.getName() == kAliasAttr)
     return verifyAlias(func, resultIndex, attr.getValue());
   return verifyTensorAttr(func, func.getResultTypes()[resultIndex], attr,
@@ -151,7 +151,8 @@ LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op,
 LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   if (attr.getName() != kShardingsAttr)
-    return op->emitOpError("unknown attribute '") << attr.getName() << "'";
+    return op->emitOpError("unknown attribute '")
+           << attr.getName().strref() << "'";
   auto list = dyn_cast<ArrayAttr>(attr.getValue());
   if (!list || list.size() != op->getNumResults() ||
       !llvm::all_of(list, llvm::IsaPred<ShardingAttr>))

@@ -17,12 +17,14 @@ using namespace mlir::weft;
 //===----------------------------------------------------------------------===//
 
 LogicalResult ShardOp::verifySymbolUses(SymbolTableCollection &) {
-  if (!getSharding().getPartial().empty())
+  if (!getSharding().getPartial().empty()) // shard_c1
     return emitOpError("a user's sharding cannot be partial");
+  // shard_c2
   return verifySharding(*this, getSharding(), getType(), "sharding");
 }
 
 LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &) {
+  // reshard_c2
   if (failed(verifySharding(*this, getFrom(), getType(), "from")))
     return failure();
   return verifySharding(*this, getTo(), getType(), "to");
@@ -44,7 +46,8 @@ LogicalResult ReshardOp::verify() {
 
 namespace {
 
-/// Checks the axes of an op that stands on a mesh and returns the group's size.
+/// Checks the axes of an op that stands on a mesh (axis_index_c1, c1 of each
+/// collective) and returns the group's size.
 FailureOr<int64_t> verifyGroup(Operation *op, FlatSymbolRefAttr meshName,
                                AxesAttr axes) {
   // An axis list is a sharding of one dimension.
@@ -70,6 +73,7 @@ LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &) {
 
 namespace {
 
+/// Checks c3 of the collectives with dims: one per operand, in range.
 LogicalResult verifyDims(Operation *op, OperandRange inputs,
                          ArrayRef<int64_t> dims, StringRef what) {
   if (dims.size() != inputs.size())
@@ -84,8 +88,9 @@ LogicalResult verifyDims(Operation *op, OperandRange inputs,
   return success();
 }
 
-/// Checks each result's type against the operand's shape changed by `reshape`,
-/// which returns false if a size does not divide.
+/// Checks c2 of each collective, and each result's type (the last constraint)
+/// against the operand's shape changed by `reshape`, which fails if a size does
+/// not divide.
 LogicalResult verifyResults(
     Operation *op,
     function_ref<LogicalResult(unsigned, SmallVectorImpl<int64_t> &)> reshape) {
@@ -128,7 +133,7 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &) {
       failed(verifyDims(*this, getInputs(), getDims(), "gather")))
     return failure();
   return verifyResults(*this, [&](unsigned i, SmallVectorImpl<int64_t> &shape) {
-    shape[getDims()[i]] *= *group; // all_gather_c2
+    shape[getDims()[i]] *= *group; // all_gather_c4
     return success();
   });
 }
@@ -140,6 +145,7 @@ LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &) {
     return failure();
   return verifyResults(*this, [&](unsigned i, SmallVectorImpl<int64_t> &shape) {
     int64_t dim = getDims()[i];
+    // reduce_scatter_c4
     return divideExactly(*this, shape[dim], dim, *group);
   });
 }
@@ -161,7 +167,7 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &) {
     int64_t split = getSplitDims()[i];
     if (failed(divideExactly(*this, shape[split], split, *group)))
       return failure();
-    shape[getConcatDims()[i]] *= *group;
+    shape[getConcatDims()[i]] *= *group; // all_to_all_c4
     return success();
   });
 }
@@ -170,6 +176,7 @@ LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &) {
   FailureOr<int64_t> group = verifyGroup(*this, getMeshAttr(), getAxes());
   if (failed(group))
     return failure();
+  // permute_c3
   if (static_cast<int64_t>(getSources().size()) != *group)
     return emitOpError("has ")
            << getSources().size() << " sources for a group of " << *group;
@@ -214,8 +221,8 @@ SmallVector<int64_t> MatmulOp::getLoopSizes() {
 
 namespace {
 
-/// Checks that `map` indexes `type` and that sizes agree with `sizes`
-/// (-1: not seen yet), which it fills.
+/// Checks that `map` indexes `shape` and that sizes agree with `sizes` (-1: not
+/// seen yet), which it fills: c1 and c2 of matmul, take and scatter_add.
 LogicalResult verifyMap(Operation *op, AffineMap map, ArrayRef<int64_t> shape,
                         StringRef what, SmallVectorImpl<int64_t> &sizes) {
   if (map.getNumSymbols() != 0 ||
@@ -240,12 +247,14 @@ LogicalResult verifyMap(Operation *op, AffineMap map, ArrayRef<int64_t> shape,
   return success();
 }
 
+/// Checks what take and scatter_add have in common.
 LogicalResult verifyLookup(Operation *op, RankedTensorType table,
                            RankedTensorType indices, RankedTensorType slices,
                            int64_t axis, AffineMap tableMap,
                            AffineMap indexMap) {
-  if (axis < 0 || axis >= table.getRank())
+  if (axis < 0 || axis >= table.getRank()) // c1
     return op->emitOpError("axis ") << axis << " is out of range for " << table;
+  // c3
   if (table.getElementType() != slices.getElementType())
     return op->emitOpError("element types differ: ")
            << table.getElementType() << " and " << slices.getElementType();
@@ -259,7 +268,7 @@ LogicalResult verifyLookup(Operation *op, RankedTensorType table,
       failed(verifyMap(op, indexMap, indices.getShape(), "index", sizes)))
     return failure();
   for (unsigned dim = 0; dim < sizes.size(); ++dim)
-    if (!tableMap.isFunctionOfDim(dim) && !indexMap.isFunctionOfDim(dim))
+    if (!tableMap.isFunctionOfDim(dim) && !indexMap.isFunctionOfDim(dim)) // c2
       return op->emitOpError("dim ") << dim << " is in neither map";
   return success();
 }
@@ -282,6 +291,7 @@ LogicalResult MatmulOp::verify() {
   for (unsigned dim = 0; dim < sizes.size(); ++dim)
     if (!getLhsMap().isFunctionOfDim(dim) && !getRhsMap().isFunctionOfDim(dim))
       return emitOpError("d") << dim << " is in no operand's map"; // matmul_c3
+  // matmul_c4
   Type left = lhs.getElementType(), right = rhs.getElementType(),
        out = result.getElementType();
   if (!isa<FloatType>(left) || !isa<FloatType>(right) || !isa<FloatType>(out))

@@ -17,7 +17,7 @@ class Weft_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 def Weft_MeshAxisAttr : Weft_Attr<"MeshAxis", "mesh_axis"> {
   let summary = "a named mesh axis and its size";
   let parameters = (ins StringRefParameter<"axis name">:$name, "int64_t":$size);
-  let assemblyFormat = "$name `=` $size";
+  let assemblyFormat = "`<` $name `=` $size `>`";
 }
 
 def Weft_MeshAttr : Weft_Attr<"Mesh", "mesh"> {

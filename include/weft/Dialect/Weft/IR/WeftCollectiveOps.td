@@ -33,8 +33,10 @@ def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather"> {
     dimension `dims[i]` of operand i.
 
     Constraints:
-    1. (c1) one dim per operand, in range.
-    2. (c2) result i is operand i with dim `dims[i]` times g.
+    1. (c1) `axes` are axes of the mesh, none twice.
+    2. (c2) one or more operands, of static shape, and a result for each.
+    3. (c3) one dim per operand, in range.
+    4. (c4) result i is operand i with dim `dims[i]` times g.
 
     Example: a weight that rests in two shards.
     ```mlir
@@ -61,8 +63,10 @@ def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter"> {
     keeps the j-th of g equal parts along dimension `dims[i]`.
 
     Constraints:
-    1. (c1) one dim per operand, in range.
-    2. (c2) result i is operand i with dim `dims[i]` divided by g, exactly.
+    1. (c1) `axes` are axes of the mesh, none twice.
+    2. (c2) one or more operands, of static shape, and a result for each.
+    3. (c3) one dim per operand, in range.
+    4. (c4) result i is operand i with dim `dims[i]` divided by g, exactly.
 
     Example: a weight gradient.
     ```mlir
@@ -90,7 +94,9 @@ def Weft_AllReduceOp : Weft_CollectiveOp<"all_reduce"> {
     member gets the result.
 
     Constraints:
-    1. (c2) result i has the type of operand i.
+    1. (c1) `axes` are axes of the mesh, none twice.
+    2. (c2) one or more operands, of static shape, and a result for each.
+    3. (c3) result i has the type of operand i.
 
     Example:
     ```mlir
@@ -118,8 +124,10 @@ def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all"> {
     along `concat_dims[i]`.
 
     Constraints:
-    1. (c1) one split and one concat dim per operand, in range.
-    2. (c2) result i is operand i with the split dim divided by g, exactly, and
+    1. (c1) `axes` are axes of the mesh, none twice.
+    2. (c2) one or more operands, of static shape, and a result for each.
+    3. (c3) one split and one concat dim per operand, in range.
+    4. (c4) result i is operand i with the split dim divided by g, exactly, and
        then the concat dim times g.
 
     Example: from sequence-sharded to head-sharded.
@@ -147,8 +155,10 @@ def Weft_PermuteOp : Weft_CollectiveOp<"permute"> {
     Member i gets the tensors of member `sources[i]`, or zeros where that is -1.
 
     Constraints:
-    1. (c1) `sources` has g entries in [-1, g); none but -1 stands twice.
-    2. (c2) result i has the type of operand i.
+    1. (c1) `axes` are axes of the mesh, none twice.
+    2. (c2) one or more operands, of static shape, and a result for each.
+    3. (c3) `sources` has g entries in [-1, g); none but -1 stands twice.
+    4. (c4) result i has the type of operand i.
 
     Example: a ring shift.
     ```mlir

@@ -23,8 +23,8 @@ def Weft_MatmulOp : Weft_Op<"matmul", [Pure]> {
     1. (c1) three maps, each a projected permutation without constants, over
        the same number of dims and no symbols, one result per tensor dimension.
     2. (c2) each dim has one size in all tensors that it indexes.
-    3. (c3) each dim is in at least two of the maps, or in lhs (rhs) alone:
-       then it is summed.
+    3. (c3) each dim is in lhs's or rhs's map; a dim that is not in the
+       result's is summed.
     4. (c4) element types: floating point; the result is f64 exactly if both
        operands are.
 

@@ -31,6 +31,11 @@ def Weft_ShardOp : Weft_Op<"shard", [Pure, SameOperandsAndResultType,
     The user's word: the value has this sharding. Propagation starts from it
     and never changes its closed dimensions.
 
+    Constraints:
+    1. (c1) the sharding is not partial.
+    2. (c2) it is valid for the value: known axes, none twice, a list of axes
+       per dimension.
+
     Example:
     ```mlir
     weft.mesh @mesh = <["dp"=2, "tp"=4]>
@@ -55,6 +60,7 @@ def Weft_ReshardOp : Weft_Op<"reshard", [Pure, SameOperandsAndResultType,
 
     Constraints:
     1. (c1) the partial axes of `to` are among those of `from`, of one kind.
+    2. (c2) both shardings are valid for the value.
 
     Example:
     ```mlir
@@ -82,6 +88,9 @@ def Weft_AxisIndexOp : Weft_Op<"axis_index", [Pure,
     The mixed-radix number of this rank's coordinates along `axes`, first axis
     major. It is the index of the chunk that the rank holds of a dimension that
     is sharded over these axes.
+
+    Constraints:
+    1. (c1) `axes` are axes of the mesh, none twice.
 
     Example:
     ```mlir
