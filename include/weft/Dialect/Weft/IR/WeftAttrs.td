@@ -87,11 +87,15 @@ def Weft_ShardingAttr : Weft_Attr<"Sharding", "sharding"> {
     max, min, prod, and, or). Arguments and results of a function are never
     partial.
 
-    Example: on the mesh `["fsdp"=2, "tp"=2]` the weight
+    Example: the weight of shape 256x512 rests as 128x256 on each rank and is
+    used as 256x256.
     ```mlir
-    #weft.sharding<@mesh, [{"fsdp"}, {"tp"} ], storage = {"fsdp"}>
+    weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+    func.func @f(%w: tensor<256x512xf32> {
+        weft.sharding = #weft.sharding<@mesh, [{"fsdp"}, {"tp"} ], storage = {"fsdp"}>}) {
+      return
+    }
     ```
-    of shape 256x512 rests as 128x256 on each rank and is used as 256x256.
   }];
   let parameters = (ins
     "::mlir::FlatSymbolRefAttr":$mesh,
