@@ -121,4 +121,42 @@ def VerifyLocalPass : Pass<"weft-verify-local", "::mlir::ModuleOp"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// local
+//===----------------------------------------------------------------------===//
+
+def MergeCollectivesPass : Pass<"weft-merge-collectives", "::mlir::ModuleOp"> {
+  let summary = "Make fewer and cheaper collectives";
+  let description = [{
+    - An all_reduce of which each rank keeps its own part becomes a
+      reduce_scatter.
+    - A reduce_scatter moves before an all_reduce over other axes.
+    - Collectives without uses are erased.
+    - all_reduces, and reduce_scatters, of one kind over the same axes become
+      one grouped collective if their operands are small and none of them
+      waits for another. It stands before the first use of any.
+
+    Gathers are not merged: a weight that is gathered for the forward pass and
+    again for the backward pass need not stay in memory between them.
+  }];
+  let options = [
+    Option<"groupLimit", "group-limit", "int64_t", "65536",
+           "group reductions of operands of at most this many bytes">
+  ];
+  let statistics = [
+    Statistic<"numScattered", "scattered", "all_reduces made reduce_scatters">,
+    Statistic<"numReordered", "reordered", "reduce_scatters moved forward">,
+    Statistic<"numErased", "erased", "collectives without uses">,
+    Statistic<"numGrouped", "grouped", "collectives that joined another">
+  ];
+}
+
+def PrintTrafficPass : Pass<"weft-print-traffic", "::mlir::ModuleOp"> {
+  let summary = "Say what each function moves";
+  let description = [{
+    Emits a remark per function, kind of collective and axes: the number of
+    operands, and the bytes that a rank receives.
+  }];
+}
+
 #endif // WEFT_DIALECT_WEFT_TRANSFORMS_PASSES_TD

@@ -1,0 +1,135 @@
+// RUN: weft-opt %s -split-input-file -weft-merge-collectives | FileCheck %s
+// RUN: weft-opt %s -split-input-file -cse -canonicalize | FileCheck %s --check-prefix=CSE
+
+// CHECK-LABEL: func.func @scatter_reduction
+// CHECK-NOT: weft.all_reduce
+// CHECK: %[[S:.*]] = weft.reduce_scatter sum %{{.*}} on @mesh <{"tp"}> dims [0] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+// CHECK: return %[[S]]
+weft.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @scatter_reduction(%x: tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %c2 = arith.constant 2 : index
+  %0 = weft.all_reduce sum %x on @mesh <{"tp"}> : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %i = weft.axis_index @mesh <{"tp"}>
+  %o = arith.muli %i, %c2 : index
+  %1 = tensor.extract_slice %0[%o, 0] [2, 4] [1, 1] : tensor<8x4xf32> to tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+
+// -----
+
+// Another part, or another use: the all_reduce stays.
+
+// CHECK-LABEL: func.func @other_part
+// CHECK-COUNT-2: weft.all_reduce
+// CHECK-NOT: weft.reduce_scatter
+weft.mesh @mesh = <["dp"=4, "tp"=4]>
+func.func @other_part(%x: tensor<8xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<8xf32>) {
+  %c2 = arith.constant 2 : index
+  %0 = weft.all_reduce sum %x on @mesh <{"tp"}> : (tensor<8xf32>) -> tensor<8xf32>
+  %i = weft.axis_index @mesh <{"dp"}>
+  %o = arith.muli %i, %c2 : index
+  %1 = tensor.extract_slice %0[%o] [2] [1] : tensor<8xf32> to tensor<2xf32>
+  %2 = weft.all_reduce max %x on @mesh <{"dp"}> : (tensor<8xf32>) -> tensor<8xf32>
+  %3 = tensor.extract_slice %2[%o] [2] [1] : tensor<8xf32> to tensor<2xf32>
+  return %1, %3, %2 : tensor<2xf32>, tensor<2xf32>, tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scatter_first
+// CHECK: %[[S:.*]] = weft.reduce_scatter sum %{{.*}} on @mesh <{"tp"}> dims [0]
+// CHECK: weft.all_reduce sum %[[S]] on @mesh <{"dp"}> : (tensor<2x4xf32>)
+weft.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @scatter_first(%x: tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = weft.all_reduce sum %x on @mesh <{"dp"}> : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = weft.reduce_scatter sum %0 on @mesh <{"tp"}> dims [0] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+
+// -----
+
+// A sum of maxima is not the maximum of sums.
+
+// CHECK-LABEL: func.func @other_kind
+// CHECK: weft.all_reduce max
+// CHECK: weft.reduce_scatter sum
+weft.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @other_kind(%x: tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = weft.all_reduce max %x on @mesh <{"dp"}> : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = weft.reduce_scatter sum %0 on @mesh <{"tp"}> dims [0] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+
+// -----
+
+// What has no use goes, and what only that used.
+
+// CHECK-LABEL: func.func @unused
+// CHECK-NEXT: return
+weft.mesh @mesh = <["tp"=4]>
+func.func @unused(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = weft.all_gather %x on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<32xf32>
+  %1 = tensor.extract_slice %0[0] [8] [1] : tensor<32xf32> to tensor<8xf32>
+  %2 = weft.all_reduce sum %1 on @mesh <{"tp"}> : (tensor<8xf32>) -> tensor<8xf32>
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// Independent small reductions become one, before the first use; one that
+// needs the result of another does not join it, and one of another kind
+// neither.
+
+// CHECK-LABEL: func.func @group
+// CHECK-SAME: %[[A:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<f32>
+// CHECK: %[[M:.*]] = weft.all_reduce max %[[A]] on
+// CHECK: %[[G:.*]]:2 = weft.all_reduce sum %[[A]], %[[B]] on @mesh <{"tp"}> : (tensor<8xf32>, tensor<f32>) -> (tensor<8xf32>, tensor<f32>)
+// CHECK: %[[D:.*]] = weft.all_reduce sum %[[G]]#0 on
+// CHECK: return %[[G]]#1, %[[D]], %[[M]]
+weft.mesh @mesh = <["tp"=4]>
+func.func @group(%a: tensor<8xf32>, %b: tensor<f32>) -> (tensor<f32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = weft.all_reduce sum %a on @mesh <{"tp"}> : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = weft.all_reduce max %a on @mesh <{"tp"}> : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = weft.all_reduce sum %b on @mesh <{"tp"}> : (tensor<f32>) -> tensor<f32>
+  %3 = weft.all_reduce sum %0 on @mesh <{"tp"}> : (tensor<8xf32>) -> tensor<8xf32>
+  return %2, %3, %1 : tensor<f32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @group_scatters
+// CHECK: weft.reduce_scatter sum %{{.*}}, %{{.*}} on @mesh <{"tp"}> dims [0, 1] : (tensor<8xf32>, tensor<2x8xf32>) -> (tensor<2xf32>, tensor<2x2xf32>)
+weft.mesh @mesh = <["tp"=4]>
+func.func @group_scatters(%a: tensor<8xf32>, %b: tensor<2x8xf32>) -> (tensor<2xf32>, tensor<2x2xf32>) {
+  %0 = weft.reduce_scatter sum %a on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<2xf32>
+  %1 = weft.reduce_scatter sum %b on @mesh <{"tp"}> dims [1] : (tensor<2x8xf32>) -> tensor<2x2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+// Large operands are not held back for others.
+
+// CHECK-LABEL: func.func @large
+// CHECK-COUNT-2: weft.all_reduce
+weft.mesh @mesh = <["tp"=4]>
+func.func @large(%a: tensor<32768xf32>, %b: tensor<f32>) -> (tensor<32768xf32>, tensor<f32>) {
+  %0 = weft.all_reduce sum %a on @mesh <{"tp"}> : (tensor<32768xf32>) -> tensor<32768xf32>
+  %1 = weft.all_reduce sum %b on @mesh <{"tp"}> : (tensor<f32>) -> tensor<f32>
+  return %0, %1 : tensor<32768xf32>, tensor<f32>
+}
+
+// -----
+
+// Equal gathers stay two, here and in general rewrites.
+
+// CHECK-LABEL: func.func @gathers
+// CHECK-COUNT-2: weft.all_gather
+// CSE-LABEL: func.func @gathers
+// CSE-COUNT-2: weft.all_gather
+weft.mesh @mesh = <["tp"=4]>
+func.func @gathers(%w: tensor<8xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
+  %0 = weft.all_gather %w on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<32xf32>
+  %1 = weft.all_gather %w on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<32xf32>
+  return %0, %1 : tensor<32xf32>, tensor<32xf32>
+}
