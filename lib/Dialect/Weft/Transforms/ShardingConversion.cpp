@@ -75,3 +75,59 @@ ShardingAttr mlir::weft::toAttr(const Sharding &sharding,
       ctx, meshName, dims, toAttrList(ctx, sharding.storage, mesh),
       toReduceKind(sharding.kind), toAttrList(ctx, sharding.partial, mesh));
 }
+
+FailureOr<std::optional<NamedMesh>> mlir::weft::findMesh(ModuleOp module) {
+  MeshOp found;
+  for (MeshOp op : module.getOps<MeshOp>()) {
+    if (found) {
+      InFlightDiagnostic diag = op.emitOpError("is the second mesh of the "
+                                               "module, expected one");
+      diag.attachNote(found.getLoc()) << "the first is here";
+      return failure();
+    }
+    found = op;
+  }
+  if (!found)
+    return std::optional<NamedMesh>();
+  return std::optional<NamedMesh>(NamedMesh{
+      FlatSymbolRefAttr::get(found.getSymNameAttr()), toMesh(found.getMesh())});
+}
+
+LogicalResult mlir::weft::checkOneBlock(FunctionOpInterface func) {
+  size_t numBlocks = func.getFunctionBody().getBlocks().size();
+  if (numBlocks > 1)
+    return func.emitOpError("has ")
+           << numBlocks
+           << " blocks, expected 1: sharding needs straight-line "
+              "code";
+  return success();
+}
+
+std::optional<Sharding> mlir::weft::getStatedSharding(Value value,
+                                                      const Mesh &mesh) {
+  ShardingAttr attr;
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    auto func = dyn_cast<FunctionOpInterface>(arg.getOwner()->getParentOp());
+    if (func && arg.getOwner()->isEntryBlock())
+      attr = func.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(),
+                                                 WeftDialect::kShardingAttr);
+  } else {
+    auto result = cast<OpResult>(value);
+    auto list = result.getOwner()->getAttrOfType<ArrayAttr>(
+        WeftDialect::kShardingsAttr);
+    if (list)
+      attr = cast<ShardingAttr>(list[result.getResultNumber()]);
+  }
+  if (!attr)
+    return std::nullopt;
+  return toSharding(attr, mesh).canonical();
+}
+
+void mlir::weft::setStatedShardings(Operation *op, ArrayRef<Sharding> shardings,
+                                    const NamedMesh &mesh) {
+  SmallVector<Attribute> attrs;
+  for (const Sharding &sharding : shardings)
+    attrs.push_back(mesh.toAttr(sharding));
+  op->setAttr(WeftDialect::kShardingsAttr,
+              ArrayAttr::get(op->getContext(), attrs));
+}

@@ -71,6 +71,41 @@ TypedAttr mlir::weft::getSplatElement(Value value) {
   return element;
 }
 
+namespace {
+
+bool isScalarLike(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return !type || type.getRank() == 0;
+}
+
+/// A fill, an iota, a broadcast scalar: no input but scalars.
+bool isFillLike(linalg::LinalgOp op) {
+  return op.hasPureTensorSemantics() && op->getNumResults() == 1 &&
+         op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getDpsInputs(), isScalarLike) &&
+         llvm::all_of(*op.getBlock(), [](Operation &inner) {
+           return llvm::all_of(inner.getOperandTypes(), [](Type type) {
+             return !isa<ShapedType>(type);
+           });
+         });
+}
+
+} // namespace
+
+bool mlir::weft::isRematerializable(Operation *op) {
+  while (op) {
+    if (isa<tensor::EmptyOp, tensor::SplatOp>(op))
+      return true;
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      return isa<DenseElementsAttr>(constant.getValue());
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp || !isFillLike(linalgOp))
+      return false;
+    op = linalgOp.getDpsInits()[0].getDefiningOp();
+  }
+  return false;
+}
+
 bool mlir::weft::isSafeInit(TypedAttr element, Reduction kind) {
   auto asFloat = dyn_cast_if_present<FloatAttr>(element);
   auto asInt = dyn_cast_if_present<IntegerAttr>(element);

@@ -94,6 +94,67 @@ def InferStoragePass : Pass<"weft-infer-storage", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::weft::WeftDialect"];
 }
 
+def PropagateShardingsPass
+    : Pass<"weft-propagate-shardings", "::mlir::ModuleOp"> {
+  let summary = "give each value the sharding that its neighbours suggest";
+  let description = [{
+    Spreads the shardings that the user wrote (on arguments, results and by
+    weft.shard) along the sharding rules of ops to all other values, in both
+    directions, first through ops that only move or map elements, then through
+    all. What it writes is a wish: `weft-insert-reshards` weighs it against
+    bytes. Where two tensors suggest different axes for one dimension, the one
+    with more bytes wins. Storage axes flow apart from the others: through ops
+    that keep the number of elements and whose tensors all have them.
+
+    *Requires* a module with at most one weft.mesh, functions of one block.
+
+    *Ensures* `weft.shardings` on each op with ranked tensors among its results
+    (but not on those that are free to redo, such as fills), and
+    `weft.sharding`, closed, on each tensor argument. Without a mesh nothing
+    changes.
+
+    @example test/Dialect/Weft/Transforms/propagate-shardings.mlir
+  }];
+  let statistics = [
+    Statistic<"numVisits", "visits", "ops visited until the fixpoint">];
+  let dependentDialects = ["::mlir::weft::WeftDialect"];
+}
+
+def InsertReshardsPass : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
+  let summary = "choose how each op is sharded, and reshard its operands";
+  let description = [{
+    Walks each function in program order. For each op it chooses axes for the
+    factors of its rule with the least cost: bytes received to bring operands
+    where they are needed and results where they are wished, and the rank's
+    share of the work as bytes. Contributions are kept as long as ops are
+    linear in them and that costs no more; a storage-sharded weight is gathered
+    in front of each use. weft.shard ops disappear.
+
+    *Requires* a module with at most one weft.mesh, functions of one block.
+    Wishes come from `weft-propagate-shardings`.
+
+    *Ensures* explicit shardings, as `weft-verify-sharding` checks them.
+
+    @example test/Dialect/Weft/Transforms/insert-reshards.mlir
+  }];
+  let statistics = [
+    Statistic<"numReshards", "reshards", "weft.reshard ops inserted">];
+  let dependentDialects = ["::mlir::weft::WeftDialect"];
+}
+
+def VerifyShardingPass : Pass<"weft-verify-sharding", "::mlir::ModuleOp"> {
+  let summary = "check that shardings are explicit and consistent";
+  let description = [{
+    The gate in front of `weft-partition`: each tensor has a sharding, each
+    op's shardings agree with its rule, no contribution reaches an op that is
+    not linear in it, and what is returned is what the function declares.
+
+    *Requires* nothing. *Ensures* the same, or an error. Changes nothing.
+
+    @example test/Dialect/Weft/Transforms/verify-sharding.mlir
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // global to local
 //===----------------------------------------------------------------------===//

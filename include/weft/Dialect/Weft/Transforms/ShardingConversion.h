@@ -3,6 +3,8 @@
 // Between the attributes of the dialect (MeshAttr, ShardingAttr, ...), which
 // the IR holds, and the value classes of weft/Support, which compute.
 //
+// Also: the mesh of a module, and the shardings that the IR states for values.
+//
 // Conversion to value classes assumes that the attribute was verified
 // (verifySharding). The way back gives canonical attributes: whole axes are
 // written without their size.
@@ -12,6 +14,9 @@
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Support/Sharding.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::weft {
 
@@ -32,6 +37,31 @@ inline Reduction toReduction(ReduceKind kind) {
 inline ReduceKind toReduceKind(Reduction kind) {
   return static_cast<ReduceKind>(kind);
 }
+
+/// The mesh of a module, under its name.
+struct NamedMesh {
+  FlatSymbolRefAttr name;
+  Mesh mesh;
+
+  ShardingAttr toAttr(const Sharding &sharding) const {
+    return weft::toAttr(sharding, name, mesh);
+  }
+};
+
+/// Finds the mesh of a module: nullopt if it has none, which means one rank.
+/// Emits and fails if it has more than one.
+FailureOr<std::optional<NamedMesh>> findMesh(ModuleOp module);
+
+/// Emits and fails if a function has more than one block.
+LogicalResult checkOneBlock(FunctionOpInterface func);
+
+/// Returns the canonical sharding that the IR states for a value: of the
+/// argument, or in `weft.shardings` of the op. Nullopt if there is none.
+std::optional<Sharding> getStatedSharding(Value value, const Mesh &mesh);
+
+/// Sets `weft.shardings` of an op.
+void setStatedShardings(Operation *op, ArrayRef<Sharding> shardings,
+                        const NamedMesh &mesh);
 
 } // namespace mlir::weft
 

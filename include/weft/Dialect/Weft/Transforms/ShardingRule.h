@@ -128,6 +128,11 @@ std::optional<FactorSharding> getFactorSharding(const ShardingRule &rule,
 /// contractions in one operand, data movement, and reductions of that kind.
 bool keepsPartial(Operation *op, ArrayRef<bool> isPartial, Reduction kind);
 
+/// Says whether an op costs nothing to do again with another sharding: it
+/// makes a tensor from no tensor (of rank above 0) but such. Its result takes
+/// whatever sharding a use wants.
+bool isRematerializable(Operation *op);
+
 /// Returns the element that every position of `value` has, if that is plain
 /// from the ops that make it: fills, splats, splat constants, and data
 /// movement of such.
