@@ -172,9 +172,12 @@ void RectangleRun::beginK(int64_t block, int64_t rows) {
   unitKA = isUniform(ws.kA, kCount, 1);
   unitKB = isUniform(ws.kB, kCount, 1);
   strideKB = kCount > 1 ? ws.kB[1] - ws.kB[0] : 0;
-  // Packing a panel pays off when several tiles of rows read it.
+  // Packing pays off when rows of B lie on pages of their own and several
+  // tiles of rows read them.
+  constexpr int64_t pageBytes = 4096;
+  bool closeRows = strideKB * bytesB < pageBytes;
   bool inPlaceB = kernels.directB && plan.typeB == kernels.operandType &&
-                  rows <= 2 * kernels.rows && kCount > 0 &&
+                  (closeRows || rows <= 2 * kernels.rows) && kCount > 0 &&
                   isUniform(ws.kB, kCount, strideKB);
   for (int i = 0; i < panels; ++i)
     makePanel(i, inPlaceB);
@@ -216,14 +219,18 @@ void RectangleRun::runBlockOfRows(int64_t begin, int64_t count,
 }
 
 void RectangleRun::chooseA(int64_t rows) {
-  // Reading A in place beats packing it when few panels use it.
+  // Reading A in place beats packing it, unless many panels read rows that
+  // fall on the same sets of the first-level cache.
   constexpr int fewPanels = 4;
+  constexpr int64_t setStride = 4096;
   const int64_t rowStride = rows > 1 ? ws.mA[1] - ws.mA[0] : 0;
   const int64_t kStride = kCount > 1 ? ws.kA[1] - ws.kA[0] : 1;
   const bool steps =
       kernels.kPerStep == 1 ? isUniform(ws.kA, kCount, kStride) : unitKA;
   directA = steps && plan.typeA == kernels.operandType && kCount > 0 &&
-            kCount == kPadded && panels <= fewPanels &&
+            kCount == kPadded &&
+            (panels <= fewPanels ||
+             (unitKA && rowStride * bytesA % setStride != 0)) &&
             rows % kernels.directRows == 0 && isUniform(ws.mA, rows, rowStride);
   lanesA = !directA && kernels.lanesA && !unitKA;
   rowA = rowStride * bytesA;

@@ -21,21 +21,44 @@
 namespace weft::rt::detail {
 namespace {
 
-/// Writes or adds one row of accumulators of which `cols` are wanted.
-template <class T, int Vecs>
-inline void storeRow(typename T::Acc *c, const typename T::V (&acc)[Vecs],
-                     int cols, bool add) {
+/// Writes or adds the accumulators, `cols` columns of each row.
+template <class T, int Rows, int Vecs>
+inline void storeTile(typename T::Acc *c, int64_t ldc,
+                      const typename T::V (&acc)[Rows][Vecs], int cols,
+                      bool add) {
+  constexpr int lastColumn = (Vecs - 1) * T::kWidth;
+  const int last = cols - lastColumn; // columns in the last vector
+  if (last == T::kWidth && add) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r, c += ldc)
 #pragma GCC unroll 2
-  for (int v = 0; v < Vecs; ++v) {
-    typename T::Acc *to = c + v * T::kWidth;
-    int count = cols - v * T::kWidth;
-    if (count >= T::kWidth)
-      T::store(to, add ? T::add(T::load(to), acc[v]) : acc[v]);
-    else
-      T::storePartial(
-          to, add ? T::add(T::loadPartial(to, count), acc[v]) : acc[v], count);
+      for (int v = 0; v < Vecs; ++v) {
+        typename T::Acc *to = c + v * T::kWidth;
+        T::store(to, T::add(T::load(to), acc[r][v]));
+      }
+  } else if (last == T::kWidth) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r, c += ldc)
+#pragma GCC unroll 2
+      for (int v = 0; v < Vecs; ++v)
+        T::store(c + v * T::kWidth, acc[r][v]);
+  } else {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r, c += ldc) {
+      typename T::Acc *to = c;
+#pragma GCC unroll 2
+      for (int v = 0; v + 1 < Vecs; ++v, to += T::kWidth)
+        T::store(to, add ? T::add(T::load(to), acc[r][v]) : acc[r][v]);
+      typename T::V sum = acc[r][Vecs - 1];
+      T::storePartial(to, add ? T::add(T::loadPartial(to, last), sum) : sum,
+                      last);
+    }
   }
 }
+
+/// How far B is fetched ahead: its panel does not stay in the first-level
+/// cache.
+constexpr int64_t kPrefetchSteps = 6;
 
 /// Rows that share a pointer: more would need an offset register each.
 constexpr int kRowGroup = 5;
@@ -66,6 +89,8 @@ template <class T, int Rows, int Vecs> void computeTile(const TileArgs &t) {
     V bv[Vecs];
     for (int v = 0; v < Vecs; ++v)
       bv[v] = T::load(reinterpret_cast<const Acc *>(b) + v * T::kWidth);
+    for (int v = 0; v < Vecs; ++v)
+      __builtin_prefetch(b + kPrefetchSteps * bStep + v * int64_t(sizeof(V)));
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       V av = T::broadcast(reinterpret_cast<const Acc *>(a[r / kRowGroup] +
@@ -78,10 +103,7 @@ template <class T, int Rows, int Vecs> void computeTile(const TileArgs &t) {
       a[g] += aStep;
     b += bStep;
   }
-  Acc *c = static_cast<Acc *>(t.c);
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r)
-    storeRow<T, Vecs>(c + r * t.ldc, acc[r], t.cols, t.add);
+  storeTile<T, Rows, Vecs>(static_cast<Acc *>(t.c), t.ldc, acc, t.cols, t.add);
 }
 
 using TileFunction = void (*)(const TileArgs &);
