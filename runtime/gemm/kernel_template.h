@@ -144,24 +144,34 @@ void packUnitLanes(const PackArgs &p, const In *src, int lanes, char *dst) {
   }
 }
 
-/// A group of lanes whose elements are neighbours along K: squares of kWidth
-/// are transposed in registers.
-template <class T, class In>
-void packUnitK(const PackArgs &p, const In *src, const int64_t *laneOffset,
-               int lanes, char *dst) {
-  using Acc = typename T::Acc;
+/// Transposes squares of kWidth in registers, as many as fit in K; returns the
+/// elements of K that this covers.
+template <class T, bool AllLanes, class In>
+inline int64_t packSquares(const PackArgs &p, const In *src,
+                           const int64_t *laneOffset, int lanes, char *dst) {
   int64_t k = 0;
-  src += p.kOffset[0];
   for (; k + T::kWidth <= p.k; k += T::kWidth) {
     typename T::V square[T::kWidth];
     for (int i = 0; i < T::kWidth; ++i)
-      square[i] = i < lanes ? T::load(src + laneOffset[i] + k) : T::zero();
+      square[i] =
+          AllLanes || i < lanes ? T::load(src + laneOffset[i] + k) : T::zero();
     T::transpose(square);
     for (int i = 0; i < T::kWidth; ++i, dst += p.dstStride)
-      T::store(reinterpret_cast<Acc *>(dst), square[i]);
+      T::store(reinterpret_cast<typename T::Acc *>(dst), square[i]);
   }
-  for (; k < p.k; ++k, dst += p.dstStride)
-    T::store(reinterpret_cast<Acc *>(dst),
+  return k;
+}
+
+/// A group of lanes whose elements are neighbours along K.
+template <class T, class In>
+void packUnitK(const PackArgs &p, const In *src, const int64_t *laneOffset,
+               int lanes, char *dst) {
+  src += p.kOffset[0];
+  int64_t k = lanes == T::kWidth
+                  ? packSquares<T, true>(p, src, laneOffset, lanes, dst)
+                  : packSquares<T, false>(p, src, laneOffset, lanes, dst);
+  for (dst += k * p.dstStride; k < p.k; ++k, dst += p.dstStride)
+    T::store(reinterpret_cast<typename T::Acc *>(dst),
              gatherLanes<T>(src + k, laneOffset, lanes));
 }
 
