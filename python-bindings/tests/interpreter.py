@@ -111,6 +111,11 @@ SCALAR = {
 }
 
 
+# Reductions by one operation, which numpy has as well.
+FOLDS = {"arith.addf": np.add, "arith.addi": np.add, "arith.mulf": np.multiply, "arith.maximumf": np.maximum,
+         "arith.minimumf": np.minimum, "arith.andi": np.bitwise_and, "arith.ori": np.bitwise_or}
+
+
 def _positions(attribute):
     text = str(attribute).split("->")[1]
     names = [n.strip() for n in str(attribute).split("(")[1].split(")")[0].split(",")]
@@ -259,6 +264,9 @@ class Machine:
         inputs = [np.moveaxis(a, dims, range(len(dims))) for a in operands[:half]]
         inputs = [a.reshape(-1, *a.shape[len(dims):]) for a in inputs]
         acc = list(operands[half:])
+        names = [o.operation.name for o in op.regions[0].blocks[0].operations]
+        if len(names) == 2 and names[0] in FOLDS:
+            return [FOLDS[names[0]](acc[0], FOLDS[names[0]].reduce(inputs[0], axis=0))]
         for k in range(inputs[0].shape[0]):
             acc = self._body(op, [*(a[k] for a in inputs), *acc], acc[0].shape)
         return acc
