@@ -45,6 +45,8 @@ def functions(path):
                 # A head over several lines is indented by its continuation.
                 head = number
                 lines = path.read_text().splitlines()
+                if line.lstrip().startswith(": "):
+                    head -= 1  # a constructor's initializers
                 while head > 1 and lines[head - 2].strip() and (
                         lines[head - 2].startswith(" " * (indent + 1)) or
                         lines[head - 2].rstrip().endswith(("(", ","))):
