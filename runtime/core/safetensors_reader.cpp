@@ -155,7 +155,7 @@ Result<TensorEntry> checkEntry(RawEntry raw, int64_t dataBytes,
 Status checkCoverage(const std::vector<TensorEntry> &entries, int64_t dataBytes,
                      const std::string &where) {
   int64_t covered = 0;
-  const char *before = "the header";
+  std::string before = "the header";
   for (const TensorEntry &entry : entries) {
     if (entry.begin != covered)
       return invalid(where +
@@ -165,9 +165,9 @@ Status checkCoverage(const std::vector<TensorEntry> &entries, int64_t dataBytes,
                             entry.begin < covered ? "inside"
                                                   : "after a hole "
                                                     "behind",
-                            before, (long long)covered));
+                            before.c_str(), (long long)covered));
     covered = entry.end;
-    before = entry.name.c_str();
+    before = quote(entry.name);
   }
   if (covered != dataBytes)
     return invalid(where + format("tensors end at byte %lld but the data has "

@@ -41,11 +41,13 @@ Meeting Group::meet(int64_t index, int spins, int64_t deadline) {
     arrived.store(0, std::memory_order_relaxed);
     generation.fetch_add(2, std::memory_order_acq_rel);
     wakeAll(generation);
-  } else if (!waitWhile(generation, before, spins, deadline)) {
-    return Meeting::TimedOut;
+    return Meeting::Complete;
   }
-  bool isBroken = generation.load(std::memory_order_acquire) & broken;
-  return isBroken ? Meeting::Broken : Meeting::Complete;
+  if (!waitWhile(generation, before, spins, deadline))
+    return Meeting::TimedOut;
+  // A meeting that all came to is complete, even if it was broken since.
+  uint32_t after = generation.load(std::memory_order_acquire);
+  return (after & ~broken) != before ? Meeting::Complete : Meeting::Broken;
 }
 
 void Group::breakUp() {

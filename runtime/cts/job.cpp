@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Builds the program table that a backend needs; it has no tensors, since the
+// tasks bring their own buffers.
+
+#include "job.h"
+
+#include "core/manifest.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::rt::cts {
+
+const std::vector<BackendUnderTest> backendsUnderTest = {
+    {"host", createHostBackend}};
+
+Job::Job(const BackendUnderTest &backend, std::vector<weft_rt_axis> givenAxes,
+         std::vector<ChannelSpec> givenChannels, BackendOptions options)
+    : axes(std::move(givenAxes)), specs(std::move(givenChannels)) {
+  for (const ChannelSpec &spec : specs)
+    channels.push_back(
+        {spec.name, int32_t(spec.axes.size()), spec.axes.data()});
+  table.abi_version = WEFT_RT_ABI_VERSION;
+  table.struct_size = sizeof(table);
+  table.name = "job";
+  table.num_axes = int32_t(axes.size());
+  table.axes = axes.data();
+  table.num_ranks = int32_t(meshSize(table));
+  table.num_channels = int32_t(channels.size());
+  table.channels = channels.data();
+  table.entry = [](const weft_rt_api *, weft_rt_rank *, void *const *,
+                   void *const *, void *) {};
+  Status valid = checkProgram(table);
+  EXPECT_TRUE(valid.ok()) << valid.message();
+  options.programs.assign(table.num_ranks, &table);
+  Result<std::unique_ptr<Backend>> created = backend.create(options);
+  EXPECT_TRUE(created.ok()) << created.status().message();
+  ranks = std::move(*created);
+}
+
+Status Job::run(const std::function<void(Rank)> &task) {
+  struct Context {
+    const std::function<void(Rank)> &task;
+    const weft_rt_api &api;
+  } context{task, ranks->api()};
+  return ranks->run(
+      [](void *opaque, weft_rt_rank *self) {
+        auto &[task, api] = *static_cast<Context *>(opaque);
+        task(Rank{&api, self});
+      },
+      &context);
+}
+
+} // namespace weft::rt::cts

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Reading and writing of safetensors files, and every way in which a file can
+// be wrong.
+
+#include "core/json.h"
+#include "core/safetensors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace weft::rt;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+std::string image(const std::string &header, size_t dataBytes) {
+  std::string text(8, '\0');
+  uint64_t length = header.size();
+  std::memcpy(text.data(), &length, 8);
+  return text + header + std::string(dataBytes, 'x');
+}
+
+Result<std::vector<TensorEntry>> parse(const std::string &text) {
+  int64_t dataStart;
+  return parseSafetensors(reinterpret_cast<const uint8_t *>(text.data()),
+                          int64_t(text.size()), "f", &dataStart);
+}
+
+/// The message for a wrong header over `dataBytes` bytes.
+std::string failure(const std::string &header, size_t dataBytes = 0) {
+  return parse(image(header, dataBytes)).status().message();
+}
+
+/// A header with one tensor "t" that has these fields.
+std::string one(const std::string &fields) {
+  return "{\"t\":{" + fields + "}}";
+}
+
+std::string fields(const char *dtype, const char *shape, const char *offsets) {
+  return format("\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%s]", dtype,
+                shape, offsets);
+}
+
+TEST(SafetensorsParse, AcceptsGoodFiles) {
+  EXPECT_TRUE(parse(image("{}", 0)).ok());
+  EXPECT_TRUE(parse(image("{\"__metadata__\":{\"a\":\"b\"}}   ", 0)).ok());
+  auto result = parse(image(" { \"b\" : { \"shape\" : [ ] , \"dtype\" : "
+                            "\"F32\", \"data_offsets\":[6,10]},"
+                            "\"a\\u00e9\":{" +
+                                fields("BF16", "3", "0,6") + "},\"e\":{" +
+                                fields("I64", "0,5", "6,6") + "}}",
+                            10));
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  ASSERT_EQ(result->size(), 3u);
+  EXPECT_EQ((*result)[0].name, "a\xc3\xa9");
+  EXPECT_EQ((*result)[1].name, "e");
+  EXPECT_THAT((*result)[1].shape, ElementsAre(0, 5));
+  EXPECT_EQ((*result)[2].type, WEFT_RT_F32);
+}
+
+TEST(SafetensorsParse, HeaderLength) {
+  EXPECT_EQ(parse("1234567").status().message(),
+            "f: file has 7 bytes, too short for a header length");
+  std::string lies = image("{}", 0);
+  lies[0] = 3;
+  EXPECT_EQ(parse(lies).status().message(),
+            "f: header length 3 exceeds the 2 bytes that follow it");
+  lies[7] = '\x7f';
+  EXPECT_EQ(parse(lies).status().message(),
+            "f: header length 9151314442816847875 exceeds the limit of "
+            "100000000");
+}
+
+TEST(SafetensorsParse, Json) {
+  EXPECT_EQ(failure(""), "f: header: expected '{', found the end at byte 0");
+  EXPECT_EQ(failure("[]"),
+            "f: header: expected '{', found byte 0x5b at byte 0");
+  EXPECT_THAT(failure("{}x"), HasSubstr("text after the end at byte 2"));
+  EXPECT_THAT(failure("{\"a\":1}"), HasSubstr("expected '{'"));
+  EXPECT_THAT(failure("{\"a"), HasSubstr("string does not end"));
+  EXPECT_THAT(failure("{\"a\n\":{}}"), HasSubstr("control character"));
+  EXPECT_THAT(failure("{\"\xff\":{}}"), HasSubstr("string is not UTF-8"));
+  EXPECT_THAT(failure("{\"\xc0\x80\":{}}"), HasSubstr("not UTF-8"));
+  EXPECT_THAT(failure("{\"\xed\xa0\x80\":{}}"), HasSubstr("not UTF-8"));
+  EXPECT_THAT(failure("{\"\\q\":{}}"), HasSubstr("unknown escape"));
+  EXPECT_THAT(failure("{\"\\u12g4\":{}}"), HasSubstr("four hexadecimal"));
+  EXPECT_THAT(failure("{\"\\ud800\":{}}"), HasSubstr("lone surrogate"));
+  EXPECT_THAT(failure("{\"__metadata__\":{\"a\":1}}"),
+              HasSubstr("expected '\"'"));
+}
+
+TEST(SafetensorsParse, Fields) {
+  EXPECT_THAT(failure(one("")), HasSubstr("tensor 't' has no field 'dtype'"));
+  EXPECT_THAT(failure(one("\"dtype\":\"F32\",\"shape\":[]")),
+              HasSubstr("tensor 't' has no field 'data_offsets'"));
+  EXPECT_THAT(failure(one("\"dtype\":\"F32\",\"dtype\":\"F32\"")),
+              HasSubstr("tensor 't' has two fields 'dtype'"));
+  EXPECT_THAT(failure(one("\"x\\u0007\":1")),
+              HasSubstr("tensor 't' has an unknown field 'x\\x07'"));
+  EXPECT_THAT(failure("{\"t\":{" + fields("U8", "0", "0,0") + "},\"t\":{}}"),
+              HasSubstr("duplicate tensor 't'"));
+}
+
+TEST(SafetensorsParse, Numbers) {
+  EXPECT_THAT(failure(one(fields("F32", "-1", "0,4")), 4),
+              HasSubstr("expected an integer of at least 0"));
+  EXPECT_THAT(failure(one(fields("F32", "1.5", "0,4")), 4),
+              HasSubstr("found a fraction"));
+  EXPECT_THAT(failure(one(fields("F32", "01", "0,4")), 4),
+              HasSubstr("integer begins with 0"));
+  EXPECT_THAT(failure(one(fields("F32", "9223372036854775808", "0,4")), 4),
+              HasSubstr("does not fit in 63 bits"));
+  EXPECT_EQ(failure(one(fields("F32", "4294967296,4294967296", "0,4")), 4),
+            "f: tensor 't' has a shape whose product overflows");
+}
+
+TEST(SafetensorsParse, TypesAndSizes) {
+  EXPECT_EQ(failure(one(fields("C64", "1", "0,8")), 8),
+            "f: tensor 't' has unsupported dtype 'C64'");
+  EXPECT_EQ(failure(one(fields("F32", "2,3", "0,20")), 20),
+            "f: tensor 't' has 20 bytes, expected 24 for tensor<2x3xf32>");
+  EXPECT_EQ(failure(one(fields("F4", "3", "0,2")), 2),
+            "f: tensor 't': tensor<3xf4E2M1FN> does not fill whole bytes");
+  EXPECT_EQ(failure(one(fields("F32", "1", "0,4,8")), 8),
+            "f: tensor 't' has 3 data offsets, expected 2");
+}
+
+TEST(SafetensorsParse, Ranges) {
+  EXPECT_EQ(failure(one(fields("U8", "4", "4,0")), 4),
+            "f: tensor 't' has bytes 4 to 0, outside the data of 4 bytes");
+  EXPECT_EQ(failure(one(fields("U8", "4", "0,4")), 3),
+            "f: tensor 't' has bytes 0 to 4, outside the data of 3 bytes");
+  EXPECT_EQ(failure(one(fields("U8", "4", "0,4")), 5),
+            "f: tensors end at byte 4 but the data has 5 bytes");
+  EXPECT_EQ(failure(one(fields("U8", "3", "1,4")), 4),
+            "f: tensor 't' begins at byte 1, after a hole behind the header, "
+            "which ends at byte 0");
+  std::string two = "{\"a\":{" + fields("U8", "3", "0,3") + "},\"b\":{" +
+                    fields("U8", "2", "2,4") + "}}";
+  EXPECT_EQ(failure(two, 4),
+            "f: tensor 'b' begins at byte 2, inside 'a', which ends at byte 3");
+}
+
+/// A folder of the test's own.
+std::string folder() {
+  static const std::string path = [] {
+    std::string name = testing::TempDir() + "/weft-safetensors-XXXXXX";
+    return std::string(mkdtemp(name.data()));
+  }();
+  return path;
+}
+
+std::string contents(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Status writeTwo(OutputFile &file) {
+  std::vector<TensorEntry> tensors(2);
+  tensors[0] = {"small", WEFT_RT_I8, {3}, 0, 0};
+  tensors[1] = {"a\"b", WEFT_RT_F32, {1, 2}, 0, 0};
+  auto order = beginSafetensors(file, tensors);
+  EXPECT_TRUE(order.ok());
+  EXPECT_EQ((*order)[0].name, "a\"b");
+  WEFT_RT_RETURN_IF_ERROR(file.append("01234567", 8));
+  return file.append("abc", 3);
+}
+
+TEST(SafetensorsFile, WritesAndReadsBack) {
+  std::string path = folder() + "/two.safetensors";
+  auto file = OutputFile::create(path);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  ASSERT_TRUE(writeTwo(**file).ok());
+  ASSERT_TRUE((*file)->commit().ok());
+  std::string header = "{\"a\\\"b\":{\"dtype\":\"F32\",\"shape\":[1,2],"
+                       "\"data_offsets\":[0,8]},\"small\":{\"dtype\":\"I8\","
+                       "\"shape\":[3],\"data_offsets\":[8,11]}}";
+  header.append((8 - header.size() % 8) % 8, ' ');
+  EXPECT_EQ(contents(path), image(header, 0) + "01234567abc");
+  auto reader = SafetensorsReader::open(path);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const TensorEntry *small = (*reader)->find("small");
+  ASSERT_NE(small, nullptr);
+  EXPECT_EQ(std::memcmp((*reader)->data(*small), "abc", 3), 0);
+  EXPECT_EQ((*reader)->find("none"), nullptr);
+}
+
+TEST(SafetensorsFile, NothingAppearsWithoutACommit) {
+  std::string path = folder() + "/kept";
+  std::ofstream(path) << "old";
+  {
+    auto file = OutputFile::create(path);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(writeTwo(**file).ok());
+  }
+  EXPECT_EQ(contents(path), "old");
+  unlink(path.c_str());
+}
+
+TEST(SafetensorsFile, FollowsLinks) {
+  std::string target = folder() + "/target", link = folder() + "/link";
+  std::ofstream(target) << "old";
+  ASSERT_EQ(symlink(target.c_str(), link.c_str()), 0);
+  ASSERT_TRUE(writeFile(link, "new").ok());
+  EXPECT_EQ(contents(target), "new");
+  struct stat info;
+  ASSERT_EQ(lstat(link.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISLNK(info.st_mode));
+}
+
+TEST(SafetensorsFile, RefusesPathsThatCannotBeWritten) {
+  EXPECT_THAT(checkWritable(folder() + "/none/file").message(),
+              HasSubstr("/none/file': No such file or directory"));
+  EXPECT_THAT(checkWritable(folder()).message(),
+              HasSubstr("not a regular file"));
+  EXPECT_THAT(checkWritable("/dev/null").message(),
+              HasSubstr("cannot write '/dev/null': not a regular file"));
+}
+
+TEST(SafetensorsFile, RefusesFilesThatCannotBeRead) {
+  EXPECT_THAT(SafetensorsReader::open(folder() + "/none").status().message(),
+              HasSubstr("none': No such file or directory"));
+  EXPECT_THAT(SafetensorsReader::open(folder()).status().message(),
+              HasSubstr("not a regular file"));
+  std::string empty = folder() + "/empty";
+  std::ofstream(empty) << "";
+  EXPECT_THAT(SafetensorsReader::open(empty).status().message(),
+              HasSubstr("file has 0 bytes"));
+}
+
+TEST(SafetensorsFile, RefusesHalfBytes) {
+  auto file = OutputFile::create(folder() + "/odd");
+  ASSERT_TRUE(file.ok());
+  TensorEntry odd{"q", WEFT_RT_F4E2M1FN, {3}, 0, 0};
+  EXPECT_THAT(beginSafetensors(**file, {odd}).status().message(),
+              HasSubstr("tensor<3xf4E2M1FN> does not fill whole bytes"));
+}
+
+TEST(Json, QuotesStrings) {
+  EXPECT_EQ(jsonString("a\"\\\n\xc3\xa9\xff"),
+            "\"a\\\"\\\\\\u000a\xc3\xa9\\ufffd\"");
+}
+
+} // namespace

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the runtime alone with AddressSanitizer and UBSan (build/asan) and with
+# ThreadSanitizer (build/tsan), and runs its tests, the fuzz driver included.
+#   test-sanitizers.sh [asan|tsan]...
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+# Abandoning a rank that hangs leaks its session on purpose.
+export LSAN_OPTIONS="suppressions=$PWD/runtime/test/leaks.txt:print_suppressions=0"
+
+run() { # NAME SANITIZERS [CMAKE OPTIONS...]
+  local launcher=()
+  if command -v ccache >/dev/null; then
+    launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  mkdir -p "build/$1"
+  cmake -S runtime -B "build/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_FLAGS_RELEASE=-O2 -DCMAKE_C_FLAGS_RELEASE=-O2 \
+    "-DWEFT_SANITIZE=$2" "${launcher[@]}" "${@:3}" >"build/$1/configure.log" ||
+    { cat "build/$1/configure.log" >&2; exit 1; }
+  ninja -C "build/$1" --quiet
+  ctest --test-dir "build/$1" -j2 --output-on-failure
+}
+
+for name in "${@:-asan tsan}"; do
+  for one in $name; do
+    case $one in
+    asan) run asan address,undefined ;;
+    tsan) run tsan thread -DWEFT_GEMM_TESTS=OFF ;;
+    *) echo "unknown sanitizer $one" >&2; exit 2 ;;
+    esac
+  done
+done
