@@ -266,7 +266,7 @@ class Machine:
         acc = list(operands[half:])
         names = [o.operation.name for o in op.regions[0].blocks[0].operations]
         if len(names) == 2 and names[0] in FOLDS:
-            return [FOLDS[names[0]](acc[0], FOLDS[names[0]].reduce(inputs[0], axis=0))]
+            return [FOLDS[names[0]](acc[0], FOLDS[names[0]].reduce(inputs[0], axis=0, dtype=acc[0].dtype))]
         for k in range(inputs[0].shape[0]):
             acc = self._body(op, [*(a[k] for a in inputs), *acc], acc[0].shape)
         return acc

@@ -88,11 +88,11 @@ SHAPE = {
 @pytest.mark.parametrize("name", SHAPE)
 def test_shape(name):
     check(SHAPE[name], normal(3, 5, 4))
-    check(lambda x: jax.grad(lambda x: jnp.sin(_total(SHAPE[name](x))))(x), normal(3, 5, 4), tolerance=1e-4)
+    check(lambda x: jax.grad(lambda x: _total(SHAPE[name](x)))(x), normal(3, 5, 4))
 
 
 def _total(tree):
-    return sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(tree))
+    return sum(jnp.sum(jnp.sin(leaf) * leaf) for leaf in jax.tree.leaves(tree))
 
 
 EINSUM = [("ij,jk->ik", (3, 4), (4, 5)), ("bij,bkj->bik", (2, 3, 4), (2, 5, 4)), ("ij,ij->", (3, 4), (3, 4)),
