@@ -6,6 +6,7 @@
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Pipelines/Pipelines.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -23,4 +24,5 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   weft::registerAllDialects(registry);
   mlir::registerAllPasses();
   registerWeftPasses();
+  registerWeftPipelines();
 }

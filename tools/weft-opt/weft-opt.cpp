@@ -3,11 +3,13 @@
 // weft-opt: runs passes and pipelines over a module, like mlir-opt.
 
 #include "weft/InitAll.h"
+#include "weft/Support/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
+  mlir::weft::initTool();
   mlir::DialectRegistry registry;
   mlir::weft::registerAll(registry);
   return mlir::asMainReturnCode(

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The compiler as a function: from a module's text or bytecode, in any phase,
+// to a file. weft-compile, the C API and the Python package are thin layers
+// over it.
+//
+// Errors in the input are reported through the context's diagnostics, at their
+// locations; errors about files at the location of the input's first line.
+
+#ifndef WEFT_COMPILE_COMPILE_H
+#define WEFT_COMPILE_COMPILE_H
+
+#include "weft/Pipelines/Pipelines.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::weft {
+
+struct CompileOptions {
+  /// The file to compile; "-" is the standard input.
+  std::string input;
+  /// The file to write, text; "-" is standard output.
+  std::string output;
+  /// Where to stop; `local` unless said otherwise.
+  std::optional<Phase> to;
+  /// New sizes of mesh axes, as in `dp=2`.
+  std::vector<std::string> mesh;
+  /// How many ranks the mesh must have.
+  std::optional<int64_t> ranks;
+  bool inferStorage = true;
+  /// Print what a rank receives per kind of collective to standard error.
+  bool stats = false;
+  /// Print what passes say about their decisions.
+  bool remarks = false;
+  /// Print the name of the running pass to standard error.
+  bool progress = false;
+};
+
+/// Takes options from a command line without the program's name. Returns what
+/// is wrong as text, or an empty text.
+std::string parseCompileOptions(llvm::ArrayRef<llvm::StringRef> arguments,
+                                CompileOptions &options);
+
+/// The text of `--help`.
+llvm::StringRef getCompileHelp();
+
+/// Adds the dialects and translations that compilation needs.
+void prepareContext(MLIRContext &context);
+
+/// Compiles `input`. Writes the output only if all went well. Standard output
+/// is `os`.
+LogicalResult compile(MLIRContext &context, const CompileOptions &options,
+                      std::unique_ptr<llvm::MemoryBuffer> input,
+                      llvm::raw_ostream &os);
+
+/// The tool: parses the command line, compiles, prints diagnostics. Returns the
+/// exit code: 0, 1 for an error in the input or files, 2 for wrong usage.
+int compileMain(int argc, char **argv);
+
+} // namespace mlir::weft
+
+#endif // WEFT_COMPILE_COMPILE_H

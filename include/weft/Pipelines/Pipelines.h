@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The phases of compilation and the pipelines between them.
+//
+//   global --> local --> planned --> target
+//
+// A module in any phase can be printed, edited, and compiled on from there:
+// the phase is seen from what the module contains. The pipelines are also
+// registered by name, for weft-opt.
+
+#ifndef WEFT_PIPELINES_PIPELINES_H
+#define WEFT_PIPELINES_PIPELINES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+#include <optional>
+
+namespace mlir::weft {
+
+enum class Phase {
+  /// Tensors of the whole job; attributes say how they are sharded.
+  Global,
+  /// Tensors of one rank; collectives move data.
+  Local,
+  /// Slices of one arena.
+  Planned,
+  /// The LLVM dialect.
+  Target
+};
+
+/// Returns "global", "local", "planned" or "llvm".
+llvm::StringRef stringifyPhase(Phase phase);
+
+/// The phase of that name, or nullopt.
+std::optional<Phase> symbolizePhase(llvm::StringRef name);
+
+/// Sees from its ops and attributes in which phase a module is.
+Phase detectPhase(ModuleOp module);
+
+struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
+  ListOption<std::string> mesh{
+      *this, "mesh", llvm::cl::desc("new sizes of mesh axes, as in dp=2,tp=4")};
+  Option<bool> inferStorage{
+      *this, "infer-storage",
+      llvm::cl::desc("gather weights along the axes that shard the batch"),
+      llvm::cl::init(true)};
+};
+
+/// Stays in `global`: the canonical form, with shardings completed at the
+/// function's border.
+void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
+                                     const GlobalOptions &options);
+
+/// Canonical `global` to `local`.
+void buildPartitionPipeline(OpPassManager &pm);
+
+/// Registers `weft-canonicalize-global` and `weft-global-to-local`.
+void registerWeftPipelines();
+
+} // namespace mlir::weft
+
+#endif // WEFT_PIPELINES_PIPELINES_H

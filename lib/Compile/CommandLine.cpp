@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// weft-compile's command line. LLVM's parser is not used: libLLVM registers
+// options of its own (--stats among them), and exits with 1 on wrong usage.
+
+#include "weft/Compile/Compile.h"
+
+#include "weft/Support/Version.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+llvm::StringRef weft::getCompileHelp() {
+  return R"(usage: weft-compile INPUT -o OUTPUT [options]
+
+Brings a training step (MLIR text or bytecode; "-" reads the standard input) to
+another phase of compilation, as text.
+
+options:
+  -o FILE               the output, a .mlir file or "-"
+  --to PHASE            stop at global or local (the default)
+  --mesh A=N,B=N,...    replace the sizes of mesh axes; others keep theirs
+  --ranks N             fail unless the mesh has N ranks
+  --no-infer-storage    shard weights as written: do not take axes that shard
+                        the batch for storage axes
+  --stats               print what each rank receives, by kind of collective
+  --remarks             print what the compiler says about its decisions
+  --version, --help     print and exit
+
+exit codes: 0, 1 (an error in the input or with a file), 2 (wrong usage)
+)";
+}
+
+namespace {
+
+/// The arguments, seen from the front. Options take their value as `--name
+/// value` or `--name=value`.
+class Arguments {
+public:
+  explicit Arguments(ArrayRef<StringRef> arguments) : rest(arguments) {}
+
+  bool empty() const { return rest.empty(); }
+
+  /// Takes the next argument; splits the value off an option.
+  StringRef next() {
+    StringRef argument = rest.front();
+    rest = rest.drop_front();
+    value.reset();
+    if (argument.starts_with("--") && argument.contains('=')) {
+      auto [name, text] = argument.split('=');
+      value = text;
+      return name;
+    }
+    return argument;
+  }
+
+  bool hasAttachedValue() const { return value.has_value(); }
+
+  /// The value of the option that was taken last, or nullopt if it has none.
+  std::optional<StringRef> takeValue() {
+    if (!value && !rest.empty()) {
+      value = rest.front();
+      rest = rest.drop_front();
+    }
+    return value;
+  }
+
+private:
+  ArrayRef<StringRef> rest;
+  std::optional<StringRef> value;
+};
+
+/// Sets an option that is on or off. Returns false if there is no such option.
+bool setFlag(StringRef name, CompileOptions &options) {
+  if (name == "--stats")
+    options.stats = true;
+  else if (name == "--remarks")
+    options.remarks = true;
+  else if (name == "--no-infer-storage")
+    options.inferStorage = false;
+  else
+    return false;
+  return true;
+}
+
+bool takesValue(StringRef name) {
+  return llvm::is_contained(
+      {"-o", "--to", "--mesh", "--ranks", "--target", "--cpu", "--emit-header"},
+      name);
+}
+
+/// Sets an option that has a value. Returns what is wrong with the value.
+std::string setValue(StringRef name, StringRef value, CompileOptions &options) {
+  auto bad = [&](StringRef expected) {
+    return ("'" + value + "' is not a value of " + name + ": expected " +
+            expected)
+        .str();
+  };
+  if (name == "-o") {
+    options.output = value.str();
+  } else if (name == "--mesh") {
+    SmallVector<StringRef> axes;
+    value.split(axes, ',');
+    for (StringRef axis : axes)
+      options.mesh.push_back(axis.str());
+  } else if (name == "--ranks") {
+    int64_t ranks;
+    if (value.getAsInteger(10, ranks) || ranks < 1)
+      return bad("a number of at least 1");
+    options.ranks = ranks;
+  } else if (name == "--to") {
+    options.to = symbolizePhase(value);
+    if (!options.to || *options.to > Phase::Local)
+      return bad("global or local");
+  }
+  return "";
+}
+
+/// Checks what options mean together.
+std::string checkOptions(const CompileOptions &options) {
+  if (options.input.empty())
+    return "no input file";
+  if (options.output.empty())
+    return "no output file: -o is missing";
+  StringRef suffix = llvm::sys::path::extension(options.output);
+  if (options.output != "-" && suffix != ".mlir")
+    return "unknown suffix '" + suffix.str() + "' of '" + options.output +
+           "': expected .mlir";
+  return "";
+}
+
+} // namespace
+
+std::string weft::parseCompileOptions(ArrayRef<StringRef> list,
+                                      CompileOptions &options) {
+  Arguments arguments(list);
+  while (!arguments.empty()) {
+    StringRef name = arguments.next();
+    if (!name.starts_with("-") || name == "-") {
+      if (!options.input.empty())
+        return "more than one input file: '" + options.input + "' and '" +
+               name.str() + "'";
+      options.input = name.str();
+    } else if (takesValue(name)) {
+      std::optional<StringRef> value = arguments.takeValue();
+      if (!value || value->empty())
+        return name.str() + " needs a value";
+      std::string problem = setValue(name, *value, options);
+      if (!problem.empty())
+        return problem;
+    } else if (!setFlag(name, options)) {
+      return "unknown option '" + name.str() + "'";
+    } else if (arguments.hasAttachedValue()) {
+      return name.str() + " takes no value";
+    }
+  }
+  return checkOptions(options);
+}
+
+/// Reads the input and compiles it.
+static int compileFile(const CompileOptions &options) {
+  auto input = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
+  if (std::error_code error = input.getError()) {
+    llvm::errs() << "weft-compile: cannot read '" << options.input
+                 << "': " << error.message() << "\n";
+    return 1;
+  }
+  MLIRContext context;
+  prepareContext(context);
+  // Shows the line of the source that a diagnostic is about.
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBuffer((*input)->getMemBufferRef(),
+                                       /*RequiresNullTerminator=*/false),
+      llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  // The compiler owns a copy: the handler's text must outlive it.
+  auto text =
+      llvm::MemoryBuffer::getMemBuffer((*input)->getMemBufferRef(),
+                                       /*RequiresNullTerminator=*/false);
+  return succeeded(compile(context, options, std::move(text), llvm::outs()))
+             ? 0
+             : 1;
+}
+
+int weft::compileMain(int argc, char **argv) {
+  initTool();
+  llvm::InitLLVM init(argc, argv);
+  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+  if (llvm::is_contained(arguments, "--help")) {
+    llvm::outs() << getCompileHelp();
+    return 0;
+  }
+  if (llvm::is_contained(arguments, "--version")) {
+    printVersion(llvm::outs());
+    return 0;
+  }
+  CompileOptions options;
+  std::string problem = parseCompileOptions(arguments, options);
+  if (!problem.empty()) {
+    llvm::errs() << "weft-compile: " << problem
+                 << "\nsee weft-compile --help\n";
+    return 2;
+  }
+  options.progress = llvm::sys::Process::StandardErrIsDisplayed();
+  return compileFile(options);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The whole story of compilation, with a reason before each pass.
+
+#include "weft/Pipelines/Pipelines.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+llvm::StringRef weft::stringifyPhase(Phase phase) {
+  switch (phase) {
+  case Phase::Global:
+    return "global";
+  case Phase::Local:
+    return "local";
+  case Phase::Planned:
+    return "planned";
+  case Phase::Target:
+    return "llvm";
+  }
+  llvm_unreachable("a phase that is not listed");
+}
+
+std::optional<Phase> weft::symbolizePhase(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<Phase>>(name)
+      .Case("global", Phase::Global)
+      .Case("local", Phase::Local)
+      .Case("planned", Phase::Planned)
+      .Case("llvm", Phase::Target)
+      .Default(std::nullopt);
+}
+
+/// The phase that an op by itself tells of.
+static Phase getPhaseOfOp(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (dialect == "llvm")
+    return Phase::Target;
+  if (dialect == "weft_rt")
+    return Phase::Planned;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (dialect == "weft" && effects && effects.hasEffect<MemoryEffects::Write>())
+    return Phase::Local; // collectives are the ops of weft with effects
+  auto func = dyn_cast<FunctionOpInterface>(op);
+  for (unsigned i = 0; func && i < func.getNumArguments(); ++i)
+    if (func.getArgAttr(i, WeftDialect::kGlobalTypeAttr))
+      return Phase::Local;
+  for (unsigned i = 0; func && i < func.getNumResults(); ++i)
+    if (func.getResultAttr(i, WeftDialect::kGlobalTypeAttr))
+      return Phase::Local;
+  return Phase::Global;
+}
+
+Phase weft::detectPhase(ModuleOp module) {
+  Phase phase = Phase::Global;
+  module.walk(
+      [&](Operation *op) { phase = std::max(phase, getPhaseOfOp(op)); });
+  return phase;
+}
+
+void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
+                                           const GlobalOptions &options) {
+  // Sizes first: everything that follows counts bytes.
+  if (!options.mesh.empty()) {
+    ApplyMeshPassOptions mesh;
+    mesh.mesh.assign(options.mesh.begin(), options.mesh.end());
+    pm.addPass(createApplyMeshPass(mesh));
+  }
+  // One form of each computation, so that the partitioner needs to know few.
+  pm.addPass(createRaisePass());
+  // Along batch axes weights are stored, not computed, in shards: propagation
+  // must not carry these axes into compute.
+  InferStoragePassOptions storage;
+  storage.infer = options.inferStorage;
+  pm.addPass(createInferStoragePass(storage));
+}
+
+void weft::buildPartitionPipeline(OpPassManager &pm) {
+  // From the user's shardings to one for each value ...
+  pm.addPass(createPropagateShardingsPass());
+  // ... and where two of them meet, the cheapest way from one to the other.
+  pm.addPass(createInsertReshardsPass());
+  // What partitioning relies on: it would miscompile what this rejects.
+  pm.addPass(createVerifyShardingPass());
+  // Types become local, reshards become collectives.
+  pm.addPass(createPartitionPass());
+  // Slices of what was just gathered, constants that became equal.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Fewer and smaller collectives, now that all are there.
+  pm.addPass(createMergeCollectivesPass());
+  pm.addPass(createCanonicalizerPass());
+  // The phase's gate.
+  pm.addPass(createVerifyLocalPass());
+}
+
+void weft::registerWeftPipelines() {
+  PassPipelineRegistration<GlobalOptions>(
+      "weft-canonicalize-global",
+      "bring a global module into the form that is partitioned",
+      buildCanonicalizeGlobalPipeline);
+  PassPipelineRegistration<GlobalOptions>(
+      "weft-global-to-local", "from the global to the local phase",
+      [](OpPassManager &pm, const GlobalOptions &options) {
+        buildCanonicalizeGlobalPipeline(pm, options);
+        buildPartitionPipeline(pm);
+      });
+}
