@@ -81,7 +81,7 @@ private:
   const Version &getCheapest(Value value, const Sharding &needed);
   Value materialize(Value value, const Sharding &needed, Operation *user);
   Value materializeFree(Value value, const Sharding &needed, Operation *user);
-  Value insertReshard(Value value, const Version &source, const Sharding &to,
+  Value insertReshard(Value value, Version source, const Sharding &to,
                       Operation *user);
   void reportReshard(ReshardOp reshard, const Sharding &from,
                      const Sharding &to, Operation *user);
@@ -182,7 +182,7 @@ void ReshardInsertion::reportReshard(ReshardOp reshard, const Sharding &from,
       << remark::metric("bytes", getCost(reshard, from, to));
 }
 
-Value ReshardInsertion::insertReshard(Value value, const Version &source,
+Value ReshardInsertion::insertReshard(Value value, Version source,
                                       const Sharding &to, Operation *user) {
   Version made{{}, to, std::nullopt};
   bool gathersStorage =
@@ -204,7 +204,10 @@ Value ReshardInsertion::insertReshard(Value value, const Version &source,
   ++numReshards;
   reportReshard(reshard, source.sharding, to, user);
   made.value = reshard;
-  getState(value).versions.push_back(made);
+  auto &versions = getState(value).versions;
+  llvm::erase_if(versions,
+                 [&](const Version &version) { return !isValid(version); });
+  versions.push_back(made);
   return reshard;
 }
 
@@ -376,8 +379,8 @@ AxisList ReshardInsertion::getStorage(const OpView &view,
   return canonicalAxisSet(subtractAxes(used, subtractAxes(used, storage)));
 }
 
-/// Says whether the op's one tensor operand is a weight whose elements it
-/// keeps: a cast, a transposition, a reshape.
+/// Says whether the op's one tensor operand is a weight whose elements (or
+/// some) it keeps: a cast, a transposition, a reshape, a slice.
 bool ReshardInsertion::isPlainImage(const OpView &view) const {
   const TensorView *only = nullptr;
   for (const TensorView &operand : view.operands) {
@@ -388,7 +391,7 @@ bool ReshardInsertion::isPlainImage(const OpView &view) const {
     only = &operand;
   }
   return only && only->isWeight && view.results.size() == 1 &&
-         view.results[0].type.getNumElements() == only->type.getNumElements();
+         view.results[0].type.getNumElements() <= only->type.getNumElements();
 }
 
 //===----------------------------------------------------------------------===//
