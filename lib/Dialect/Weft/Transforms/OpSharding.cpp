@@ -227,9 +227,8 @@ struct Cost {
 class Chooser {
 public:
   Chooser(const OpView &view, ReshardPlanner &planner)
-      : view(view), planner(planner), isKept(view.operands.size(), false) {
-    atoms = AtomCollector(view).run(order);
-  }
+      : view(view), planner(planner), atoms(AtomCollector(view).run(order)),
+        isKept(view.operands.size(), false) {}
 
   OpSharding run();
 

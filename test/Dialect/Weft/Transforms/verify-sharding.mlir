@@ -78,14 +78,39 @@ func.func @lost_partial(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mes
 
 // -----
 
-#id = affine_map<(m) -> (m)>
+#id = affine_map<(m, k) -> (m, k)>
+#m = affine_map<(m, k) -> (m)>
+#v = affine_map<(m) -> (m)>
 weft.mesh @mesh = <["dp"=2, "tp"=2]>
 
-func.func @two_partials() {
-  %x = arith.constant {weft.shardings = [#weft.sharding<@mesh, [{}], partial = sum {"dp"}>]} dense<0.0> : tensor<8xf32>
+func.func @two_partials(
+    %x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"dp"}]>},
+    %y: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>}) {
+  %z = arith.constant {weft.shardings = [#weft.sharding<@mesh, [{}]>]} dense<0.0> : tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #m], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x4xf32>) outs(%z : tensor<8xf32>)
+      attrs = {weft.shardings = [#weft.sharding<@mesh, [{}], partial = sum {"dp"}>]} {
+  ^bb0(%i: f32, %o: f32):
+    %t = arith.addf %i, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<8xf32>
+  %b = linalg.generic {indexing_maps = [#id, #m], iterator_types = ["parallel", "reduction"]}
+      ins(%y : tensor<8x4xf32>) outs(%z : tensor<8xf32>)
+      attrs = {weft.shardings = [#weft.sharding<@mesh, [{}], partial = sum {"tp"}>]} {
+  ^bb0(%i: f32, %o: f32):
+    %t = arith.addf %i, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<8xf32>
+  // expected-error @below {{operand #1 is [{}], partial = sum {"tp"}, but another operand is [{}], partial = sum {"dp"}}}
+  %c = linalg.generic {indexing_maps = [#v, #v, #v], iterator_types = ["parallel"]}
+      ins(%a, %b : tensor<8xf32>, tensor<8xf32>) outs(%z : tensor<8xf32>)
+      attrs = {weft.shardings = [#weft.sharding<@mesh, [{}], partial = sum {"dp"}>]} {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %t = arith.addf %i, %j : f32
+    linalg.yield %t : f32
+  } -> tensor<8xf32>
   return
 }
-// expected-error @-3 {{result #0 is [{}], partial = sum {"dp"}, expected [{}]}}
 
 // -----
 
