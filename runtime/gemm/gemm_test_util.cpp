@@ -59,8 +59,6 @@ static void writeAs(void *data, weft_rt_type type, int64_t index,
   }
 }
 
-// ---- problems ---------------------------------------------------------------
-
 static void fill(Random &random, std::vector<char> &data, weft_rt_type type,
                  int64_t count) {
   data.resize(size_t(count * bytesOf(type)));
@@ -179,8 +177,6 @@ std::string Problem::text() const {
   return out.str();
 }
 
-// ---- the order --------------------------------------------------------------
-
 using Values = std::vector<double>;
 
 template <class Acc>
@@ -292,8 +288,6 @@ static std::vector<char> reference(const Problem &problem, Isa isa) {
   });
   return c;
 }
-
-// ---- comparisons ------------------------------------------------------------
 
 /// Bits, except that all NaNs are alike.
 static std::string compare(weft_rt_type type, const std::vector<char> &got,
