@@ -4,9 +4,11 @@
 
 #include "weft/InitAll.h"
 
+#include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -17,7 +19,7 @@ void mlir::weft::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
-  registry.insert<WeftDialect>();
+  registry.insert<WeftDialect, rt::WeftRTDialect>();
 }
 
 void mlir::weft::registerAll(DialectRegistry &registry) {
@@ -25,4 +27,6 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   mlir::registerAllPasses();
   registerWeftPasses();
   registerWeftPipelines();
+  registerWeftToHostPasses();
+  registerHostPipelines();
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Declarations and registration of the passes that make CPU code, and the two
+// pipelines that they form.
+
+#ifndef WEFT_CONVERSION_WEFTTOHOST_PASSES_H
+#define WEFT_CONVERSION_WEFTTOHOST_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace mlir::weft {
+
+#define GEN_PASS_DECL
+#include "weft/Conversion/WeftToHost/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "weft/Conversion/WeftToHost/Passes.h.inc"
+
+/// `local` to `planned`: fuses, and gives every value its place in memory.
+void buildPlanHostPipeline(OpPassManager &pm);
+
+/// `planned` to `target`: kernels, the step's entry and the program table in
+/// the LLVM dialect. `expandBF16` makes the code that rounds to bf16, for CPUs
+/// without such an instruction.
+void buildLowerHostPipeline(OpPassManager &pm, bool expandBF16 = false);
+
+/// Registers both under the names `weft-plan-host` and `weft-lower-host`.
+void registerHostPipelines();
+
+} // namespace mlir::weft
+
+#endif // WEFT_CONVERSION_WEFTTOHOST_PASSES_H

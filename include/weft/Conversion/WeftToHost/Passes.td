@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The passes from a local module to CPU code, in pipeline order.
+
+#ifndef WEFT_CONVERSION_WEFTTOHOST_PASSES_TD
+#define WEFT_CONVERSION_WEFTTOHOST_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PrepareHostPass : Pass<"weft-prepare-host", "::mlir::ModuleOp"> {
+  let summary = "bring a local module into the few forms that fusion knows";
+  let description = [{
+    Turns everything that computes elementwise or reduces into linalg.generic
+    (lookups and the scatters that hit each element once among them), drops
+    dims of size 1, moves transposes into the maps of contractions, and writes
+    sums of padded parts as concatenations.
+
+    *Requires* a module of the `local` phase with one public function.
+    *Ensures* that tensors are computed by linalg.generic, linalg.fill,
+    weft.matmul, weft.scatter_add, collectives, and ops that only move or
+    reshape.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
+def FuseHostPass : Pass<"weft-fuse-host", "::mlir::ModuleOp"> {
+  let summary = "group linalg ops into the kernels that run them";
+  let description = [{
+    Fuses elementwise producers into their consumers, then groups what walks the
+    same rows: a reduction over a row, what feeds it, and what uses its result
+    again on that row (softmax, norms, cross-entropy) are one kernel, and so are
+    ops that read the same operands over the same space (the parts of an
+    optimizer update). Values that live only inside a group never reach memory.
+
+    *Requires* the form that weft-prepare-host ensures.
+    *Ensures* that each linalg op is inside a weft_rt.fused.
+  }];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "fused groups made">,
+    Statistic<"numFused", "fused", "linalg ops that share a group">];
+  let dependentDialects = ["::mlir::weft::rt::WeftRTDialect"];
+}
+
+def PlanBuffersPass : Pass<"weft-plan-buffers", "::mlir::ModuleOp"> {
+  let summary = "give every tensor its place in memory";
+  let description = [{
+    Turns tensors into buffers: results are computed where the caller wants
+    them, donated arguments and dead temporaries are updated in place, reshapes
+    and slices are views, and all else gets an offset in one arena, by
+    lifetimes: two buffers that are alive at the same time never overlap.
+
+    *Requires* the form that weft-fuse-host ensures.
+    *Ensures* the `planned` phase: no tensors outside of weft_rt.fused, no
+    allocation. The function has no arguments and results; its attributes
+    `weft_rt.args`, `weft_rt.results` and `weft_rt.arena_bytes` keep what the
+    program table says.
+  }];
+  let statistics = [
+    Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
+    Statistic<"numCopies", "copies", "buffers copied">];
+  let dependentDialects = [
+    "::mlir::memref::MemRefDialect", "::mlir::weft::rt::WeftRTDialect"];
+}
+
+def OutlineKernelsPass : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "make loops of fused groups, one function each";
+  let description = [{
+    Each weft_rt.fused and weft_rt.scatter_add becomes the launch of a kernel
+    `weft_k<N>`, a function over the range of its outermost parallel loop.
+    Groups that are equal up to the places of their buffers share a kernel.
+
+    *Requires* the `planned` phase.
+    *Ensures* that no linalg op and no tensor is left.
+  }];
+  let statistics = [Statistic<"numKernels", "kernels", "kernels made">];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::arith::ArithDialect"];
+}
+
+def LowerMathPass : Pass<"weft-lower-math", "::mlir::ModuleOp"> {
+  let summary = "expand functions into polynomials that vectorize";
+  let description = [{
+    exp, log, sin, cos, tanh, erf and the like on f32, by formulas of a few
+    units in the last place that keep infinities and NaN; bf16 and f16 are
+    computed in f32. Sets the fast-math flags that let sums be vectorized
+    (reassoc, contract, arcp, afn, nsz), never those that assume away NaN.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def ConvertWeftRTToLLVMPass
+    : Pass<"convert-weft-rt-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "make the step's entry and the program table";
+  let description = [{
+    The planned function becomes the entry of weft-rt/abi.h: buffers are
+    addresses in the caller's memory, gemm, start, wait and launch are calls
+    through the runtime's table with constant descriptors. Adds `weft_program`.
+
+    *Requires* what weft-outline-kernels ensures.
+    *Ensures* that only the LLVM dialect and scalar ops of arith, math and scf
+    are left.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // WEFT_CONVERSION_WEFTTOHOST_PASSES_TD

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The weft_rt dialect: a rank's program on planned buffers.
+
+#ifndef WEFT_DIALECT_WEFTRT_IR_WEFTRTDIALECT_H
+#define WEFT_DIALECT_WEFTRT_IR_WEFTRTDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h.inc"
+#include "weft/Dialect/WeftRT/IR/WeftRTEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "weft/Dialect/WeftRT/IR/WeftRTAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "weft/Dialect/WeftRT/IR/WeftRTOps.h.inc"
+
+#endif // WEFT_DIALECT_WEFTRT_IR_WEFTRTDIALECT_H

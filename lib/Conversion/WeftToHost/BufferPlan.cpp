@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Lifetimes of values, and the arena: greedy by size, which for the straight
+// lines that training steps are comes close to the most that is ever alive.
+
+#include "BufferPlan.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+int64_t mlir::weft::getTensorBytes(ShapedType type) {
+  unsigned bits = type.getElementType().isIndex()
+                      ? 64
+                      : type.getElementType().getIntOrFloatBitWidth();
+  return type.getNumElements() * llvm::divideCeil(bits, 8);
+}
+
+int64_t mlir::weft::placeRoots(MutableArrayRef<Root> roots) {
+  SmallVector<Root *> order;
+  for (Root &root : roots)
+    if (root.space == rt::Space::Arena)
+      order.push_back(&root);
+  llvm::stable_sort(order, [](const Root *a, const Root *b) {
+    return std::make_pair(-a->bytes, a->begin) <
+           std::make_pair(-b->bytes, b->begin);
+  });
+  // Placed roots, sorted by offset.
+  SmallVector<Root *> placed;
+  int64_t total = 0;
+  for (Root *root : order) {
+    int64_t offset = 0;
+    for (const Root *other : placed) {
+      if (other->end < root->begin || root->end < other->begin)
+        continue;
+      if (offset + root->bytes <= other->position)
+        break;
+      offset = std::max<int64_t>(
+          offset, llvm::alignTo(other->position + other->bytes,
+                                kArenaAlignment));
+    }
+    root->position = offset;
+    auto where = llvm::lower_bound(placed, root, [](Root *a, Root *b) {
+      return a->position < b->position;
+    });
+    placed.insert(where, root);
+    total = std::max(total, offset + root->bytes);
+  }
+  return llvm::alignTo(total, kArenaAlignment);
+}
+
+bool mlir::weft::isView(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+             tensor::ExtractSliceOp>(op);
+}
+
+Lifetimes::Lifetimes(Operation *function) {
+  int64_t next = 0;
+  std::function<void(Operation *)> number = [&](Operation *op) {
+    first[op] = next++;
+    if (!isa<rt::FusedOp>(op))
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Operation &inner : block)
+            number(&inner);
+    last[op] = next++;
+  };
+  number(function);
+}
+
+int64_t Lifetimes::getLastUse(Value value) const {
+  Region *home = value.getParentRegion();
+  int64_t lastUse = value.getDefiningOp()
+                        ? getPosition(value.getDefiningOp())
+                        : getPosition(home->getParentOp());
+  for (Operation *user : value.getUsers()) {
+    Operation *ancestor = home->findAncestorOpInRegion(*user);
+    lastUse = std::max(lastUse, ancestor == user ? getPosition(user)
+                                                 : getEnd(ancestor));
+    // What a view, a concatenation or a loop gives may be the same memory.
+    if (isView(user) || isa<tensor::ConcatOp, tensor::InsertSliceOp>(user))
+      for (Value result : user->getResults())
+        lastUse = std::max(lastUse, getLastUse(result));
+    if (isa<LoopLikeOpInterface, scf::IfOp>(user))
+      lastUse = std::max(lastUse, getEnd(user));
+  }
+  return lastUse;
+}

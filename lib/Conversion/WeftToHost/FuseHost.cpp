@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Two steps. Elementwise producers are fused into their consumers by upstream's
+// patterns, where that does not repeat work. Then ops are grouped greedily in
+// program order: an op joins the group of a producer or of a sibling if the
+// group still has one loop structure (KernelShape), little scratch memory, and
+// no value leaves the group and comes back. Groups become weft_rt.fused, placed
+// in an order that keeps the program's wherever dependences allow.
+
+#include "KernelShape.h"
+
+#include "weft/Conversion/WeftToHost/Passes.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <set>
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_FUSEHOSTPASS
+#include "weft/Conversion/WeftToHost/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Scratch memory that a row may need: what stays in the first-level cache.
+constexpr int64_t kMaxScratchBytes = 32 << 10;
+/// How far apart in the program ops may be that only read the same operand.
+constexpr unsigned kMaxSiblingDistance = 96;
+constexpr unsigned kMaxMembers = 48;
+
+//===----------------------------------------------------------------------===//
+// Elementwise fusion
+//===----------------------------------------------------------------------===//
+
+int64_t getNumElements(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? type.getNumElements() : 1;
+}
+
+bool isHeavy(linalg::GenericOp op) {
+  return llvm::any_of(op.getBody()->getOperations(), [](Operation &inner) {
+    return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp,
+               math::SinOp, math::CosOp, math::Log1pOp, math::ExpM1Op,
+               tensor::ExtractOp>(inner) ||
+           inner.getNumRegions() != 0;
+  });
+}
+
+/// Says whether the producer may be computed again in each consumer: it only
+/// moves, or it reads much less than it writes and does little.
+bool isCheapToRepeat(linalg::GenericOp producer) {
+  if (llvm::hasSingleElement(*producer.getBody()))
+    return true;
+  int64_t read = 0;
+  for (Value input : producer.getDpsInputs())
+    read += getNumElements(input);
+  return read * 8 <= getNumElements(producer->getResult(0)) &&
+         !isHeavy(producer);
+}
+
+bool shouldFuse(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  if (!producer || !consumer || producer->getNumResults() != 1)
+    return false;
+  // A reduction that walks its input across the rows would repeat the work of
+  // its producer for nothing if another reader needs it in memory.
+  return producer->hasOneUse() || isCheapToRepeat(producer);
+}
+
+LogicalResult fuseElementwise(func::FuncOp func) {
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+  linalg::populateInlineConstantOperandsPatterns(patterns);
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  return applyPatternsGreedily(func, std::move(patterns));
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Turns fills that are read, not started from, and splat constants outside of
+/// loops, into generic ops.
+void materializeFills(func::FuncOp func) {
+  SmallVector<Operation *> ops;
+  func.walk([&](Operation *op) {
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    bool isSplat = constant && isa<RankedTensorType>(constant.getType()) &&
+                   isa<SplatElementsAttr>(constant.getValue());
+    if (isSplat || isa<linalg::FillOp>(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    Value scalar;
+    if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+      bool isOnlyInit = llvm::all_of(op->getUses(), [](OpOperand &use) {
+        auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+        return user && user.isDpsInit(&use);
+      });
+      if (isOnlyInit)
+        continue;
+      scalar = fill.getInputs()[0];
+    } else {
+      auto splat = cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
+      scalar = arith::ConstantOp::create(
+          builder, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+    }
+    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                          type.getElementType());
+    SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                               utils::IteratorType::parallel);
+    auto generic = linalg::GenericOp::create(
+        builder, loc, type, ValueRange(), empty,
+        builder.getMultiDimIdentityMap(type.getRank()), iterators,
+        [&](OpBuilder &nested, Location nestedLoc, ValueRange) {
+          linalg::YieldOp::create(nested, nestedLoc, scalar);
+        });
+    op->getResult(0).replaceUsesWithIf(
+        generic.getResult(0), [](OpOperand &use) {
+          auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+          return !user || !user.isDpsInit(&use);
+        });
+  }
+}
+
+/// The groups of one block.
+class Grouping {
+public:
+  explicit Grouping(Block &block) : block(block) {}
+
+  void run();
+  unsigned getNumGroups() const { return numGroups; }
+  unsigned getNumFused() const { return numFused; }
+
+private:
+  using Group = SmallVector<Operation *>;
+
+  void number();
+  void tryJoin(linalg::GenericOp op);
+  bool tryJoinGroup(linalg::GenericOp op, int group);
+  bool isProfitable(ArrayRef<linalg::GenericOp> ops, const KernelShape &shape);
+  bool reaches(int from, int to, bool direct);
+  void addEdges(Operation *op);
+  int groupOf(Operation *op) const { return groupIds.lookup(op); }
+  void reorder();
+  void build(int group);
+  Value getScalarTensor(OpBuilder &builder, Value scalar);
+
+  Block &block;
+  SmallVector<Group> groups;
+  DenseMap<Operation *, int> groupIds;
+  DenseMap<Operation *, unsigned> positions;
+  unsigned numGroups = 0, numFused = 0;
+};
+
+/// Operations of the block that `op`, or an op inside it, takes values from.
+SmallVector<Operation *> getDependences(Operation *op, Block &block) {
+  llvm::SetVector<Operation *> result;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      def = def ? block.findAncestorOpInBlock(*def) : nullptr;
+      if (def && def != op)
+        result.insert(def);
+    }
+  });
+  return result.takeVector();
+}
+
+void Grouping::number() {
+  for (Operation &op : block) {
+    positions[&op] = groups.size();
+    groupIds[&op] = groups.size();
+    groups.push_back({&op});
+  }
+}
+
+/// Says whether a path of dependences leads from group `from` back to group
+/// `to`. With `direct` false, edges from `from` straight to `to` do not count.
+bool Grouping::reaches(int from, int to, bool direct) {
+  std::set<int> seen;
+  SmallVector<int> stack;
+  // Nothing before the first op of `to` can depend on it.
+  unsigned first = ~0u;
+  for (Operation *op : groups[to])
+    first = std::min(first, positions[op]);
+  auto expand = [&](int group, bool skipDirect) {
+    for (Operation *op : groups[group])
+      for (Operation *def : getDependences(op, block)) {
+        int next = groupOf(def);
+        if (next == group || (skipDirect && next == to))
+          continue;
+        if (next == to)
+          return true;
+        unsigned last = 0;
+        for (Operation *member : groups[next])
+          last = std::max(last, positions[member]);
+        if (last > first && seen.insert(next).second)
+          stack.push_back(next);
+      }
+    return false;
+  };
+  if (expand(from, !direct))
+    return true;
+  while (!stack.empty())
+    if (int group = stack.pop_back_val(); expand(group, false))
+      return true;
+  return false;
+}
+
+/// What a joint kernel must keep: enough rows to share out, little scratch.
+bool Grouping::isProfitable(ArrayRef<linalg::GenericOp> ops,
+                            const KernelShape &shape) {
+  if (shape.phases.size() > 1 && shape.getExtent() < 8 &&
+      shape.getWork() > (1 << 16))
+    return false;
+  int64_t scratch = 0;
+  for (auto &[value, dims] : shape.valueDims) {
+    bool waits = false;
+    for (const Member &member : shape.members)
+      if (llvm::is_contained(linalg::GenericOp(member.op)->getOperands(), value))
+        waits |= !shape.isForwarded(value, member) && !shape.isRowScalar(value);
+    if (waits)
+      scratch += shape.getRowElements(value) *
+                 llvm::divideCeil(getElementTypeOrSelf(value)
+                                      .getIntOrFloatBitWidth(),
+                                  8);
+  }
+  return scratch <= kMaxScratchBytes;
+}
+
+bool Grouping::tryJoinGroup(linalg::GenericOp op, int group) {
+  if (group == groupOf(op) || groups[group].size() >= kMaxMembers)
+    return false;
+  SmallVector<linalg::GenericOp> ops;
+  for (Operation *member : groups[group]) {
+    auto generic = dyn_cast<linalg::GenericOp>(member);
+    if (!generic)
+      return false;
+    ops.push_back(generic);
+  }
+  ops.push_back(op);
+  llvm::sort(ops, [&](Operation *a, Operation *b) {
+    return positions[a] < positions[b];
+  });
+  FailureOr<KernelShape> shape = analyzeKernel(ops, [](Value value) {
+    return getDenseStrides(cast<RankedTensorType>(value.getType()).getShape());
+  });
+  int own = groupOf(op);
+  if (failed(shape) || !isProfitable(ops, *shape) ||
+      reaches(own, group, /*direct=*/false) || reaches(group, own, false))
+    return false;
+  groups[own].clear();
+  groups[group].assign(ops.begin(), ops.end());
+  groupIds[op] = group;
+  return true;
+}
+
+/// Joins `op` to the group of one of its producers, or of a sibling that reads
+/// the same operand.
+void Grouping::tryJoin(linalg::GenericOp op) {
+  SmallVector<std::pair<int64_t, int>> candidates;
+  auto add = [&](Operation *other, Value shared) {
+    if (!isa<linalg::GenericOp>(other) || other->getBlock() != &block)
+      return;
+    candidates.push_back({-getNumElements(shared), groupOf(other)});
+  };
+  for (Value operand : op->getOperands()) {
+    if (!isa<RankedTensorType>(operand.getType()))
+      continue;
+    if (Operation *def = operand.getDefiningOp())
+      add(def, operand);
+    for (Operation *user : operand.getUsers())
+      if (user != op && user->getBlock() == &block &&
+          positions[user] < positions[op] &&
+          positions[op] - positions[user] < kMaxSiblingDistance)
+        add(user, operand);
+  }
+  llvm::stable_sort(candidates, [&](auto &a, auto &b) {
+    return a.first < b.first;
+  });
+  for (auto [size, group] : candidates)
+    if (tryJoinGroup(op, group))
+      return;
+}
+
+/// Puts the members of a group next to each other, where its last member was.
+void Grouping::reorder() {
+  SmallVector<int> order;
+  DenseMap<int, unsigned> missing;
+  DenseMap<int, SmallVector<int>> users;
+  std::set<std::pair<unsigned, int>> ready;
+  auto getKey = [&](int group) {
+    unsigned key = 0;
+    for (Operation *op : groups[group])
+      key = std::max(key, positions[op]);
+    return key;
+  };
+  for (int group = 0, e = groups.size(); group < e; ++group) {
+    if (groups[group].empty())
+      continue;
+    std::set<int> needs;
+    for (Operation *op : groups[group])
+      for (Operation *def : getDependences(op, block))
+        if (groupOf(def) != group)
+          needs.insert(groupOf(def));
+    missing[group] = needs.size();
+    for (int need : needs)
+      users[need].push_back(group);
+    if (needs.empty())
+      ready.insert({getKey(group), group});
+  }
+  while (!ready.empty()) {
+    int group = ready.begin()->second;
+    ready.erase(ready.begin());
+    order.push_back(group);
+    for (int user : users[group])
+      if (--missing[user] == 0)
+        ready.insert({getKey(user), user});
+  }
+  Operation *terminator = block.getTerminator();
+  for (int group : order)
+    for (Operation *op : groups[group])
+      if (op != terminator)
+        op->moveBefore(terminator);
+}
+
+/// Wraps a scalar of the block into a tensor, to be handed to a kernel.
+Value Grouping::getScalarTensor(OpBuilder &builder, Value scalar) {
+  return tensor::FromElementsOp::create(
+      builder, scalar.getLoc(), RankedTensorType::get({}, scalar.getType()),
+      scalar);
+}
+
+/// Moves a group's ops into a weft_rt.fused.
+void Grouping::build(int id) {
+  Group &group = groups[id];
+  Operation *last = group.back();
+  OpBuilder builder(last);
+  Location loc = last->getLoc();
+  // Inputs: tensors from outside, and scalars that are not constants.
+  llvm::SetVector<Value> inputs;
+  SmallVector<Operation *> copied;
+  DenseSet<Operation *> members(group.begin(), group.end());
+  auto isCopied = [](Operation *def) {
+    return def && (isa<tensor::EmptyOp>(def) || def->hasTrait<OpTrait::ConstantLike>());
+  };
+  llvm::SetVector<Operation *> local;
+  std::function<void(Value)> need = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    if (def && members.count(def))
+      return;
+    bool isTensor = isa<RankedTensorType>(value.getType());
+    if (auto fill = value.getDefiningOp<linalg::FillOp>()) {
+      need(fill.getInputs()[0]);
+      need(fill.getOutputs()[0]);
+      local.insert(def);
+      return;
+    }
+    if (isCopied(def) && (!isTensor || isa<tensor::EmptyOp>(def))) {
+      local.insert(def);
+      return;
+    }
+    inputs.insert(value);
+  };
+  for (Operation *op : group)
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!op->isAncestor(operand.getParentRegion()->getParentOp()))
+          need(operand);
+    });
+  SmallVector<Value> results;
+  for (Operation *op : group)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !members.count(block.findAncestorOpInBlock(*user));
+          }))
+        results.push_back(result);
+
+  SmallVector<Value> operands;
+  for (Value input : inputs)
+    operands.push_back(isa<RankedTensorType>(input.getType())
+                           ? input
+                           : getScalarTensor(builder, input));
+  auto fused = rt::FusedOp::create(builder, loc, TypeRange(ValueRange(results)),
+                                   operands, ValueRange());
+  SmallVector<Location> locs(operands.size(), loc);
+  Block *body = builder.createBlock(&fused.getBody(), {},
+                                    TypeRange(ValueRange(operands)), locs);
+  IRMapping mapping;
+  for (auto [input, argument] : llvm::zip(inputs, body->getArguments())) {
+    Value value = argument;
+    if (!isa<RankedTensorType>(input.getType()))
+      value = tensor::ExtractOp::create(builder, loc, argument, ValueRange());
+    mapping.map(input, value);
+  }
+  for (Operation *op : local)
+    builder.clone(*op, mapping);
+  for (Operation *op : group)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value result : results)
+    yielded.push_back(mapping.lookup(result));
+  rt::YieldOp::create(builder, loc, yielded);
+  for (auto [result, replacement] : llvm::zip(results, fused.getResults()))
+    result.replaceUsesWithIf(replacement, [&](OpOperand &use) {
+      return !members.count(block.findAncestorOpInBlock(*use.getOwner()));
+    });
+  for (Operation *op : llvm::reverse(group))
+    op->erase();
+  ++numGroups;
+  if (members.size() > 1)
+    numFused += members.size();
+}
+
+void Grouping::run() {
+  number();
+  SmallVector<linalg::GenericOp> ops(block.getOps<linalg::GenericOp>());
+  for (linalg::GenericOp op : ops)
+    tryJoin(op);
+  reorder();
+  for (int group = 0, e = groups.size(); group < e; ++group)
+    if (!groups[group].empty() && isa<linalg::GenericOp>(groups[group].front()))
+      build(group);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isa<linalg::FillOp, tensor::EmptyOp>(op) && op.use_empty())
+      op.erase();
+}
+
+struct FuseHostPass : public weft::impl::FuseHostPassBase<FuseHostPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
+      if (failed(fuseElementwise(func)))
+        return signalPassFailure();
+      materializeFills(func);
+      SmallVector<Block *> blocks;
+      func.walk([&](Block *block) {
+        if (!isa<linalg::LinalgOp, rt::FusedOp, tensor::GenerateOp,
+                 tensor::PadOp>(block->getParentOp()))
+          blocks.push_back(block);
+      });
+      for (Block *block : blocks) {
+        if (llvm::any_of(*block, [](Operation &op) {
+              return isa<linalg::GenericOp>(op);
+            })) {
+          Grouping grouping(*block);
+          grouping.run();
+          numKernels += grouping.getNumGroups();
+          numFused += grouping.getNumFused();
+        }
+      }
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Emits a kernel's loops. Per row, phases follow each other; in a phase, all
+// members are computed for each point, values pass in registers, sums that end
+// with the row are loop-carried, and stores come last, so that a buffer may be
+// updated in place.
+
+#include "KernelEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// The element type as it lies in memory.
+Type getMemoryType(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  if (element.isIndex())
+    return IntegerType::get(element.getContext(), 64);
+  return element;
+}
+
+Type getElementType(Value value) { return getElementTypeOrSelf(value); }
+
+SmallVector<int64_t> getMemRefStrides(Value value) {
+  auto [strides, offset] = cast<MemRefType>(value.getType()).getStridesAndOffset();
+  return strides;
+}
+
+/// Emits one kernel. `index[d]` is the current value of dim d's loop.
+class Emitter {
+public:
+  Emitter(rt::FusedOp op, const KernelShape &shape,
+          const KernelFunction &kernel, ArrayRef<unsigned> bufferOf)
+      : op(op), shape(shape), kernel(kernel), bufferOf(bufferOf),
+        builder(op.getContext()), loc(op.getLoc()),
+        index(shape.sizes.size()) {}
+
+  LogicalResult run();
+
+private:
+  /// What is stored at the end of an iteration.
+  struct Store {
+    Value value, address;
+  };
+
+  LogicalResult mapEntryOps();
+  void allocateScratch();
+  void emitRows();
+  void emitPhase(const Phase &phase);
+  void emitInits(const Phase &phase);
+  void emitInitNest(const Member &member, OpResult result);
+  void emitNest(const Phase &phase, unsigned depth,
+                SmallVectorImpl<Value> &carried);
+  void emitPoint(const Phase &phase, SmallVectorImpl<Value> &carried);
+  void emitMember(const Member &member, MutableArrayRef<Value> carried,
+                  SmallVectorImpl<Store> &stores);
+  Value emitOperand(const Member &member, OpOperand &operand);
+  Value emitInit(const Member &member, OpResult result);
+  void emitForLoop(int dim, ValueRange carried,
+                    function_ref<void(SmallVectorImpl<Value> &)> body,
+                    SmallVectorImpl<Value> &results);
+  Value emitLookup(tensor::ExtractOp extract, const IRMapping &mapping);
+  Value getPointer(Value tensor);
+  Value emitIndex(const Access &access);
+  Value emitScratchIndex(Value value);
+  void forEachPlace(const Member &member, OpResult result,
+                    function_ref<void(Value address)> visit);
+  bool needsScratch(Value value);
+  bool isCarried(Value value);
+  SmallVector<OpResult> getCarried(const Phase &phase);
+  const Access &getWritten(const Member &member, OpResult result) {
+    return member.accesses[linalg::GenericOp(member.op).getNumDpsInputs() +
+                           result.getResultNumber()];
+  }
+
+  rt::FusedOp op;
+  const KernelShape &shape;
+  const KernelFunction &kernel;
+  ArrayRef<unsigned> bufferOf;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<Value> index;
+  /// Scalars of the region, and values of the current point or row.
+  IRMapping scalars;
+  DenseMap<Value, Value> scratch;
+};
+
+/// The buffer of a value that the region yields, or of a block argument.
+Value Emitter::getPointer(Value tensor) {
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return kernel.buffers[bufferOf[argument.getArgNumber()]];
+  auto yield = cast<rt::YieldOp>(op.getBody().front().getTerminator());
+  for (auto [i, value] : llvm::enumerate(yield.getValues()))
+    if (value == tensor)
+      return kernel.buffers[bufferOf[op.getInputs().size() + i]];
+  return scratch.lookup(tensor);
+}
+
+Value Emitter::emitIndex(const Access &access) {
+  Value sum = emitInt(builder, loc, access.offset);
+  for (auto [dim, stride] : llvm::enumerate(access.strides)) {
+    if (stride == 0 || !index[dim])
+      continue;
+    Value term = index[dim];
+    if (stride != 1)
+      term = arith::MulIOp::create(builder, loc, term,
+                                   emitInt(builder, loc, stride));
+    sum = arith::AddIOp::create(builder, loc, sum, term);
+  }
+  return sum;
+}
+
+/// The place of the current element of `value` among those of its row.
+Value Emitter::emitScratchIndex(Value value) {
+  Access access;
+  access.strides.assign(shape.sizes.size(), 0);
+  uint64_t inner = shape.valueDims.lookup(value) & ~shape.rowMask();
+  const Member &from = shape.members[shape.findProducer(value)];
+  int64_t stride = 1;
+  for (int dim : llvm::reverse(shape.phases[from.phase].loops)) {
+    if (!(inner >> dim & 1))
+      continue;
+    access.strides[dim] = stride;
+    stride *= shape.sizes[dim];
+  }
+  return emitIndex(access);
+}
+
+bool Emitter::isCarried(Value value) {
+  int from = shape.findProducer(value);
+  return from >= 0 && shape.members[from].isReduction() &&
+         shape.isRowScalar(value);
+}
+
+bool Emitter::needsScratch(Value value) {
+  if (shape.isRowScalar(value))
+    return false;
+  bool isYielded = false, isReadLater = false;
+  const Member &from = shape.members[shape.findProducer(value)];
+  for (Operation *user : value.getUsers()) {
+    isYielded |= isa<rt::YieldOp>(user);
+    for (const Member &member : shape.members)
+      if (member.op == user)
+        isReadLater |= !shape.isForwarded(value, member);
+  }
+  return !isYielded && (isReadLater || from.isReduction());
+}
+
+void Emitter::allocateScratch() {
+  for (auto &[value, dims] : shape.valueDims) {
+    if (!needsScratch(value))
+      continue;
+    Type element = getMemoryType(getElementType(value));
+    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    scratch[value] = LLVM::AllocaOp::create(
+        builder, loc, pointer, element,
+        emitInt(builder, loc, shape.getRowElements(value)), /*alignment=*/64);
+  }
+}
+
+/// Scalars that the region computes before its loops.
+LogicalResult Emitter::mapEntryOps() {
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    if (isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp>(inner))
+      continue;
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+      Type type = extract.getType();
+      scalars.map(extract.getResult(),
+                  emitLoad(builder, loc, type,
+                           emitAddress(builder, loc,
+                                       getPointer(extract.getTensor()), type,
+                                       emitInt(builder, loc, 0))));
+      continue;
+    }
+    builder.clone(inner, scalars);
+  }
+  return success();
+}
+
+/// Loads what a body looks up in a tensor from outside of the group.
+Value Emitter::emitLookup(tensor::ExtractOp extract, const IRMapping &mapping) {
+  auto argument = cast<BlockArgument>(extract.getTensor());
+  SmallVector<int64_t> strides =
+      getMemRefStrides(op.getInputs()[argument.getArgNumber()]);
+  Value place = emitInt(builder, loc, 0);
+  for (auto [stride, subscript] : llvm::zip(strides, extract.getIndices())) {
+    Value wide =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                   mapping.lookupOrDefault(subscript));
+    Value term = arith::MulIOp::create(builder, loc, wide,
+                                       emitInt(builder, loc, stride));
+    place = arith::AddIOp::create(builder, loc, place, term);
+  }
+  Type type = extract.getType();
+  return emitLoad(builder, loc, type,
+                  emitAddress(builder, loc, getPointer(argument), type, place));
+}
+
+/// The value from which an output starts: a constant, or an element of a
+/// tensor.
+Value Emitter::emitInit(const Member &member, OpResult result) {
+  linalg::GenericOp generic = member.op;
+  Value init = generic.getDpsInits()[result.getResultNumber()];
+  Type element = getElementType(init);
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    return scalars.lookupOrDefault(fill.getInputs()[0]);
+  if (isa<BlockArgument>(init))
+    return emitLoad(
+        builder, loc, element,
+        emitAddress(builder, loc, getPointer(init), element,
+                    emitIndex(member.initAccesses[result.getResultNumber()])));
+  // Undefined: any value will do.
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getZeroAttr(element));
+}
+
+Value Emitter::emitOperand(const Member &member, OpOperand &operand) {
+  Value value = operand.get();
+  if (!isa<RankedTensorType>(value.getType()))
+    return scalars.lookupOrDefault(value);
+  if (shape.isForwarded(value, member) ||
+      (shape.findProducer(value) >= 0 && shape.isRowScalar(value)))
+    return scalars.lookup(value);
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    return scalars.lookupOrDefault(fill.getInputs()[0]);
+  Type element = getElementType(value);
+  Value place;
+  int from = shape.findProducer(value);
+  if (from < 0)
+    place = emitIndex(member.accesses[operand.getOperandNumber()]);
+  else if (scratch.count(value))
+    place = emitScratchIndex(value);
+  else
+    place = emitIndex(
+        getWritten(shape.members[from], cast<OpResult>(value)));
+  return emitLoad(builder, loc, element,
+                  emitAddress(builder, loc, getPointer(value), element, place));
+}
+
+/// Visits where the current element of a result is stored: in each buffer for
+/// which it is yielded, or in scratch memory.
+void Emitter::forEachPlace(const Member &member, OpResult result,
+                           function_ref<void(Value address)> visit) {
+  Type element = getElementType(result);
+  auto yield = cast<rt::YieldOp>(op.getBody().front().getTerminator());
+  for (auto [i, value] : llvm::enumerate(yield.getValues()))
+    if (value == result)
+      visit(emitAddress(
+          builder, loc, kernel.buffers[bufferOf[op.getInputs().size() + i]],
+          element, emitIndex(getWritten(member, result))));
+  if (scratch.count(result))
+    visit(emitAddress(builder, loc, scratch[result], element,
+                      emitScratchIndex(result)));
+}
+
+void Emitter::emitMember(const Member &member, MutableArrayRef<Value> carried,
+                         SmallVectorImpl<Store> &stores) {
+  linalg::GenericOp generic = member.op;
+  Block *body = generic.getBody();
+  IRMapping mapping = scalars;
+  unsigned numInputs = generic.getNumDpsInputs();
+  for (OpOperand *operand : generic.getDpsInputOperands())
+    mapping.map(body->getArgument(operand->getOperandNumber()),
+                emitOperand(member, *operand));
+  unsigned next = 0;
+  for (OpResult result : generic->getResults()) {
+    BlockArgument argument = body->getArgument(numInputs + result.getResultNumber());
+    if (isCarried(result)) {
+      mapping.map(argument, carried[next++]);
+      continue;
+    }
+    if (argument.use_empty())
+      continue;
+    Value start;
+    if (member.isReduction())
+      forEachPlace(member, result, [&](Value address) {
+        if (!start)
+          start = emitLoad(builder, loc, argument.getType(), address);
+      });
+    else
+      start = emitInit(member, result);
+    mapping.map(argument, start);
+  }
+  for (Operation &inner : body->without_terminator()) {
+    if (auto indexOp = dyn_cast<linalg::IndexOp>(inner)) {
+      Value loop = index[member.dims[indexOp.getDim()]];
+      mapping.map(indexOp.getResult(),
+                  arith::IndexCastOp::create(builder, loc,
+                                             builder.getIndexType(), loop));
+      continue;
+    }
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+      mapping.map(extract.getResult(), emitLookup(extract, mapping));
+      continue;
+    }
+    Operation *cloned = builder.clone(inner, mapping);
+    cloned->walk([&](tensor::ExtractOp extract) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(extract);
+      extract.getResult().replaceAllUsesWith(emitLookup(extract, IRMapping()));
+      extract.erase();
+    });
+  }
+  next = 0;
+  auto yield = cast<linalg::YieldOp>(body->getTerminator());
+  for (OpResult result : generic->getResults()) {
+    Value value = mapping.lookupOrDefault(yield.getOperand(result.getResultNumber()));
+    if (isCarried(result)) {
+      carried[next++] = value;
+      continue;
+    }
+    if (!member.isReduction())
+      scalars.map(result, value);
+    forEachPlace(member, result,
+                 [&](Value address) { stores.push_back({value, address}); });
+  }
+}
+
+void Emitter::emitPoint(const Phase &phase, SmallVectorImpl<Value> &carried) {
+  SmallVector<Store> stores;
+  unsigned first = 0;
+  for (unsigned i : phase.members) {
+    const Member &member = shape.members[i];
+    unsigned count = llvm::count_if(
+        linalg::GenericOp(member.op)->getResults(),
+        [&](Value result) { return isCarried(result); });
+    emitMember(member, MutableArrayRef<Value>(carried).slice(first, count),
+               stores);
+    first += count;
+  }
+  for (Store &store : stores)
+    emitStore(builder, loc, store.value, store.address);
+}
+
+/// Emits a loop over `dim`; `body` replaces the carried values by new ones.
+void Emitter::emitForLoop(int dim, ValueRange carried,
+                           function_ref<void(SmallVectorImpl<Value> &)> body,
+                           SmallVectorImpl<Value> &results) {
+  bool isCut = dim == shape.cutDim;
+  Value lower = isCut ? kernel.begin : emitInt(builder, loc, 0);
+  Value upper = isCut ? kernel.end : emitInt(builder, loc, shape.sizes[dim]);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper,
+                                 emitInt(builder, loc, 1), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  index[dim] = loop.getInductionVar();
+  SmallVector<Value> values(loop.getRegionIterArgs());
+  body(values);
+  if (!values.empty())
+    scf::YieldOp::create(builder, loc, values);
+  index[dim] = nullptr;
+  results.assign(loop.getResults().begin(), loop.getResults().end());
+}
+
+void Emitter::emitNest(const Phase &phase, unsigned depth,
+                       SmallVectorImpl<Value> &carried) {
+  if (depth == phase.loops.size())
+    return emitPoint(phase, carried);
+  SmallVector<Value> results;
+  emitForLoop(phase.loops[depth], carried,
+              [&](SmallVectorImpl<Value> &values) {
+                emitNest(phase, depth + 1, values);
+              },
+              results);
+  carried.assign(results.begin(), results.end());
+}
+
+/// Sums that do not end with the row are taken in memory, which starts from
+/// the init.
+void Emitter::emitInitNest(const Member &member, OpResult result) {
+  SmallVector<int> loops;
+  uint64_t inner = shape.valueDims.lookup(result) & ~shape.rowMask();
+  for (int dim : shape.phases[member.phase].loops)
+    if (inner >> dim & 1)
+      loops.push_back(dim);
+  std::function<void(unsigned)> nest = [&](unsigned depth) {
+    if (depth == loops.size()) {
+      Value start = emitInit(member, result);
+      forEachPlace(member, result, [&](Value address) {
+        emitStore(builder, loc, start, address);
+      });
+      return;
+    }
+    SmallVector<Value> results;
+    emitForLoop(loops[depth], {},
+                [&](SmallVectorImpl<Value> &) { nest(depth + 1); }, results);
+  };
+  nest(0);
+}
+
+void Emitter::emitInits(const Phase &phase) {
+  for (unsigned i : phase.members) {
+    const Member &member = shape.members[i];
+    if (!member.isReduction())
+      continue;
+    for (OpResult result : linalg::GenericOp(member.op)->getResults())
+      if (!isCarried(result))
+        emitInitNest(member, result);
+  }
+}
+
+SmallVector<OpResult> Emitter::getCarried(const Phase &phase) {
+  SmallVector<OpResult> results;
+  for (unsigned i : phase.members)
+    for (OpResult result : linalg::GenericOp(shape.members[i].op)->getResults())
+      if (isCarried(result))
+        results.push_back(result);
+  return results;
+}
+
+void Emitter::emitPhase(const Phase &phase) {
+  emitInits(phase);
+  SmallVector<OpResult> results = getCarried(phase);
+  SmallVector<Value> carried;
+  for (OpResult result : results)
+    carried.push_back(
+        emitInit(shape.members[shape.findProducer(result)], result));
+  emitNest(phase, 0, carried);
+  for (auto [result, value] : llvm::zip(results, carried)) {
+    scalars.map(result, value);
+    forEachPlace(shape.members[shape.findProducer(result)], result,
+                 [&](Value address) {
+                   emitStore(builder, loc, value, address);
+                 });
+  }
+}
+
+void Emitter::emitRows() {
+  if (shape.cutDim >= 0) {
+    for (const Phase &phase : shape.phases)
+      emitPhase(phase);
+    return;
+  }
+  auto loop = scf::ForOp::create(builder, loc, kernel.begin, kernel.end,
+                                 emitInt(builder, loc, 1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value rest = loop.getInductionVar();
+  for (int dim : llvm::reverse(shape.rows)) {
+    if (dim == shape.rows.front()) {
+      index[dim] = rest;
+      break;
+    }
+    Value size = emitInt(builder, loc, shape.sizes[dim]);
+    index[dim] = arith::RemUIOp::create(builder, loc, rest, size);
+    rest = arith::DivUIOp::create(builder, loc, rest, size);
+  }
+  for (const Phase &phase : shape.phases)
+    emitPhase(phase);
+}
+
+LogicalResult Emitter::run() {
+  LLVM::LLVMFuncOp func = kernel.func;
+  builder.setInsertionPointToEnd(&func.getBody().front());
+  if (failed(mapEntryOps()))
+    return failure();
+  allocateScratch();
+  emitRows();
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  return success();
+}
+
+} // namespace
+
+Value mlir::weft::emitInt(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 64);
+}
+
+Value mlir::weft::emitAddress(OpBuilder &builder, Location loc, Value buffer,
+                              Type element, Value index) {
+  return LLVM::GEPOp::create(builder, loc, buffer.getType(),
+                             getMemoryType(element), buffer,
+                             ArrayRef<LLVM::GEPArg>{index});
+}
+
+Value mlir::weft::emitLoad(OpBuilder &builder, Location loc, Type element,
+                           Value address) {
+  Value value =
+      LLVM::LoadOp::create(builder, loc, getMemoryType(element), address);
+  if (element.isInteger(1))
+    return arith::TruncIOp::create(builder, loc, element, value);
+  if (element.isIndex())
+    return arith::IndexCastOp::create(builder, loc, element, value);
+  return value;
+}
+
+void mlir::weft::emitStore(OpBuilder &builder, Location loc, Value value,
+                           Value address) {
+  Type type = getMemoryType(value.getType());
+  if (value.getType().isInteger(1))
+    value = arith::ExtUIOp::create(builder, loc, type, value);
+  else if (value.getType().isIndex())
+    value = arith::IndexCastOp::create(builder, loc, type, value);
+  LLVM::StoreOp::create(builder, loc, value, address);
+}
+
+KernelFunction mlir::weft::createKernelFunction(OpBuilder &builder,
+                                                Location loc, StringRef name,
+                                                ArrayRef<bool> isPrivate) {
+  MLIRContext *context = builder.getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = builder.getI64Type();
+  Type none = LLVM::LLVMVoidType::get(context);
+  SmallVector<Type> types(isPrivate.size(), pointer);
+  types.append({i64, i64});
+  auto body = LLVM::LLVMFuncOp::create(
+      builder, loc, (name + "_body").str(),
+      LLVM::LLVMFunctionType::get(none, types), LLVM::Linkage::Internal);
+  for (auto [i, noAlias] : llvm::enumerate(isPrivate))
+    if (noAlias)
+      body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                      builder.getUnitAttr());
+  auto entry = LLVM::LLVMFuncOp::create(
+      builder, loc, name,
+      LLVM::LLVMFunctionType::get(none, {pointer, i64, i64}));
+  entry.setVisibility_(LLVM::Visibility::Hidden);
+
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = entry.addEntryBlock(builder);
+  builder.setInsertionPointToStart(block);
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i < isPrivate.size(); ++i)
+    arguments.push_back(LLVM::LoadOp::create(
+        builder, loc, pointer,
+        LLVM::GEPOp::create(builder, loc, pointer, pointer,
+                            block->getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)})));
+  arguments.append({block->getArgument(1), block->getArgument(2)});
+  LLVM::CallOp::create(builder, loc, body, arguments);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+
+  KernelFunction kernel;
+  kernel.func = body;
+  Block *bodyBlock = body.addEntryBlock(builder);
+  for (unsigned i = 0; i < isPrivate.size(); ++i)
+    kernel.buffers.push_back(bodyBlock->getArgument(i));
+  kernel.begin = bodyBlock->getArgument(isPrivate.size());
+  kernel.end = bodyBlock->getArgument(isPrivate.size() + 1);
+  return kernel;
+}
+
+FailureOr<KernelShape> mlir::weft::analyzeFused(rt::FusedOp op) {
+  auto yield = cast<rt::YieldOp>(op.getBody().front().getTerminator());
+  auto getStrides = [&](Value value) -> SmallVector<int64_t> {
+    Value buffer;
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      buffer = op.getInputs()[argument.getArgNumber()];
+    for (auto [i, given] : llvm::enumerate(yield.getValues()))
+      if (given == value && op.isOnBuffers())
+        buffer = op.getOuts()[i];
+    if (buffer && isa<MemRefType>(buffer.getType()))
+      return getMemRefStrides(buffer);
+    return getDenseStrides(cast<RankedTensorType>(value.getType()).getShape());
+  };
+  SmallVector<linalg::GenericOp> ops(
+      op.getBody().front().getOps<linalg::GenericOp>());
+  FailureOr<KernelShape> shape = analyzeKernel(ops, getStrides);
+  if (failed(shape))
+    op.emitOpError("has no loop structure: its ops share no rows, or an "
+                   "indexing map is not linear");
+  return shape;
+}
+
+LogicalResult mlir::weft::emitKernel(rt::FusedOp op, const KernelShape &shape,
+                                     const KernelFunction &kernel,
+                                     ArrayRef<unsigned> bufferOf) {
+  return Emitter(op, shape, kernel, bufferOf).run();
+}

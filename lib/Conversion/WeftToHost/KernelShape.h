@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The loop structure of a group of linalg ops that run as one kernel.
+//
+// Loops of different ops that index the same dimension of a tensor which one
+// op gives to the other are one *dim* of the kernel. Dims that are parallel in
+// all ops are *rows*: the kernel walks over them, and for one row runs
+// *phases* one after the other. A phase is one loop nest over its inner dims,
+// and computes all ops in it for each point.
+//
+// Worked example, a softmax over x of 64x256: the ops max(x), exp(x - max),
+// sum, and e / sum have the dims (i, j). Row dim: i. Phase 0 loops over j and
+// takes the maximum; phase 1 loops over j for exp and sum; phase 2 loops over j
+// and divides. max and sum are scalars of a row; what exp gives is needed again
+// in phase 2, and waits in a scratch buffer of 256 elements.
+
+#ifndef WEFT_LIB_CONVERSION_WEFTTOHOST_KERNELSHAPE_H
+#define WEFT_LIB_CONVERSION_WEFTTOHOST_KERNELSHAPE_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <vector>
+
+namespace mlir::weft {
+
+/// How an operand of a member is addressed: the element at
+/// `offset + sum(strides[d] * index of dim d)`.
+struct Access {
+  llvm::SmallVector<int64_t> strides;
+  int64_t offset = 0;
+
+  bool operator==(const Access &other) const {
+    return strides == other.strides && offset == other.offset;
+  }
+};
+
+/// One linalg op of the group.
+struct Member {
+  linalg::GenericOp op;
+  /// The kernel's dim of each loop of the op, or -1 for a loop of size 1.
+  llvm::SmallVector<int> dims;
+  /// Bit d: the dim is a loop of this op, or a reduction of it.
+  uint64_t loopDims = 0, reductionDims = 0;
+  /// One per operand of the op.
+  llvm::SmallVector<Access> accesses;
+  /// One per output of the op: where the tensor that it starts from lies.
+  llvm::SmallVector<Access> initAccesses;
+  int phase = 0;
+
+  bool isReduction() const { return reductionDims != 0; }
+};
+
+/// A loop nest within a row.
+struct Phase {
+  llvm::SmallVector<unsigned> members;
+  /// Inner dims, outermost first.
+  llvm::SmallVector<int> loops;
+};
+
+struct KernelShape {
+  llvm::SmallVector<int64_t> sizes;
+  std::vector<Member> members;
+  /// The row dims, outermost first; they are walked as one flat range.
+  llvm::SmallVector<int> rows;
+  std::vector<Phase> phases;
+  /// The kernel's range: the flat rows, or this inner dim if it is not -1.
+  int cutDim = -1;
+  /// The dims of each value that a member computes.
+  llvm::MapVector<Value, uint64_t> valueDims;
+
+  uint64_t rowMask() const;
+  /// Number of iterations that may be given to different threads.
+  int64_t getExtent() const;
+  /// Scalar operations of the whole kernel, roughly.
+  int64_t getWork() const;
+  /// The member that computes `value`, or -1.
+  int findProducer(Value value) const;
+  /// Says whether a value of the group is a scalar within a row.
+  bool isRowScalar(Value value) const;
+  /// Says whether `member` gets the value from the producer's registers.
+  bool isForwarded(Value value, const Member &member) const;
+  /// Elements of a value that belong to one row.
+  int64_t getRowElements(Value value) const;
+};
+
+/// Strides of a tensor from outside of the group, in elements.
+using GetStrides = llvm::function_ref<llvm::SmallVector<int64_t>(Value)>;
+
+/// Strides of a dense row-major tensor.
+llvm::SmallVector<int64_t> getDenseStrides(llvm::ArrayRef<int64_t> shape);
+
+/// Finds the loop structure of `ops`, which are in program order. Fails if they
+/// cannot be one kernel: no common rows, or accesses that do not line up.
+FailureOr<KernelShape> analyzeKernel(llvm::ArrayRef<linalg::GenericOp> ops,
+                                     GetStrides getStrides);
+
+/// Says whether `input` of the group may share memory with `output`, which the
+/// group computes: each element is read before it is written, in one place.
+bool canUpdateInPlace(const KernelShape &shape, Value input, Value output);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_CONVERSION_WEFTTOHOST_KERNELSHAPE_H

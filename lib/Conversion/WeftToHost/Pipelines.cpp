@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The two pipelines of the host target, with the reason for each step.
+
+#include "weft/Conversion/WeftToHost/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
+using namespace mlir;
+
+void weft::buildPlanHostPipeline(OpPassManager &pm) {
+  pm.addPass(createPrepareHostPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createFuseHostPass());
+  pm.addPass(createPlanBuffersPass());
+}
+
+void weft::buildLowerHostPipeline(OpPassManager &pm, bool expandBF16) {
+  pm.addPass(createOutlineKernelsPass());
+  // Functions of narrow floats are computed in f32, and round once.
+  pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(createLowerMathPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createConvertWeftRTToLLVMPass());
+  if (expandBF16) {
+    arith::ArithExpandOpsPassOptions options;
+    options.includeBf16 = true;
+    pm.addPass(arith::createArithExpandOpsPass(options));
+  }
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void weft::registerHostPipelines() {
+  PassPipelineRegistration<> plan(
+      "weft-plan-host", "from the local to the planned phase",
+      [](OpPassManager &pm) { buildPlanHostPipeline(pm); });
+  PassPipelineRegistration<> lower(
+      "weft-lower-host", "from the planned to the target phase",
+      [](OpPassManager &pm) { buildLowerHostPipeline(pm); });
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Upstream's patterns turn named ops into generics and drop dims of size 1;
+// what is weft's own are lookups as generics, and transposes that move into the
+// maps of contractions, where they cost nothing.
+
+#include "weft/Conversion/WeftToHost/Passes.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_PREPAREHOSTPASS
+#include "weft/Conversion/WeftToHost/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// The index that a lookup finds, from the global one: `index - base`.
+Value getLocalIndex(OpBuilder &builder, Location loc, Value index, Value base) {
+  Value local = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                           index);
+  return base ? arith::SubIOp::create(builder, loc, local, base).getResult()
+              : local;
+}
+
+/// weft.take -> generic that looks into the table:
+///   0 <= i - base < n ? table[.., i - base, ..] : 0
+struct TakeToGeneric : OpRewritePattern<TakeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TakeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    auto tableType = cast<RankedTensorType>(op.getTable().getType());
+    int64_t axis = op.getAxis();
+    AffineMap tableMap = op.getTableMap();
+    auto emitBody = [&](OpBuilder &b, Location loc, ValueRange args) {
+      Value index = getLocalIndex(b, loc, args[0], op.getBase());
+      Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+      Value last = arith::ConstantIndexOp::create(
+          b, loc, tableType.getDimSize(axis) - 1);
+      // Unsigned: a negative index is a large one.
+      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
+                                           index, last);
+      Value safe = arith::SelectOp::create(b, loc, inside, index, zero);
+      SmallVector<Value> subscripts;
+      for (AffineExpr expr : tableMap.getResults())
+        subscripts.push_back(linalg::IndexOp::create(
+            b, loc, cast<AffineDimExpr>(expr).getPosition()));
+      subscripts.insert(subscripts.begin() + axis, safe);
+      Value element =
+          tensor::ExtractOp::create(b, loc, op.getTable(), subscripts);
+      Value none = arith::ConstantOp::create(
+          b, loc, b.getZeroAttr(type.getElementType()));
+      Value result = arith::SelectOp::create(b, loc, inside, element, none);
+      linalg::YieldOp::create(b, loc, result);
+    };
+    Value empty = tensor::EmptyOp::create(
+        rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                               utils::IteratorType::parallel);
+    rewriter.replaceOpWithNewOp<linalg::GenericOp>(
+        op, type, ValueRange{op.getIndices()}, ValueRange{empty},
+        ArrayRef<AffineMap>{op.getIndexMap(), rewriter.getMultiDimIdentityMap(
+                                                  type.getRank())},
+        iterators, emitBody);
+    return success();
+  }
+};
+
+/// weft.scatter_add where each element of the result gets at most one update:
+///   result[.., j, ..] = init + (index - base == j ? update : 0)
+struct ScatterAddToGeneric : OpRewritePattern<ScatterAddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScatterAddOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    AffineMap tableMap = op.getTableMap();
+    unsigned numDims = tableMap.getNumDims();
+    if (!tableMap.isPermutation())
+      return rewriter.notifyMatchFailure(op, "several updates per element");
+    // Loops: the dims of the updates, then the looked-up dim.
+    MLIRContext *context = op.getContext();
+    auto widen = [&](AffineMap map) {
+      return AffineMap::get(numDims + 1, 0, map.getResults(), context);
+    };
+    SmallVector<AffineExpr> resultExprs(tableMap.getResults());
+    resultExprs.insert(resultExprs.begin() + op.getAxis(),
+                       getAffineDimExpr(numDims, context));
+    AffineMap resultMap = AffineMap::get(numDims + 1, 0, resultExprs, context);
+    AffineMap updateMap =
+        widen(AffineMap::getMultiDimIdentityMap(numDims, context));
+    auto emitBody = [&](OpBuilder &b, Location loc, ValueRange args) {
+      Value index = getLocalIndex(b, loc, args[1], op.getBase());
+      Value here = linalg::IndexOp::create(b, loc, numDims);
+      Value hit = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index,
+                                        here);
+      bool isFloat = isa<FloatType>(type.getElementType());
+      Value sum = isFloat
+                      ? arith::AddFOp::create(b, loc, args[0], args[2]).getResult()
+                      : arith::AddIOp::create(b, loc, args[0], args[2])
+                            .getResult();
+      Value result = arith::SelectOp::create(b, loc, hit, sum, args[0]);
+      linalg::YieldOp::create(b, loc, result);
+    };
+    Value empty = tensor::EmptyOp::create(
+        rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    SmallVector<utils::IteratorType> iterators(numDims + 1,
+                                               utils::IteratorType::parallel);
+    rewriter.replaceOpWithNewOp<linalg::GenericOp>(
+        op, type,
+        ValueRange{op.getInit(), op.getIndices(), op.getUpdates()},
+        ValueRange{empty},
+        ArrayRef<AffineMap>{resultMap, widen(op.getIndexMap()), updateMap,
+                            resultMap},
+        iterators, emitBody);
+    return success();
+  }
+};
+
+/// The permutation that a generic performs: one input, which it yields.
+std::optional<AffineMap> matchTranspose(Operation *op) {
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  if (!generic || generic.getNumDpsInputs() != 1 ||
+      generic.getNumResults() != 1 ||
+      !llvm::hasSingleElement(*generic.getBody()))
+    return std::nullopt;
+  auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
+  AffineMap in = generic.getIndexingMapsArray()[0];
+  AffineMap out = generic.getIndexingMapsArray()[1];
+  if (yield.getOperand(0) != generic.getBody()->getArgument(0) ||
+      !in.isPermutation() || !out.isPermutation())
+    return std::nullopt;
+  // From an output index to an input index.
+  return in.compose(inversePermutation(out));
+}
+
+/// Transposes of a contraction's operands move into its maps.
+struct FoldOperandTranspose : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    bool changed = false;
+    SmallVector<AffineMap> maps = {op.getLhsMap(), op.getRhsMap(),
+                                   op.getResultMap()};
+    SmallVector<Value> operands = {op.getLhs(), op.getRhs()};
+    for (unsigned i = 0; i < 2; ++i) {
+      Operation *def = operands[i].getDefiningOp();
+      std::optional<AffineMap> transpose = matchTranspose(def);
+      if (!transpose)
+        continue;
+      maps[i] = transpose->compose(maps[i]);
+      operands[i] = def->getOperand(0);
+      changed = true;
+    }
+    if (!changed)
+      return failure();
+    rewriter.replaceOpWithNewOp<MatmulOp>(
+        op, op.getResult().getType(), operands[0], operands[1],
+        rewriter.getAffineMapArrayAttr(maps));
+    return success();
+  }
+};
+
+/// A transpose that alone uses a contraction becomes its result map.
+struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<AffineMap> transpose = matchTranspose(op);
+    if (!transpose)
+      return failure();
+    auto matmul = op->getOperand(0).getDefiningOp<MatmulOp>();
+    if (!matmul || !matmul->hasOneUse())
+      return failure();
+    AffineMap resultMap =
+        inversePermutation(*transpose).compose(matmul.getResultMap());
+    rewriter.replaceOpWithNewOp<MatmulOp>(
+        op, op->getResult(0).getType(), matmul.getLhs(), matmul.getRhs(),
+        rewriter.getAffineMapArrayAttr(
+            {matmul.getLhsMap(), matmul.getRhsMap(), resultMap}));
+    return success();
+  }
+};
+
+LogicalResult generalize(func::FuncOp func) {
+  MLIRContext *context = func.getContext();
+  RewritePatternSet patterns(context);
+  linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+  linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);
+  linalg::populateDecomposePadPatterns(patterns);
+  patterns.add<TakeToGeneric, ScatterAddToGeneric>(context);
+  return applyPatternsGreedily(func, std::move(patterns));
+}
+
+LogicalResult simplify(func::FuncOp func) {
+  MLIRContext *context = func.getContext();
+  RewritePatternSet patterns(context);
+  linalg::ControlDropUnitDims options;
+  linalg::populateFoldUnitExtentDimsPatterns(patterns, options);
+  linalg::populateFoldUnitExtentDimsCanonicalizationPatterns(patterns, options);
+  linalg::populateInlineConstantOperandsPatterns(patterns);
+  patterns.add<FoldOperandTranspose, FoldResultTranspose>(context);
+  return applyPatternsGreedily(func, std::move(patterns));
+}
+
+struct PrepareHostPass
+    : public weft::impl::PrepareHostPassBase<PrepareHostPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
+      if (failed(generalize(func)) || failed(simplify(func)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

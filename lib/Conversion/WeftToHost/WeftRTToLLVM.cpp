@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The planned function's body moves into the entry function, and its ops are
+// replaced one by one: a buffer becomes its address.
+
+#include "KernelEmitter.h"
+#include "ProgramTable.h"
+
+#include "weft/Conversion/WeftToHost/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SHA256.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_CONVERTWEFTRTTOLLVMPASS
+#include "weft/Conversion/WeftToHost/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Indices of the functions of weft_rt_api, as pointers from its start; the
+/// first 8 bytes are version and size.
+enum ApiFunction { kGemm = 1, kLaunch = 2, kStart = 3, kWait = 4 };
+
+class EntryBuilder {
+public:
+  EntryBuilder(ModuleOp module, func::FuncOp planned)
+      : module(module), planned(planned), table(module, planned),
+        builder(module.getContext()), loc(planned.getLoc()),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())),
+        i64(builder.getI64Type()) {}
+
+  LogicalResult run(ArrayRef<uint8_t> planHash);
+
+private:
+  void createEntry();
+  LogicalResult convert(Operation *op);
+  void convertBuffer(rt::BufferOp op);
+  void convertView(rt::ViewOp op);
+  void convertLoad(memref::LoadOp op);
+  void convertStore(memref::StoreOp op);
+  void convertCopy(memref::CopyOp op);
+  void convertGetGlobal(memref::GetGlobalOp op);
+  void convertLaunch(rt::LaunchOp op);
+  LogicalResult convertGemm(rt::GemmOp op);
+  LogicalResult convertStart(rt::StartOp op);
+  void convertAxisIndex(AxisIndexOp op);
+  void convertGlobals();
+
+  Value getAddress(Value buffer) { return addresses.lookup(buffer); }
+  Value getElementAddress(Value buffer, ValueRange subscripts);
+  Value loadPointer(Value base, int64_t index);
+  Value emitPointerArray(ValueRange pointers);
+  Value call(ApiFunction function, Type result, ValueRange operands);
+
+  ModuleOp module;
+  func::FuncOp planned;
+  ProgramTable table;
+  OpBuilder builder;
+  Location loc;
+  Type pointer, i64;
+  LLVM::LLVMFuncOp entry;
+  Value api, rank, args, results, arena;
+  DenseMap<Value, Value> addresses;
+};
+
+Value EntryBuilder::loadPointer(Value base, int64_t index) {
+  Value place = LLVM::GEPOp::create(
+      builder, loc, pointer, pointer, base,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  return LLVM::LoadOp::create(builder, loc, pointer, place);
+}
+
+void EntryBuilder::createEntry() {
+  builder.setInsertionPoint(planned);
+  Type none = LLVM::LLVMVoidType::get(module.getContext());
+  SmallVector<Type> types(5, pointer);
+  entry = LLVM::LLVMFuncOp::create(builder, loc, "weft_entry",
+                                   LLVM::LLVMFunctionType::get(none, types));
+  entry.setVisibility_(LLVM::Visibility::Hidden);
+  Block *block = entry.addEntryBlock(builder);
+  api = block->getArgument(0);
+  rank = block->getArgument(1);
+  args = block->getArgument(2);
+  results = block->getArgument(3);
+  arena = block->getArgument(4);
+  Block &body = planned.getBody().front();
+  block->getOperations().splice(block->end(), body.getOperations());
+}
+
+void EntryBuilder::convertBuffer(rt::BufferOp op) {
+  Value address;
+  switch (op.getSpace()) {
+  case rt::Space::Argument:
+    address = loadPointer(args, op.getPosition());
+    break;
+  case rt::Space::Result:
+    address = loadPointer(results, op.getPosition());
+    break;
+  case rt::Space::Arena:
+    address = emitAddress(builder, loc, arena, builder.getI8Type(),
+                          emitInt(builder, loc, op.getPosition()));
+    break;
+  }
+  addresses[op] = address;
+}
+
+void EntryBuilder::convertView(rt::ViewOp op) {
+  Type element = cast<MemRefType>(op.getType()).getElementType();
+  Value index = emitInt(builder, loc, op.getOffset());
+  if (op.getDynamicOffset())
+    index = arith::AddIOp::create(
+        builder, loc, index,
+        arith::IndexCastOp::create(builder, loc, i64, op.getDynamicOffset()));
+  addresses[op] =
+      emitAddress(builder, loc, getAddress(op.getSource()), element, index);
+}
+
+Value EntryBuilder::getElementAddress(Value buffer, ValueRange subscripts) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  Value index = emitInt(builder, loc, 0);
+  for (auto [subscript, stride] : llvm::zip(subscripts, strides)) {
+    Value wide = arith::IndexCastOp::create(builder, loc, i64, subscript);
+    index = arith::AddIOp::create(
+        builder, loc, index,
+        arith::MulIOp::create(builder, loc, wide,
+                              emitInt(builder, loc, stride)));
+  }
+  return emitAddress(builder, loc, getAddress(buffer), type.getElementType(),
+                     index);
+}
+
+void EntryBuilder::convertLoad(memref::LoadOp op) {
+  Value value =
+      emitLoad(builder, loc, op.getType(),
+               getElementAddress(op.getMemRef(), op.getIndices()));
+  op.getResult().replaceAllUsesWith(value);
+}
+
+void EntryBuilder::convertStore(memref::StoreOp op) {
+  emitStore(builder, loc, op.getValueToStore(),
+            getElementAddress(op.getMemRef(), op.getIndices()));
+}
+
+void EntryBuilder::convertCopy(memref::CopyOp op) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  int64_t bytes = type.getNumElements() *
+                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  LLVM::MemcpyOp::create(builder, loc, getAddress(op.getTarget()),
+                         getAddress(op.getSource()),
+                         emitInt(builder, loc, bytes), /*isVolatile=*/false);
+}
+
+void EntryBuilder::convertGetGlobal(memref::GetGlobalOp op) {
+  addresses[op] =
+      LLVM::AddressOfOp::create(builder, loc, pointer, op.getName());
+}
+
+/// An array of pointers on the stack, set up before the call.
+Value EntryBuilder::emitPointerArray(ValueRange pointers) {
+  OpBuilder top = OpBuilder::atBlockBegin(&entry.getBody().front());
+  Value count = LLVM::ConstantOp::create(
+      top, loc, i64,
+      top.getI64IntegerAttr(std::max<int64_t>(1, pointers.size())));
+  Value array = LLVM::AllocaOp::create(top, loc, pointer, pointer, count);
+  for (auto [i, value] : llvm::enumerate(pointers)) {
+    Value place = LLVM::GEPOp::create(
+        builder, loc, pointer, pointer, array,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    LLVM::StoreOp::create(builder, loc, value, place);
+  }
+  return array;
+}
+
+Value EntryBuilder::call(ApiFunction function, Type result,
+                         ValueRange operands) {
+  Value callee = loadPointer(api, function);
+  SmallVector<Value> all = {callee, rank};
+  all.append(operands.begin(), operands.end());
+  SmallVector<Type> types;
+  for (Value value : llvm::drop_begin(all))
+    types.push_back(value.getType());
+  Type resultType =
+      result ? result : LLVM::LLVMVoidType::get(module.getContext());
+  auto op = LLVM::CallOp::create(
+      builder, loc, LLVM::LLVMFunctionType::get(resultType, types), all);
+  return result ? op.getResult() : Value();
+}
+
+void EntryBuilder::convertLaunch(rt::LaunchOp op) {
+  SmallVector<Value> buffers;
+  for (Value buffer : op.getBuffers())
+    buffers.push_back(getAddress(buffer));
+  Value kernel =
+      LLVM::AddressOfOp::create(builder, loc, pointer, op.getKernel());
+  call(kLaunch, {},
+       {kernel, emitPointerArray(buffers),
+        emitInt(builder, loc, op.getExtent()),
+        emitInt(builder, loc, op.getGrain())});
+}
+
+LogicalResult EntryBuilder::convertGemm(rt::GemmOp op) {
+  FailureOr<std::string> symbol = table.addGemm(op);
+  if (failed(symbol))
+    return failure();
+  Value descriptor = LLVM::AddressOfOp::create(builder, loc, pointer, *symbol);
+  call(kGemm, {},
+       {descriptor, getAddress(op.getLhs()), getAddress(op.getRhs()),
+        getAddress(op.getOut())});
+  return success();
+}
+
+LogicalResult EntryBuilder::convertStart(rt::StartOp op) {
+  if (!table.getMesh())
+    return op.emitOpError("needs a mesh, and the module has none");
+  FailureOr<std::string> symbol = table.addCollective(op);
+  if (failed(symbol))
+    return failure();
+  SmallVector<Value> ins, outs;
+  for (Value buffer : op.getIns())
+    ins.push_back(getAddress(buffer));
+  for (Value buffer : op.getOuts())
+    outs.push_back(getAddress(buffer));
+  Value descriptor = LLVM::AddressOfOp::create(builder, loc, pointer, *symbol);
+  Value ticket = call(
+      kStart, i64, {descriptor, emitPointerArray(ins), emitPointerArray(outs)});
+  op.getTicket().replaceAllUsesWith(ticket);
+  return success();
+}
+
+/// The mixed-radix number of the rank's coordinates: rank ids are row-major.
+void EntryBuilder::convertAxisIndex(AxisIndexOp op) {
+  MeshAttr mesh = lookupMesh(module, op.getMeshAttr());
+  Value id = LLVM::LoadOp::create(builder, loc, i64, rank);
+  Value number = emitInt(builder, loc, 0);
+  for (AxisRefAttr axis : op.getAxes().getAxes()) {
+    unsigned position = *mesh.getAxisIndex(axis.getName());
+    int64_t size = *getAxisRefSize(mesh, axis);
+    // Ranks between neighbours along the axis, then along the part of it.
+    int64_t stride = 1;
+    for (MeshAxisAttr minor : mesh.getAxes().drop_front(position + 1))
+      stride *= minor.getSize();
+    int64_t pre = axis.isWholeAxis() ? 1 : axis.getPreSize();
+    stride *= mesh.getAxes()[position].getSize() / (pre * size);
+    Value coordinate = arith::RemUIOp::create(
+        builder, loc,
+        arith::DivUIOp::create(builder, loc, id, emitInt(builder, loc, stride)),
+        emitInt(builder, loc, size));
+    number = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, number,
+                              emitInt(builder, loc, size)),
+        coordinate);
+  }
+  op.getResult().replaceAllUsesWith(arith::IndexCastOp::create(
+      builder, loc, builder.getIndexType(), number));
+}
+
+LogicalResult EntryBuilder::convert(Operation *op) {
+  builder.setInsertionPoint(op);
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](rt::BufferOp o) { return convertBuffer(o), success(); })
+      .Case([&](rt::ViewOp o) { return convertView(o), success(); })
+      .Case([&](memref::LoadOp o) { return convertLoad(o), success(); })
+      .Case([&](memref::StoreOp o) { return convertStore(o), success(); })
+      .Case([&](memref::CopyOp o) { return convertCopy(o), success(); })
+      .Case([&](memref::GetGlobalOp o) { return convertGetGlobal(o), success(); })
+      .Case([&](rt::LaunchOp o) { return convertLaunch(o), success(); })
+      .Case([&](rt::GemmOp o) { return convertGemm(o); })
+      .Case([&](rt::StartOp o) { return convertStart(o); })
+      .Case([&](rt::WaitOp o) {
+        call(kWait, {}, o.getTicket());
+        return success();
+      })
+      .Case([&](AxisIndexOp o) { return convertAxisIndex(o), success(); })
+      .Case([&](func::ReturnOp o) {
+        LLVM::ReturnOp::create(builder, loc, ValueRange());
+        return success();
+      })
+      .Default([](Operation *o) {
+        return o->emitOpError("has no form in the target phase");
+      });
+}
+
+/// Constants of the source become arrays of the LLVM dialect.
+void EntryBuilder::convertGlobals() {
+  for (auto global :
+       llvm::make_early_inc_range(module.getOps<memref::GlobalOp>())) {
+    auto elements = cast<DenseElementsAttr>(*global.getInitialValue());
+    Type element = elements.getElementType();
+    if (element.isInteger(1)) {
+      SmallVector<int8_t> bytes;
+      for (bool value : elements.getValues<bool>())
+        bytes.push_back(value);
+      element = builder.getI8Type();
+      elements = DenseElementsAttr::get(
+          RankedTensorType::get({elements.getNumElements()}, element),
+          ArrayRef<int8_t>(bytes));
+    }
+    int64_t count = elements.getNumElements();
+    elements = elements.reshape(RankedTensorType::get({count}, element));
+    builder.setInsertionPoint(global);
+    LLVM::GlobalOp::create(builder, global.getLoc(),
+                           LLVM::LLVMArrayType::get(element, count),
+                           /*isConstant=*/true, LLVM::Linkage::Private,
+                           global.getSymName(), elements, /*alignment=*/64);
+    global.erase();
+  }
+}
+
+LogicalResult EntryBuilder::run(ArrayRef<uint8_t> planHash) {
+  createEntry();
+  SmallVector<Operation *> ops;
+  entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    Dialect *dialect = op->getDialect();
+    if (op != entry && (isa<rt::WeftRTDialect, memref::MemRefDialect,
+                            WeftDialect>(dialect) ||
+                        isa<func::ReturnOp>(op)))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops)
+    if (failed(convert(op)))
+      return failure();
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+  convertGlobals();
+  LogicalResult result = table.finish(planHash, "weft_entry");
+  // The C header names arguments and results.
+  for (StringRef list : {"weft_rt.args", "weft_rt.results"}) {
+    SmallVector<Attribute> names;
+    for (Attribute attr : planned->getAttrOfType<ArrayAttr>(list)) {
+      auto name = cast<DictionaryAttr>(attr).getAs<StringAttr>("name");
+      names.push_back(name ? name : builder.getStringAttr(""));
+    }
+    module->setAttr((list.drop_back() + "_names").str(),
+                    builder.getArrayAttr(names));
+  }
+  planned.erase();
+  for (MeshOp mesh : llvm::make_early_inc_range(module.getOps<MeshOp>()))
+    mesh.erase();
+  return result;
+}
+
+struct ConvertWeftRTToLLVMPass
+    : public weft::impl::ConvertWeftRTToLLVMPassBase<ConvertWeftRTToLLVMPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    if (functions.size() != 1) {
+      module.emitError("has ") << functions.size()
+                               << " functions, expected one step";
+      return signalPassFailure();
+    }
+    // All ranks must run the same plan; its text stands for it.
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    auto hash = llvm::SHA256::hash(
+        ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(text.data()),
+                          text.size()));
+    if (failed(EntryBuilder(module, functions.front()).run(hash)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Machine code from a module of the LLVM dialect, in parts.
+
+#ifndef WEFT_LIB_TARGET_HOST_COMPILEPARTS_H
+#define WEFT_LIB_TARGET_HOST_COMPILEPARTS_H
+
+#include "weft/Target/Host.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <memory>
+
+namespace mlir::weft {
+
+/// Makes LLVM's code generator for the CPU of `options`. Emits an error at the
+/// module if it does not know the CPU.
+std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(ModuleOp module, const HostOptions &options);
+
+/// Translates to LLVM IR and runs LLVM's optimizer; null after an error.
+std::unique_ptr<llvm::Module> optimizeModule(ModuleOp module,
+                                             llvm::LLVMContext &context,
+                                             llvm::TargetMachine &machine);
+
+/// Makes an object file of a translated module.
+LogicalResult generateObject(ModuleOp module, llvm::Module &llvmModule,
+                             llvm::TargetMachine &machine,
+                             llvm::SmallVectorImpl<char> &object);
+
+/// Cuts the module into at most `count` modules that link into the same
+/// program: the first has the entry and all data, kernels are spread by size.
+std::vector<OwningOpRef<ModuleOp>> splitModule(ModuleOp module, unsigned count);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_TARGET_HOST_COMPILEPARTS_H

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Linking, by running the C++ compiler driver. Objects and the output are
+// temporary files until all went well; the output then takes its name.
+
+#include "weft/Target/Host.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// A temporary file that is removed at the end.
+class TemporaryFile {
+public:
+  TemporaryFile(StringRef suffix) {
+    error = llvm::sys::fs::createTemporaryFile("weft", suffix, path);
+  }
+  ~TemporaryFile() {
+    if (!path.empty())
+      llvm::sys::fs::remove(path);
+  }
+  TemporaryFile(const TemporaryFile &) = delete;
+
+  SmallString<128> path;
+  std::error_code error;
+};
+
+LogicalResult writeFile(ModuleOp module, StringRef path,
+                        ArrayRef<char> contents) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error);
+  if (!error) {
+    os.write(contents.data(), contents.size());
+    os.close();
+    error = os.error();
+  }
+  if (error)
+    return module.emitError("cannot write '") << path << "': "
+                                              << error.message();
+  return success();
+}
+
+LogicalResult runLinker(ModuleOp module, const HostOptions &options,
+                        ArrayRef<std::string> arguments) {
+  llvm::ErrorOr<std::string> program =
+      llvm::sys::findProgramByName(options.linker);
+  if (!program)
+    return module.emitError("cannot link: found no program '")
+           << options.linker << "' (" << program.getError().message() << ")";
+  TemporaryFile messages("txt");
+  SmallVector<StringRef> command = {*program};
+  command.append(arguments.begin(), arguments.end());
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(messages.path),
+                                          StringRef(messages.path)};
+  std::string error;
+  int code = llvm::sys::ExecuteAndWait(*program, command, std::nullopt,
+                                       redirects, 0, 0, &error);
+  if (code == 0)
+    return success();
+  auto text = llvm::MemoryBuffer::getFile(messages.path);
+  return module.emitError("'")
+         << options.linker << "' failed with exit code " << code << ": "
+         << (text ? (*text)->getBuffer().trim() : StringRef(error));
+}
+
+/// Compiles, then links with `flags` before and `libraries` after the objects.
+LogicalResult compileAndLink(ModuleOp module, const HostOptions &options,
+                             StringRef path, ArrayRef<std::string> flags,
+                             ArrayRef<std::string> libraries) {
+  HostObjects objects;
+  if (failed(emitObjects(module, options, objects)))
+    return failure();
+  std::vector<std::unique_ptr<TemporaryFile>> files;
+  std::vector<std::string> arguments(flags.begin(), flags.end());
+  for (const auto &object : objects) {
+    files.push_back(std::make_unique<TemporaryFile>("o"));
+    if (files.back()->error)
+      return module.emitError("cannot make a temporary file: ")
+             << files.back()->error.message();
+    if (failed(writeFile(module, files.back()->path, object)))
+      return failure();
+    arguments.push_back(files.back()->path.str().str());
+  }
+  arguments.insert(arguments.end(), libraries.begin(), libraries.end());
+  // Beside the output, so that renaming does not cross file systems.
+  SmallString<128> output;
+  if (std::error_code error = llvm::sys::fs::createUniqueFile(
+          path + ".%%%%%%.tmp", output))
+    return module.emitError("cannot write '") << path << "': "
+                                              << error.message();
+  llvm::FileRemover remover(output);
+  arguments.insert(arguments.end(), {"-o", output.str().str()});
+  if (failed(runLinker(module, options, arguments)))
+    return failure();
+  if (std::error_code error = llvm::sys::fs::rename(output, path))
+    return module.emitError("cannot write '") << path << "': "
+                                              << error.message();
+  remover.releaseFile();
+  return success();
+}
+
+} // namespace
+
+LogicalResult mlir::weft::linkSharedLibrary(ModuleOp module,
+                                            const HostOptions &options,
+                                            StringRef path) {
+  return compileAndLink(module, options, path,
+                        {"-shared", "-Wl,--build-id=none", "-Wl,-z,defs"},
+                        {"-lm"});
+}
+
+LogicalResult mlir::weft::linkExecutable(ModuleOp module,
+                                         const HostOptions &options,
+                                         StringRef path) {
+  std::vector<std::string> libraries;
+  for (StringRef name : {"libweft_rt_main.a", "libweft_rt.a"}) {
+    SmallString<128> library(options.runtimeDir);
+    llvm::sys::path::append(library, name);
+    if (!llvm::sys::fs::exists(library))
+      return module.emitError("cannot link an executable: there is no '")
+             << library << "'";
+    libraries.push_back(library.str().str());
+  }
+  libraries.insert(libraries.end(), {"-lpthread", "-ldl", "-lm"});
+  return compileAndLink(module, options, path,
+                        {"-Wl,--build-id=none", "-rdynamic"}, libraries);
+}
