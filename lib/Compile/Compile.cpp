@@ -23,6 +23,8 @@ void weft::prepareContext(MLIRContext &context) {
   DialectRegistry registry;
   weft::registerAllDialects(registry);
   context.appendDialectRegistry(registry);
+  // A diagnostic about a function would be followed by the whole step.
+  context.printOpOnDiagnostic(false);
 }
 
 namespace {

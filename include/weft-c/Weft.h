@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The compiler as a C library, libweft. C11, no other header of weft needed.
+ *
+ * Options are those of weft-compile's command line, as strings:
+ *
+ *   const char *arguments[] = {"-o", "step.so", "--mesh", "dp=2,tp=4"};
+ *   weft_compile(text, strlen(text), "step.mlir", arguments, 4, report, NULL);
+ *
+ * Functions may be called from several threads at once. Nothing is kept
+ * between calls. Text that a function returns is freed with weft_free. */
+
+#ifndef WEFT_C_WEFT_H
+#define WEFT_C_WEFT_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define WEFT_API __attribute__((visibility("default")))
+#else
+#define WEFT_API
+#endif
+
+/* Values are the exit codes of weft-compile. */
+typedef enum weft_status {
+  WEFT_OK = 0,
+  /* An error in the input, or with a file: diagnostics say which. */
+  WEFT_ERROR = 1,
+  /* Wrong options: one diagnostic without a place says how. */
+  WEFT_USAGE = 2
+} weft_status;
+
+typedef enum weft_severity {
+  WEFT_SEVERITY_ERROR = 0,
+  WEFT_SEVERITY_WARNING = 1,
+  WEFT_SEVERITY_REMARK = 2,
+  /* Belongs to the diagnostic before it. */
+  WEFT_SEVERITY_NOTE = 3
+} weft_severity;
+
+/* Gets one diagnostic. `file` is NULL, and line and column are 0, if it has no
+ * place in a file. The strings live until the function returns. It is called
+ * on the thread that called weft_compile, when that is done. */
+typedef void (*weft_report)(void *user, weft_severity severity,
+                            const char *file, int line, int column,
+                            const char *message);
+
+/* Returns weft's version, as in "0.1.0". Not to be freed. */
+WEFT_API const char *weft_version(void);
+
+/* Compiles `size` bytes of MLIR text or bytecode at `input`. `name` is what
+ * diagnostics call it. The arguments have to name an output ("-o"); "-o -" is
+ * refused: use weft_compile_to_text. `report` may be NULL. */
+WEFT_API weft_status weft_compile(const char *input, size_t size,
+                                  const char *name,
+                                  const char *const *arguments,
+                                  size_t num_arguments, weft_report report,
+                                  void *user);
+
+/* As weft_compile, but returns the text of the phase that "--to" names in
+ * `*text`, with `*text_size` bytes and a zero behind them. Sets both to zero on
+ * failure. The arguments must not name an output. */
+WEFT_API weft_status weft_compile_to_text(const char *input, size_t size,
+                                          const char *name,
+                                          const char *const *arguments,
+                                          size_t num_arguments,
+                                          weft_report report, void *user,
+                                          char **text, size_t *text_size);
+
+/* Frees what a function above returned; NULL is fine. */
+WEFT_API void weft_free(void *pointer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WEFT_C_WEFT_H */
