@@ -8,6 +8,8 @@
 #include "weft/Support/Version.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -19,12 +21,19 @@ using namespace mlir::weft;
 llvm::StringRef weft::getCompileHelp() {
   return R"(usage: weft-compile INPUT -o OUTPUT [options]
 
-Brings a training step (MLIR text or bytecode; "-" reads the standard input) to
-another phase of compilation, as text.
+Compiles a training step (MLIR text or bytecode in any phase; "-" reads the
+standard input). The suffix of OUTPUT says what is written: .mlir (text of a
+phase), .ll (LLVM IR), .o, .so, or none for an executable with the runtime
+inside, which takes the flags of weft-run.
 
 options:
-  -o FILE               the output, a .mlir file or "-"
-  --to PHASE            stop at global or local (the default)
+  -o FILE               the output; "-" is text on the standard output
+  --to PHASE            for text: stop at global, local (the default), planned
+                        or llvm
+  --target host         the machine that the code is for
+  --cpu NAME            its CPU as LLVM names it; native (the default): this one
+  --linker PROGRAM      the C++ compiler that links (c++)
+  --emit-header FILE    write a C header that names arguments and results
   --mesh A=N,B=N,...    replace the sizes of mesh axes; others keep theirs
   --ranks N             fail unless the mesh has N ranks
   --no-infer-storage    shard weights as written: do not take axes that shard
@@ -91,7 +100,8 @@ bool setFlag(StringRef name, CompileOptions &options) {
 
 bool takesValue(StringRef name) {
   return llvm::is_contained(
-      {"-o", "--to", "--mesh", "--ranks", "--target", "--cpu", "--emit-header"},
+      {"-o", "--to", "--mesh", "--ranks", "--target", "--cpu", "--linker",
+       "--emit-header"},
       name);
 }
 
@@ -116,8 +126,17 @@ std::string setValue(StringRef name, StringRef value, CompileOptions &options) {
     options.ranks = ranks;
   } else if (name == "--to") {
     options.to = symbolizePhase(value);
-    if (!options.to || *options.to > Phase::Local)
-      return bad("global or local");
+    if (!options.to)
+      return bad("global, local, planned or llvm");
+  } else if (name == "--target") {
+    if (value != "host")
+      return bad("host");
+  } else if (name == "--cpu") {
+    options.host.cpu = value.str();
+  } else if (name == "--linker") {
+    options.host.linker = value.str();
+  } else if (name == "--emit-header") {
+    options.header = value.str();
   }
   return "";
 }
@@ -128,14 +147,44 @@ std::string checkOptions(const CompileOptions &options) {
     return "no input file";
   if (options.output.empty())
     return "no output file: -o is missing";
-  StringRef suffix = llvm::sys::path::extension(options.output);
-  if (options.output != "-" && suffix != ".mlir")
-    return "unknown suffix '" + suffix.str() + "' of '" + options.output +
-           "': expected .mlir";
+  std::optional<OutputKind> kind = getOutputKind(options.output);
+  if (!kind)
+    return "unknown suffix '" +
+           llvm::sys::path::extension(options.output).str() + "' of '" +
+           options.output + "': expected .mlir, .ll, .o, .so or none";
+  if (options.to && *kind != OutputKind::Text)
+    return "--to " + stringifyPhase(*options.to).str() +
+           " is for text, and '" + options.output + "' is not";
+  if (!options.header.empty() && *kind == OutputKind::Text)
+    return "--emit-header is for machine code, and '" + options.output +
+           "' is text";
   return "";
 }
 
+/// Folder of the runtime's archives: beside the folder of this program.
+std::string findRuntimeDir(const char *program) {
+  std::string path = llvm::sys::fs::getMainExecutable(
+      program, reinterpret_cast<void *>(&findRuntimeDir));
+  SmallString<128> folder(
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(path)));
+  llvm::sys::path::append(folder, "lib");
+  return folder.str().str();
+}
+
 } // namespace
+
+std::optional<OutputKind> weft::getOutputKind(StringRef path) {
+  if (path == "-")
+    return OutputKind::Text;
+  return llvm::StringSwitch<std::optional<OutputKind>>(
+             llvm::sys::path::extension(path))
+      .Case(".mlir", OutputKind::Text)
+      .Case(".ll", OutputKind::LLVMIR)
+      .Case(".o", OutputKind::Object)
+      .Case(".so", OutputKind::SharedLibrary)
+      .Case("", OutputKind::Executable)
+      .Default(std::nullopt);
+}
 
 std::string weft::parseCompileOptions(ArrayRef<StringRef> list,
                                       CompileOptions &options) {
@@ -208,6 +257,7 @@ int weft::compileMain(int argc, char **argv) {
                  << "\nsee weft-compile --help\n";
     return 2;
   }
+  options.host.runtimeDir = findRuntimeDir(argv[0]);
   options.progress = llvm::sys::Process::StandardErrIsDisplayed();
   return compileFile(options);
 }

@@ -7,6 +7,7 @@
 
 #include "OutputPath.h"
 #include "weft/Analysis/Traffic.h"
+#include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/InitAll.h"
 
@@ -53,7 +54,10 @@ public:
 
 private:
   /// The phase at which the output is written.
-  Phase getLastPhase() const { return options.to.value_or(Phase::Local); }
+  Phase getLastPhase() const {
+    return kind == OutputKind::Text ? options.to.value_or(Phase::Local)
+                                    : Phase::Target;
+  }
 
   LogicalResult fail(const std::string &text) {
     return emitError(inputLoc) << text;
@@ -61,13 +65,18 @@ private:
   LogicalResult checkPath();
   LogicalResult parse(std::unique_ptr<llvm::MemoryBuffer> input);
   LogicalResult checkRanks();
-  LogicalResult partition();
+  LogicalResult runPipeline(function_ref<void(OpPassManager &)> build);
+  LogicalResult partition(Phase phase);
+  LogicalResult lower(Phase phase);
   LogicalResult runPhases();
   void printStats(raw_ostream &os);
+  LogicalResult writeFile(StringRef path,
+                          function_ref<LogicalResult(raw_ostream &)> print);
   LogicalResult write(raw_ostream &os);
 
   MLIRContext &context;
   const CompileOptions &options;
+  OutputKind kind = OutputKind::Text;
   Location inputLoc = UnknownLoc::get(&context);
   OwningOpRef<ModuleOp> module;
 };
@@ -75,8 +84,12 @@ private:
 LogicalResult Compilation::checkPath() {
   if (options.output == "-")
     return success();
-  std::string problem = checkOutputPath(options.output);
-  return problem.empty() ? success() : fail(problem);
+  for (StringRef path : {options.output, options.header}) {
+    std::string problem = path.empty() ? "" : checkOutputPath(path);
+    if (!problem.empty())
+      return fail(problem);
+  }
+  return success();
 }
 
 LogicalResult Compilation::parse(std::unique_ptr<llvm::MemoryBuffer> input) {
@@ -104,25 +117,47 @@ LogicalResult Compilation::checkRanks() {
   return success();
 }
 
-LogicalResult Compilation::partition() {
+LogicalResult
+Compilation::runPipeline(function_ref<void(OpPassManager &)> build) {
   PassManager pm(&context);
   if (options.progress)
     pm.addInstrumentation(std::make_unique<Progress>());
-  buildPartitionPipeline(pm);
+  build(pm);
   return pm.run(*module);
 }
 
-/// Brings a global module into canonical form, with the mesh that was asked
-/// for; a later phase has its mesh.
-LogicalResult canonicalizeGlobal(ModuleOp module,
-                                 const CompileOptions &options) {
+/// From the global phase to at most the local one.
+LogicalResult Compilation::partition(Phase phase) {
   GlobalOptions global;
   for (const std::string &axis : options.mesh)
     global.mesh.push_back(axis);
   global.inferStorage = options.inferStorage;
-  PassManager pm(module.getContext());
-  buildCanonicalizeGlobalPipeline(pm, global);
-  return pm.run(module);
+  // First the canonical form, with the mesh that was asked for.
+  if (phase == Phase::Global &&
+      failed(runPipeline([&](OpPassManager &pm) {
+        buildCanonicalizeGlobalPipeline(pm, global);
+      })))
+    return failure();
+  if (failed(checkRanks()))
+    return failure();
+  if (phase > Phase::Global || getLastPhase() == Phase::Global)
+    return success();
+  return runPipeline(buildPartitionPipeline);
+}
+
+/// From the local phase to the planned one and machine code's.
+LogicalResult Compilation::lower(Phase phase) {
+  if (phase <= Phase::Local && getLastPhase() >= Phase::Planned &&
+      failed(runPipeline(buildPlanHostPipeline)))
+    return failure();
+  if (phase == Phase::Target || getLastPhase() < Phase::Target)
+    return success();
+  FailureOr<bool> hasBF16 = convertsBF16(*module, options.host);
+  if (failed(hasBF16))
+    return failure();
+  return runPipeline([&](OpPassManager &pm) {
+    buildLowerHostPipeline(pm, /*expandBF16=*/!*hasBF16);
+  });
 }
 
 LogicalResult Compilation::runPhases() {
@@ -134,15 +169,11 @@ LogicalResult Compilation::runPhases() {
   if (phase != Phase::Global && !options.mesh.empty())
     return fail("is in phase '" + stringifyPhase(phase).str() +
                 "' already, its mesh cannot be changed");
-  if (phase == Phase::Global && failed(canonicalizeGlobal(*module, options)))
+  if (failed(partition(phase)))
     return failure();
-  if (failed(checkRanks()))
-    return failure();
-  if (phase == Phase::Global && last == Phase::Local && failed(partition()))
-    return failure();
-  if (last == Phase::Local && options.stats)
+  if (phase <= Phase::Local && last >= Phase::Local && options.stats)
     printStats(llvm::errs());
-  return success();
+  return lower(phase);
 }
 
 /// Prints a line per kind of collective and axes, and the sum.
@@ -167,24 +198,59 @@ void Compilation::printStats(raw_ostream &os) {
   line("total", count, bytes);
 }
 
-/// Writes text to the output file, or to standard output.
-LogicalResult Compilation::write(raw_ostream &os) {
-  if (options.output == "-") {
-    module->print(os);
-    return success();
-  }
+/// Prints into memory, then to the file: what fails leaves no file.
+LogicalResult Compilation::writeFile(
+    StringRef path, function_ref<LogicalResult(raw_ostream &)> print) {
+  SmallVector<char, 0> contents;
+  llvm::raw_svector_ostream stream(contents);
+  if (failed(print(stream)))
+    return failure();
   std::string problem = writeOutputFile(
-      options.output, [&](raw_ostream &file) { module->print(file); });
+      path, [&](raw_ostream &file) { file << stream.str(); });
   return problem.empty() ? success() : fail(problem);
+}
+
+LogicalResult Compilation::write(raw_ostream &os) {
+  auto printText = [&](raw_ostream &stream) {
+    module->print(stream);
+    return success();
+  };
+  switch (kind) {
+  case OutputKind::Text:
+    return options.output == "-" ? printText(os)
+                                 : writeFile(options.output, printText);
+  case OutputKind::LLVMIR:
+    return writeFile(options.output, [&](raw_ostream &stream) {
+      return emitLLVMIR(*module, options.host, stream);
+    });
+  case OutputKind::Object:
+    return writeFile(options.output, [&](raw_ostream &stream) {
+      SmallVector<char, 0> object;
+      if (failed(emitObject(*module, options.host, object)))
+        return failure();
+      stream << StringRef(object.data(), object.size());
+      return success();
+    });
+  case OutputKind::SharedLibrary:
+    return linkSharedLibrary(*module, options.host, options.output);
+  case OutputKind::Executable:
+    return linkExecutable(*module, options.host, options.output);
+  }
+  llvm_unreachable("an output kind that is not listed");
 }
 
 LogicalResult Compilation::run(std::unique_ptr<llvm::MemoryBuffer> input,
                                raw_ostream &os) {
+  kind = getOutputKind(options.output).value_or(OutputKind::Text);
   inputLoc = FileLineColLoc::get(&context, input->getBufferIdentifier(), 1, 1);
   if (failed(checkPath()) || failed(parse(std::move(input))) ||
-      failed(runPhases()))
+      failed(runPhases()) || failed(write(os)))
     return failure();
-  return write(os);
+  if (options.header.empty())
+    return success();
+  return writeFile(options.header, [&](raw_ostream &stream) {
+    return emitHeader(*module, stream);
+  });
 }
 
 /// Lets passes' remarks through as diagnostics.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The compiler as a function: from a module's text or bytecode, in any phase,
-// to a file. weft-compile, the C API and the Python package are thin layers
+// to a file: text, an object, a library or an executable. weft-compile, the C API and the Python package are thin layers
 // over it.
 //
 // Errors in the input are reported through the context's diagnostics, at their
@@ -11,6 +11,7 @@
 #define WEFT_COMPILE_COMPILE_H
 
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Target/Host.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -23,10 +24,15 @@ namespace mlir::weft {
 struct CompileOptions {
   /// The file to compile; "-" is the standard input.
   std::string input;
-  /// The file to write, text; "-" is standard output.
+  /// The file to write; "-" is standard output. Its suffix says what: .mlir
+  /// (text of a phase), .ll, .o, .so, or none for an executable.
   std::string output;
-  /// Where to stop; `local` unless said otherwise.
+  /// Where to stop, for text; `local` unless said otherwise.
   std::optional<Phase> to;
+  /// A C header to write that names arguments and results; empty: none.
+  std::string header;
+  /// CPU, linker and runtime of machine code.
+  HostOptions host;
   /// New sizes of mesh axes, as in `dp=2`.
   std::vector<std::string> mesh;
   /// How many ranks the mesh must have.
@@ -39,6 +45,12 @@ struct CompileOptions {
   /// Print the name of the running pass to standard error.
   bool progress = false;
 };
+
+/// What is written to the output.
+enum class OutputKind { Text, LLVMIR, Object, SharedLibrary, Executable };
+
+/// The kind that the suffix of `path` stands for.
+std::optional<OutputKind> getOutputKind(llvm::StringRef path);
 
 /// Takes options from a command line without the program's name. Returns what
 /// is wrong as text, or an empty text.

@@ -38,6 +38,10 @@ struct HostOptions {
   unsigned numThreads = 0;
 };
 
+/// Says whether the CPU has instructions that round f32 to bf16; they are
+/// expanded in the target phase if not. Emits an error if it is unknown.
+FailureOr<bool> convertsBF16(ModuleOp module, const HostOptions &options);
+
 /// One or more object files that link into one program.
 using HostObjects = std::vector<llvm::SmallVector<char, 0>>;
 

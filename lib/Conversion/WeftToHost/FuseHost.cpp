@@ -69,22 +69,44 @@ bool isCheapToRepeat(linalg::GenericOp producer) {
          !isHeavy(producer);
 }
 
+/// Upstream's fusion computes a producer with other readers once, as another
+/// result of the consumer, which may have loops that the result has not.
 bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  if (!producer || !consumer || producer->getNumResults() != 1)
-    return false;
-  // A reduction that walks its input across the rows would repeat the work of
-  // its producer for nothing if another reader needs it in memory.
-  return producer->hasOneUse() || isCheapToRepeat(producer);
+  return producer && producer->hasOneUse();
 }
+
+/// Gives a consumer its own copy of a producer that is cheap to repeat.
+struct RepeatCheapProducer : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+      if (!producer || producer->hasOneUse() ||
+          producer->getNumResults() != 1 || !isCheapToRepeat(producer) ||
+          !linalg::areElementwiseOpsFusable(operand))
+        continue;
+      Operation *copy = rewriter.clone(*producer);
+      rewriter.modifyOpInPlace(op, [&] { operand->set(copy->getResult(0)); });
+      return success();
+    }
+    return failure();
+  }
+};
 
 LogicalResult fuseElementwise(func::FuncOp func) {
   RewritePatternSet patterns(func.getContext());
   linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
   linalg::populateInlineConstantOperandsPatterns(patterns);
-  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-  return applyPatternsGreedily(func, std::move(patterns));
+  patterns.add<RepeatCheapProducer>(func.getContext());
+  if (failed(applyPatternsGreedily(func, std::move(patterns))))
+    return failure();
+  // Afterwards: a result that lost its last reader is not visited again.
+  RewritePatternSet cleanup(func.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(cleanup);
+  return applyPatternsGreedily(func, std::move(cleanup));
 }
 
 //===----------------------------------------------------------------------===//

@@ -214,6 +214,8 @@ LogicalResult simplify(func::FuncOp func) {
   linalg::populateFoldUnitExtentDimsPatterns(patterns, options);
   linalg::populateFoldUnitExtentDimsCanonicalizationPatterns(patterns, options);
   linalg::populateInlineConstantOperandsPatterns(patterns);
+  // A sum over dims of size 1 is elementwise: its start is one more input.
+  linalg::populateMoveInitOperandsToInputPattern(patterns);
   patterns.add<FoldOperandTranspose, FoldResultTranspose>(context);
   return applyPatternsGreedily(func, std::move(patterns));
 }

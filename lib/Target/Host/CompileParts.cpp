@@ -101,6 +101,16 @@ mlir::weft::createTargetMachine(ModuleOp module, const HostOptions &options) {
       llvm::CodeGenOptLevel::Default));
 }
 
+FailureOr<bool> mlir::weft::convertsBF16(ModuleOp module,
+                                         const HostOptions &options) {
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createTargetMachine(module, options);
+  if (!machine)
+    return failure();
+  return machine->getMCSubtargetInfo()->checkFeatures(
+      "+avx512bf16,+avx512vl");
+}
+
 std::unique_ptr<llvm::Module>
 mlir::weft::optimizeModule(ModuleOp module, llvm::LLVMContext &context,
                            llvm::TargetMachine &machine) {

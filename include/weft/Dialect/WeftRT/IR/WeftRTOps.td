@@ -16,6 +16,7 @@ def WeftRT_Dialect : Dialect {
   let name = "weft_rt";
   let cppNamespace = "::mlir::weft::rt";
   let summary = "a rank's program on planned buffers";
+  let useDefaultAttributePrinterParser = 1;
   let description = [{
     Between tensors and machine code: loop nests that were fused
     (`weft_rt.fused`), contractions and collectives on buffers, and where each
