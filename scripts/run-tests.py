@@ -136,6 +136,12 @@ def suite_sanitizers():
     return run_script(ROOT / "scripts" / "test-sanitizers.sh")
 
 
+def suite_demo():
+    """What ./scripts/demo runs; it fails if its results differ from JAX's."""
+    failed = run([sys.executable, ROOT / "scripts" / "demo.py"]) != 0
+    return Count(passed=int(not failed), failed=int(failed))
+
+
 SUITES = {name[len("suite_"):]: function
           for name, function in list(globals().items())
           if name.startswith("suite_")}

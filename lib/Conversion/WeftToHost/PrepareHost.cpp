@@ -130,6 +130,70 @@ struct ScatterAddToGeneric : OpRewritePattern<ScatterAddOp> {
   }
 };
 
+/// Says whether the runtime multiplies these types; see weft_rt_gemm.
+bool isGemm(Type lhs, Type rhs, Type result) {
+  if (lhs == rhs && lhs == result)
+    return lhs.isF64() || lhs.isF32() || lhs.isBF16() || lhs.isF16();
+  if (!result.isF32())
+    return false;
+  bool isHalf = lhs == rhs && (lhs.isBF16() || lhs.isF16());
+  bool isMixed = (lhs.isF32() && rhs.isBF16()) || (lhs.isBF16() && rhs.isF32());
+  return isHalf || isMixed;
+}
+
+/// Converts a tensor of floats to f32, or from it.
+Value convertTensor(OpBuilder &builder, Location loc, Value value,
+                    Type element) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element)
+    return value;
+  RankedTensorType newType = type.clone(element);
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, newType.getShape(), element);
+  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  auto emitBody = [&](OpBuilder &b, Location l, ValueRange args) {
+    bool extends =
+        element.getIntOrFloatBitWidth() > type.getElementTypeBitWidth();
+    Value result = extends
+                       ? arith::ExtFOp::create(b, l, element, args[0]).getResult()
+                       : arith::TruncFOp::create(b, l, element, args[0]);
+    linalg::YieldOp::create(b, l, result);
+  };
+  return linalg::GenericOp::create(builder, loc, newType, value, empty,
+                                   ArrayRef<AffineMap>{map, map}, iterators,
+                                   emitBody)
+      .getResult(0);
+}
+
+/// A contraction of types that the runtime does not multiply is one of f32,
+/// with conversions around it; sums are in f32 all the same.
+struct WidenContraction : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    Type lhs = getElementTypeOrSelf(op.getLhs().getType()),
+         rhs = getElementTypeOrSelf(op.getRhs().getType()),
+         result = getElementTypeOrSelf(op.getResult().getType());
+    if (isGemm(lhs, rhs, result))
+      return failure();
+    Location loc = op.getLoc();
+    Type f32 = rewriter.getF32Type();
+    Value a = op.getLhs(), b = op.getRhs();
+    if (!isGemm(lhs, rhs, f32)) {
+      a = convertTensor(rewriter, loc, a, f32);
+      b = convertTensor(rewriter, loc, b, f32);
+    }
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Value wide = MatmulOp::create(rewriter, loc, type.clone(f32), a, b,
+                                  op.getIndexingMaps());
+    rewriter.replaceOp(op, convertTensor(rewriter, loc, wide, result));
+    return success();
+  }
+};
+
 /// The permutation that a generic performs: one input, which it yields.
 std::optional<AffineMap> matchTranspose(Operation *op) {
   auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
@@ -203,7 +267,7 @@ LogicalResult generalize(func::FuncOp func) {
   linalg::populateElementwiseToLinalgConversionPatterns(patterns);
   linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);
   linalg::populateDecomposePadPatterns(patterns);
-  patterns.add<TakeToGeneric, ScatterAddToGeneric>(context);
+  patterns.add<TakeToGeneric, ScatterAddToGeneric, WidenContraction>(context);
   return applyPatternsGreedily(func, std::move(patterns));
 }
 
