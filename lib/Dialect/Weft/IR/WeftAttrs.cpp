@@ -327,6 +327,30 @@ struct AxisSpan {
   }
 };
 
+/// The span of a reference that fits the mesh, or an empty one.
+AxisSpan getSpan(MeshAttr mesh, AxisRefAttr axis) {
+  int64_t size = getAxisRefSize(mesh, axis).value_or(0);
+  return {axis.getName(), axis.getPreSize(), axis.getPreSize() * size};
+}
+
+/// Says whether the spans that dimensions use, put together, hold all of
+/// `span`: a storage axis may be cut over several dimensions.
+bool isCovered(AxisSpan span, ArrayRef<AxisSpan> used) {
+  if (llvm::none_of(
+          used, [&](const AxisSpan &other) { return other.name == span.name; }))
+    return false;
+  for (bool grows = true; grows && span.low < span.high;) {
+    grows = false;
+    for (const AxisSpan &other : used)
+      if (other.name == span.name && other.low <= span.low &&
+          span.low < other.high) {
+        span.low = other.high;
+        grows = true;
+      }
+  }
+  return span.low >= span.high;
+}
+
 /// Checks one list of axes; adds their spans to `used`.
 LogicalResult verifyAxes(Operation *op, MeshAttr mesh,
                          ArrayRef<AxisRefAttr> axes, StringRef what,
@@ -373,9 +397,7 @@ LogicalResult mlir::weft::verifySharding(Operation *op, ShardingAttr sharding,
     if (failed(verifyAxes(op, mesh, dim.getAxes(), what, used)))
       return failure();
   for (AxisRefAttr axis : sharding.getStorage())
-    if (llvm::none_of(sharding.getDims(), [&](DimShardingAttr dim) {
-          return llvm::is_contained(dim.getAxes(), axis);
-        }))
+    if (!isCovered(getSpan(mesh, axis), used))
       return op->emitOpError(what)
              << ": storage axis '" << axis.getName() << "' shards no dimension";
   return verifyAxes(op, mesh, sharding.getPartial(), what, used);

@@ -109,3 +109,28 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = arith.negf %x {weft.shardings = [#weft.sharding<@mesh, [{"tp"}]>]} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// Half of a storage axis shards, the other half does not.
+weft.mesh @mesh = <["dp"=4]>
+// expected-error @+1 {{argument #0: storage axis 'dp' shards no dimension}}
+func.func @f(%x: tensor<8xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp":(1)2}], storage = {"dp"}>}) { return }
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+// expected-error @+1 {{argument #0: 'weft.global_type' must be a static tensor type, got tensor<?xf32>}}
+func.func @f(%x: tensor<8xf32> {weft.global_type = tensor<?xf32>}) { return }
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+// expected-error @+1 {{argument #0 has type 'tensor<8xf32>', but one rank holds 'tensor<4xf32>' of the global 'tensor<8xf32>'}}
+func.func @f(%x: tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}]>}) { return }
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+// expected-error @+1 {{argument #0: sharding has 1 dimensions, but the value has 2 ('tensor<8x8xf32>')}}
+func.func @f(%x: tensor<4xf32> {weft.global_type = tensor<8x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}]>}) { return }
