@@ -116,10 +116,9 @@ def suite_pytest():
     return count_junit(report) if report.exists() else Count(failed=1)
 
 
-def run_script(path, *arguments):
+def run_script(*command):
     """A script that runs tests of its own and ends with a line of totals."""
-    result = subprocess.run([path, *arguments], cwd=ROOT, text=True,
-                            stdout=subprocess.PIPE)
+    result = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE)
     sys.stdout.write(result.stdout)
     lines = result.stdout.strip().splitlines()
     words = lines[-1].replace(",", "").split() if lines else []
@@ -130,6 +129,11 @@ def run_script(path, *arguments):
         return count
     return Count(passed=int(result.returncode == 0),
                  failed=int(result.returncode != 0))
+
+
+def suite_fuzz():
+    return run_script(sys.executable, ROOT / "test" / "fuzz" / "random_programs.py",
+                      "--seeds", "0:800", "--seconds", "90")
 
 
 def suite_sanitizers():
@@ -154,7 +158,9 @@ def main():
             sys.exit(f"run-tests.py: unknown suite '{name}'; there are "
                      + ", ".join(SUITES))
     REPORTS.mkdir(parents=True, exist_ok=True)
-    os.environ["PATH"] = LLVM_BIN + os.pathsep + os.environ["PATH"]
+    os.environ["PATH"] = os.pathsep.join([str(BUILD / "bin"), LLVM_BIN,
+                                          os.environ["PATH"]])
+    os.environ["WEFT_TEST_PYTHON"] = sys.executable
     total, rows = Count(), []
     for name in names:
         print(f"== {name}", flush=True)

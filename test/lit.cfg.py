@@ -21,9 +21,11 @@ config.environment["PATH"] = os.pathsep.join(tools + [os.environ["PATH"]])
 # leaks from one function to the next.
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 
-# %python runs the scripts that tests call; %repo is where these are; %cc
+# %python runs the scripts that tests call, with the packages that they need if
+# WEFT_TEST_PYTHON names such an interpreter; %repo is where the scripts are; %cc
 # compiles the test of the C API, with weft's library in %weft_lib.
-config.substitutions.append(("%python", sys.executable))
+config.test_python = os.environ.get("WEFT_TEST_PYTHON", sys.executable)
+config.substitutions.append(("%python", config.test_python))
 config.substitutions.append(("%repo", os.path.dirname(config.test_source_root)))
 config.substitutions.append(("%cc", config.c_compiler))
 config.substitutions.append(("%weft_lib", config.weft_lib_dir))
