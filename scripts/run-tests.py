@@ -10,6 +10,7 @@ Suites run in the order below; without a name all run. The last line is
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -106,11 +107,29 @@ def suite_ctest():
     return count_junit(report) if report.exists() else Count(failed=1)
 
 
+def install_package():
+    """Installs the Python package, with its extension linked to the finished
+    build, where only the tests find it."""
+    folder = BUILD / "python"
+    environment = dict(os.environ, CCACHE_BASEDIR=str(ROOT), CCACHE_NOHASHDIR="1")
+    if shutil.which("ccache"):
+        environment["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
+    code = run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
+                "--disable-pip-version-check", "--root-user-action=ignore",
+                "--no-build-isolation", "--upgrade", "--target", folder,
+                "-C", f"build-dir={BUILD / 'python-build'}",
+                "-C", f"cmake.define.WEFT_BUILD_DIR={BUILD}",
+                ROOT / "python-bindings"], env=environment)
+    return folder if code == 0 else None
+
+
 def suite_pytest():
     report = REPORTS / "pytest.xml"
     report.unlink(missing_ok=True)
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "python-bindings"),
-                       JAX_PLATFORMS="cpu")
+    folder = install_package()
+    if folder is None:
+        return Count(failed=1)
+    environment = dict(os.environ, PYTHONPATH=str(folder), JAX_PLATFORMS="cpu")
     run([sys.executable, "-m", "pytest", "-q", "--junitxml", report,
          "python-bindings/tests"], env=environment)
     return count_junit(report) if report.exists() else Count(failed=1)

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An exported step: its text, and how its tensors relate to the caller's pytrees."""
+"""A step before it is compiled: its text, and how its tensors relate to pytrees."""
 
+import json
 from dataclasses import dataclass
 
+import ml_dtypes  # noqa: F401  (numpy learns the names of types)
 import numpy as np
 
 from weft import safetensors
+from weft.arrays import as_array
+from weft.trees import Tree
+
+# Begins the last line of a saved module: a comment, for what MLIR has no word for.
+_RECORD = "// weft.python: "
 
 
 @dataclass(frozen=True)
 class TensorSpec:
     """An argument or result. `sharding` is the text of each dimension's axes, or
-    None; `alias` (results only) is the index of the argument donated to it."""
+    None; `alias` is a result's donated argument. A program that was loaded without
+    its module also has the result of each donated argument."""
     name: str
     shape: tuple
     dtype: np.dtype
@@ -22,10 +30,12 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class Module:
-    """What `weft.jax.export` returns.
+    """What `weft.jax.export` and `Module.load` return.
 
     `in_tree` has one leaf index per argument of the program, in the structure of
     the call's positional arguments; `out_tree` likewise for what the call returns.
+    A module that another frontend wrote has no trees: its arguments are passed one
+    by one, and its results are a tuple. `source` is its name in diagnostics.
     """
     text: str
     mesh: dict
@@ -33,32 +43,60 @@ class Module:
     results: list
     in_tree: object
     out_tree: object
+    source: str = "<module>"
 
     def save(self, path):
-        """Writes the program for weft-compile."""
+        """Writes the program for weft-compile and for `load`."""
         with open(path, "w") as file:
-            file.write(self.text)
+            file.write(self.text if self.text.endswith("\n") else self.text + "\n")
+            record = self._record()
+            if record is not None:
+                file.write(_RECORD + json.dumps(record) + "\n")
+
+    @staticmethod
+    def load(path):
+        """Reads a program that `save`, weft-compile or another frontend wrote."""
+        with open(path) as file:
+            text = file.read()
+        body, mark, record = text.rpartition("\n" + _RECORD)
+        if not mark:
+            return Module(text, None, None, None, None, None, str(path))
+        record = json.loads(record)
+        return Module(body + "\n", record["mesh"], [_spec(s) for s in record["arguments"]],
+                      [_spec(s) for s in record["results"]], Tree.from_json(record["in_tree"]),
+                      Tree.from_json(record["out_tree"]), str(path))
 
     def save_inputs(self, path, *args):
         """Writes the arrays of a call as safetensors, keyed by argument name."""
-        leaves = self.in_tree.flatten(args)
-        tensors = {spec.name: as_array(leaf, spec) for spec, leaf in zip(self.arguments, leaves)}
-        safetensors.save(path, tensors)
+        self._save(path, self.arguments, self.in_tree, args)
 
     def save_outputs(self, path, outputs):
         """Writes what a call returned as safetensors, keyed by result name."""
-        leaves = self.out_tree.flatten(outputs)
-        tensors = {spec.name: as_array(leaf, spec) for spec, leaf in zip(self.results, leaves)}
+        self._save(path, self.results, self.out_tree, outputs)
+
+    def _save(self, path, specs, tree, value):
+        if specs is None:
+            raise ValueError(f"'{self.source}' does not say how its tensors relate to a call: "
+                             "Module.save did not write it")
+        tensors = {spec.name: as_array(leaf, spec) for spec, leaf in zip(specs, tree.flatten(value))}
         safetensors.save(path, tensors)
 
+    def _record(self):
+        """What `load` needs besides the text; None where JAX alone knows the structure."""
+        trees = [tree.to_json() if isinstance(tree, Tree) else None
+                 for tree in (self.in_tree, self.out_tree)]
+        if None in trees:
+            return None
+        return {"mesh": self.mesh, "in_tree": trees[0], "out_tree": trees[1],
+                "arguments": [_spec_record(s) for s in self.arguments],
+                "results": [_spec_record(s) for s in self.results]}
 
-def as_array(leaf, spec):
-    """The leaf as a contiguous numpy array of the type that the program has."""
-    array = np.asarray(leaf)
-    if array.shape != spec.shape:
-        raise ValueError(f"'{spec.name}' has shape {array.shape}, the program's is {spec.shape}")
-    if array.dtype != spec.dtype:
-        if not np.can_cast(array.dtype, spec.dtype, "same_kind"):
-            raise TypeError(f"'{spec.name}' is {array.dtype}, the program's is {spec.dtype}")
-        array = array.astype(spec.dtype)
-    return np.ascontiguousarray(array).reshape(spec.shape)
+
+def _spec_record(spec):
+    return [spec.name, list(spec.shape), spec.dtype.name, spec.sharding, spec.alias]
+
+
+def _spec(record):
+    name, shape, dtype, sharding, alias = record
+    return TensorSpec(name, tuple(shape), np.dtype(dtype),
+                      None if sharding is None else tuple(sharding), alias)

@@ -6,6 +6,9 @@ dicts, lists, tuples, named tuples and None are described plainly. A class that
 was registered with JAX needs JAX to take it apart; its structure is JAX's own.
 """
 
+import collections
+import sys
+
 
 class Tree:
     """The structure of nested containers; leaves are numbered in JAX's order."""
@@ -26,6 +29,28 @@ class Tree:
         if type(value) in (list, tuple):
             return Tree(type(value).__name__, range(len(value)), [Tree.of(v) for v in value])
         return Tree("leaf")
+
+    @staticmethod
+    def row(kind, count):
+        """A list or tuple of `count` leaves."""
+        return Tree(kind, range(count), [Tree("leaf")] * count)
+
+    def to_json(self):
+        """The structure in JSON's types; None if a key is not a text or a number."""
+        if any(type(key) not in (str, int) for key in self.keys):
+            return None
+        children = [child.to_json() for child in self.children]
+        if None in children:
+            return None
+        make = f"{self.make.__module__}:{self.make.__qualname__}" if self.kind == "named" else ""
+        return [self.kind, list(self.keys), children, make]
+
+    @staticmethod
+    def from_json(record):
+        """A named tuple whose module is not loaded is replaced by one of the same look."""
+        kind, keys, children, make = record
+        return Tree(kind, keys, [Tree.from_json(child) for child in children],
+                    _named_tuple(make, keys) if kind == "named" else None)
 
     def count(self):
         return 1 if self.kind == "leaf" else sum(c.count() for c in self.children)
@@ -69,6 +94,16 @@ class Tree:
         if self.kind == "named":
             return self.make(*parts)
         return tuple(parts) if self.kind == "tuple" else parts
+
+
+def _named_tuple(place, fields):
+    module, name = place.split(":")
+    found = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if getattr(found, "_fields", None) == tuple(fields):
+        return found
+    return collections.namedtuple(name.split(".")[-1], fields)
 
 
 class RegisteredTree:

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const char *good =
+    "weft.mesh @mesh = <[\"dp\"=1]>\n"
     "func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
     "  %0 = math.exp %x : tensor<8xf32>\n"
     "  return %0 : tensor<8xf32>\n"

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The compiler's C functions. Diagnostics are returned as tuples; the Python
+// side makes exceptions of them.
+
+#include "bindings.h"
+
+#include "weft-c/Weft.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace {
+
+struct Diagnostic {
+  int severity;
+  std::string file;
+  int line, column;
+  std::string message;
+};
+
+void addDiagnostic(void *user, weft_severity severity, const char *file,
+                   int line, int column, const char *message) {
+  static_cast<std::vector<Diagnostic> *>(user)->push_back(
+      {static_cast<int>(severity), file ? file : "", line, column, message});
+}
+
+nb::list toList(const std::vector<Diagnostic> &diagnostics) {
+  nb::list list;
+  for (const Diagnostic &d : diagnostics)
+    list.append(
+        nb::make_tuple(d.severity, d.file, d.line, d.column, d.message));
+  return list;
+}
+
+std::vector<const char *> pointers(const std::vector<std::string> &texts) {
+  std::vector<const char *> result;
+  for (const std::string &text : texts)
+    result.push_back(text.c_str());
+  return result;
+}
+
+/// Returns (status, diagnostics).
+nb::tuple compile(const std::string &text, const std::string &name,
+                  const std::vector<std::string> &arguments) {
+  std::vector<Diagnostic> diagnostics;
+  std::vector<const char *> list = pointers(arguments);
+  weft_status status;
+  {
+    nb::gil_scoped_release release;
+    status = weft_compile(text.data(), text.size(), name.c_str(), list.data(),
+                          list.size(), addDiagnostic, &diagnostics);
+  }
+  return nb::make_tuple(static_cast<int>(status), toList(diagnostics));
+}
+
+/// Returns (status, diagnostics, text).
+nb::tuple compileToText(const std::string &text, const std::string &name,
+                        const std::vector<std::string> &arguments) {
+  std::vector<Diagnostic> diagnostics;
+  std::vector<const char *> list = pointers(arguments);
+  weft_status status;
+  char *output;
+  size_t size;
+  {
+    nb::gil_scoped_release release;
+    status = weft_compile_to_text(text.data(), text.size(), name.c_str(),
+                                  list.data(), list.size(), addDiagnostic,
+                                  &diagnostics, &output, &size);
+  }
+  nb::str result(output ? output : "", size);
+  weft_free(output);
+  return nb::make_tuple(static_cast<int>(status), toList(diagnostics), result);
+}
+
+} // namespace
+
+void weft::python::bindCompiler(nb::module_ &module) {
+  module.attr("version") = weft_version();
+  module.def("compile", compile);
+  module.def("compile_to_text", compileToText);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The extension module weft._native: the compiler's and the runtime's C
+// functions for weft's Python code, which alone uses it.
+
+#include "bindings.h"
+
+NB_MODULE(_native, module) {
+  weft::python::bindArrays(module);
+  weft::python::bindCompiler(module);
+  weft::python::bindSession(module);
+}

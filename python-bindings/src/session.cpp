@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A session as a Python class. Tensors come and go as dense arrays of bytes in
+// global shapes; the Python side knows types and pytrees. Calls that take long
+// release the interpreter; a session is still for one thread at a time, which
+// the Python side sees to.
+
+#include "bindings.h"
+
+#include "weft-rt/session.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace {
+
+/// Becomes weft.RunError.
+struct RunError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void check(weft_rt_status status) {
+  switch (status) {
+  case WEFT_RT_OK:
+    return;
+  case WEFT_RT_INVALID:
+    throw nb::value_error(weft_rt_last_error());
+  case WEFT_RT_NO_MEMORY:
+    throw std::bad_alloc();
+  default:
+    throw RunError(weft_rt_last_error());
+  }
+}
+
+using InputBytes =
+    nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutputBytes =
+    nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+class Session {
+public:
+  Session(const std::string &path, int64_t ranks, int threads,
+          double deadline) {
+    weft_rt_options options = WEFT_RT_OPTIONS_INIT;
+    options.ranks = ranks;
+    options.threads = threads;
+    options.deadline_seconds = deadline;
+    weft_rt_status status;
+    {
+      nb::gil_scoped_release release;
+      status = weft_rt_session_open(path.c_str(), &options, &session);
+    }
+    check(status);
+  }
+  ~Session() {
+    nb::gil_scoped_release release;
+    weft_rt_session_close(session);
+  }
+  Session(const Session &) = delete;
+
+  void setArgument(int32_t index, InputBytes bytes) {
+    weft_rt_status status;
+    {
+      nb::gil_scoped_release release;
+      status = weft_rt_session_set_argument(session, index, bytes.data(),
+                                            int64_t(bytes.size()));
+    }
+    check(status);
+  }
+
+  void getResult(int32_t index, OutputBytes bytes) {
+    weft_rt_status status;
+    {
+      nb::gil_scoped_release release;
+      status = weft_rt_session_get_result(session, index, bytes.data(),
+                                          int64_t(bytes.size()));
+    }
+    check(status);
+  }
+
+  std::vector<double> run(int64_t steps) {
+    std::vector<double> seconds(steps > 0 ? steps : 0);
+    weft_rt_status status;
+    {
+      nb::gil_scoped_release release;
+      status = weft_rt_session_run(session, steps, seconds.data());
+    }
+    check(status);
+    return seconds;
+  }
+
+  nb::list arguments() const {
+    return describe(program().args, program().num_args);
+  }
+  nb::list results() const {
+    return describe(program().results, program().num_results);
+  }
+  nb::str name() const { return nb::str(program().name); }
+  int ranks() const { return program().num_ranks; }
+
+  nb::dict mesh() const {
+    nb::dict axes;
+    for (int32_t i = 0; i < program().num_axes; ++i)
+      axes[program().axes[i].name] = program().axes[i].size;
+    return axes;
+  }
+
+  /// (kind, channel, tensors, bytes) since the session was created.
+  nb::list traffic() const {
+    nb::list list;
+    for (int kind = 0; kind <= WEFT_RT_PERMUTE; ++kind)
+      for (int32_t channel = 0; channel < program().num_channels; ++channel) {
+        int64_t count, bytes;
+        weft_rt_session_traffic(session, weft_rt_collective_kind(kind), channel,
+                                &count, &bytes);
+        if (count > 0)
+          list.append(nb::make_tuple(kind, program().channels[channel].name,
+                                     count, bytes));
+      }
+    return list;
+  }
+
+  nb::dict stats() const {
+    weft_rt_stats stats;
+    weft_rt_session_stats(session, &stats);
+    nb::dict dict;
+    dict["steps"] = stats.steps;
+    dict["threads_per_rank"] = stats.threads_per_rank;
+    dict["argument_bytes"] = stats.argument_bytes;
+    dict["result_bytes"] = stats.result_bytes;
+    dict["arena_bytes"] = stats.arena_bytes;
+    dict["total_bytes"] = stats.total_bytes;
+    return dict;
+  }
+
+private:
+  const weft_rt_program &program() const {
+    return *weft_rt_session_program(session);
+  }
+
+  /// The axes of each dimension, as in `{"fsdp", "tp":(2)4}`.
+  nb::tuple sharding(const weft_rt_tensor &tensor) const {
+    nb::list dims;
+    for (int32_t i = 0; i < tensor.rank; ++i) {
+      std::string text;
+      for (int32_t a = 0; a < tensor.sharding[i].num_axes; ++a)
+        text += (a ? ", " : "") + axisText(tensor.sharding[i].axes[a]);
+      dims.append("{" + text + "}");
+    }
+    return nb::tuple(dims);
+  }
+
+  std::string axisText(const weft_rt_axis_ref &ref) const {
+    const weft_rt_axis &axis = program().axes[ref.axis];
+    std::string text = "\"" + std::string(axis.name) + "\"";
+    if (ref.size == axis.size)
+      return text;
+    return text + ":(" + std::to_string(ref.pre) + ")" +
+           std::to_string(ref.size);
+  }
+
+  /// (name, type, shape, sharding, alias) of each.
+  nb::list describe(const weft_rt_tensor *tensors, int32_t count) const {
+    nb::list list;
+    for (const weft_rt_tensor *t = tensors; t != tensors + count; ++t) {
+      nb::list shape;
+      for (int32_t i = 0; i < t->rank; ++i)
+        shape.append(t->shape[i]);
+      list.append(nb::make_tuple(t->name, int(t->type), nb::tuple(shape),
+                                 sharding(*t), t->alias));
+    }
+    return list;
+  }
+
+  weft_rt_session *session = nullptr;
+};
+
+} // namespace
+
+void weft::python::bindSession(nb::module_ &module) {
+  nb::exception<RunError>(module, "RunError", PyExc_RuntimeError);
+  nb::class_<Session>(module, "Session")
+      .def(nb::init<const std::string &, int64_t, int, double>())
+      .def("set_argument", &Session::setArgument)
+      .def("get_result", &Session::getResult)
+      .def("run", &Session::run)
+      .def_prop_ro("arguments", &Session::arguments)
+      .def_prop_ro("results", &Session::results)
+      .def_prop_ro("name", &Session::name)
+      .def_prop_ro("ranks", &Session::ranks)
+      .def_prop_ro("mesh", &Session::mesh)
+      .def("traffic", &Session::traffic)
+      .def("stats", &Session::stats);
+}

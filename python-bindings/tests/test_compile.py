@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The compiler from Python: text, files, errors with their place, saved modules."""
+
+import collections
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import weft
+from conftest import ROOT
+
+Pair = collections.namedtuple("Pair", "weight count")
+
+
+def step(state, x):
+    def loss(weight):
+        return jnp.sum((x @ weight) ** 2)
+    value, gradient = jax.value_and_grad(loss)(state.weight)
+    return Pair(state.weight - 0.1 * gradient, state.count + 1), {"loss": value}
+
+
+def export(mesh=None, **options):
+    state = Pair(jax.ShapeDtypeStruct((8, 4), jnp.float32), jax.ShapeDtypeStruct((), jnp.int32))
+    x = jax.ShapeDtypeStruct((2, 8), jnp.float32)
+    return weft.jax.export(step, state, x, mesh=mesh, donate_argnums=0, **options)
+
+
+def module(text):
+    return weft.Module(text, {}, [], [], None, None, "bad.mlir")
+
+
+def test_text_of_a_phase():
+    m = export({"tp": 2}, in_shardings=(Pair(jax.P("tp"), None), None))
+    assert "weft.mesh" in weft.lower(m, "global") and "weft.matmul" in weft.lower(m, "global")
+    local = weft.lower(m, ranks=2)
+    assert "weft.all_reduce" in local and "tensor<4x4xf32>" in local
+
+
+def test_the_mesh_can_be_changed():
+    m = export({"tp": 2}, in_shardings=(Pair(jax.P("tp"), None), None))
+    assert "tensor<2x4xf32>" in weft.lower(m, mesh={"tp": 4}, ranks=4)
+
+
+def test_a_phase_is_written_by_suffix(tmp_path):
+    assert weft.build(export(), tmp_path / "step.mlir") == []
+    assert "linalg.generic" in (tmp_path / "step.mlir").read_text()
+
+
+def test_an_error_has_its_place_and_text():
+    text = "func.func @f(%x: tensor<?xf32>) {\n  return\n}\n"
+    with pytest.raises(weft.CompileError, match="bad.mlir:1:1: error: .*'tensor<.xf32>'") as caught:
+        weft.lower(module(text))
+    first = caught.value.diagnostics[0]
+    assert (first.severity, first.file, first.line, first.column) == ("error", "bad.mlir", 1, 1)
+
+
+def test_a_syntax_error():
+    with pytest.raises(weft.CompileError, match="bad.mlir:1:1: error: "):
+        weft.lower(module("not a module"))
+
+
+def test_a_note_follows_its_error():
+    text = ("func.func @f(%x: tensor<8xf32>) -> tensor<8xf16> {\n"
+            "  return %x : tensor<8xf16>\n}\n")
+    with pytest.raises(weft.CompileError) as caught:
+        weft.lower(module(text))
+    assert [d.severity for d in caught.value.diagnostics] == ["error", "note"]
+
+
+def test_the_wrong_number_of_ranks():
+    with pytest.raises(weft.CompileError, match="has 2 ranks, expected 8"):
+        weft.lower(export({"tp": 2}), ranks=8)
+
+
+def test_an_unknown_axis():
+    with pytest.raises(weft.CompileError, match="ep"):
+        weft.lower(export({"tp": 2}), mesh={"ep": 2})
+
+
+def test_an_unknown_option():
+    with pytest.raises(ValueError, match="unknown option '--fast'"):
+        weft.lower(export(), arguments=["--fast"])
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    with pytest.raises(weft.CompileError, match="cannot write '.*none/step.mlir'"):
+        weft.build(export(), tmp_path / "none" / "step.mlir")
+
+
+def test_remarks_are_returned(tmp_path):
+    f32 = jax.ShapeDtypeStruct((8, 8), jnp.float32)
+    m = weft.jax.export(lambda a, b: a + b, f32, f32, mesh={"tp": 2},
+                        in_shardings=(jax.P("tp", None), jax.P(None, "tp")))
+    said = weft.build(m, tmp_path / "step.mlir", remarks=True)
+    assert said and all(d.severity in ("remark", "note") for d in said)
+    assert weft.build(m, tmp_path / "step.mlir") == []
+
+
+def test_a_saved_module_is_the_same(tmp_path):
+    m = export({"tp": 2}, in_shardings=(Pair(jax.P("tp"), None), None))
+    m.save(tmp_path / "step.mlir")
+    again = weft.Module.load(tmp_path / "step.mlir")
+    assert again.text == m.text and again.mesh == m.mesh
+    assert again.arguments == m.arguments and again.results == m.results
+    state = again.in_tree.unflatten(["w", "c", "x"])
+    assert state == (Pair("w", "c"), "x") and type(state[0]) is Pair
+    assert again.out_tree.unflatten([1, 2, 3]) == (Pair(1, 2), {"loss": 3})
+    assert weft.lower(again) == weft.lower(m)
+
+
+def test_a_named_tuple_that_is_not_loaded_is_replaced(tmp_path):
+    export().save(tmp_path / "step.mlir")
+    code = ("import sys, weft\n"
+            f"m = weft.Module.load({str(tmp_path / 'step.mlir')!r})\n"
+            "(state, x) = m.in_tree.unflatten([1, 2, 3])\n"
+            "assert type(state).__name__ == 'Pair' and (state.weight, state.count, x) == (1, 2, 3)\n"
+            "weft.lower(m)\n"
+            "assert 'jax' not in sys.modules\n")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_module_of_another_frontend_has_no_trees(tmp_path):
+    path = tmp_path / "f.mlir"
+    path.write_text("func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {\n  return %x : tensor<8xf32>\n}\n")
+    m = weft.Module.load(path)
+    assert m.arguments is None and "func.func @f" in weft.lower(m)
+    with pytest.raises(ValueError, match="f.mlir' does not say how its tensors relate"):
+        m.save_inputs(tmp_path / "in.safetensors", np.zeros(8, np.float32))
+
+
+def test_the_shipped_example_loads():
+    m = weft.Module.load(ROOT / "examples/qwen3/step.mlir")
+    assert m.mesh == {"dp": 2, "fsdp": 2, "tp": 2} and m.in_tree.count() == len(m.arguments)
+    assert "weft.reduce_scatter" in weft.lower(m, ranks=8)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""weft.compile and its relatives: from a module to a program, a file, or text."""
+
+import os
+import tempfile
+import warnings
+from dataclasses import dataclass
+
+from weft.program import load
+
+_SEVERITIES = ("error", "warning", "remark", "note")
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """What the compiler says, and where. A note belongs to the one before it.
+    Line and column are 0 where there is no place in a file."""
+    severity: str
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self):
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        return f"{place}{self.severity}: {self.message}"
+
+
+class CompileError(Exception):
+    """The module, or a file, is at fault; `diagnostics` say where."""
+
+    def __init__(self, diagnostics):
+        super().__init__("\n".join(map(str, diagnostics)))
+        self.diagnostics = diagnostics
+
+
+class CompileWarning(UserWarning):
+    """A warning of the compiler."""
+
+
+def compile(module, *, threads=0, deadline=60.0, **options):
+    """Compiles a module for the ranks of its mesh and returns a `Program`.
+
+    threads: of all ranks together; 0: one per core. deadline: how many seconds a
+    rank waits for another. options: as for `build`.
+    """
+    with tempfile.TemporaryDirectory(prefix="weft-") as folder:
+        path = os.path.join(folder, "step.so")
+        diagnostics = build(module, path, **options)
+        return load(path, module=module, threads=threads, deadline=deadline,
+                    diagnostics=diagnostics)
+
+
+def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, remarks=False,
+          arguments=()):
+    """Compiles a module to a file: by its suffix .mlir, .ll, .o or .so; without one an
+    executable. Returns the compiler's warnings and remarks.
+
+    ranks: how many the mesh must have. mesh: new sizes of its axes, as a dict. cpu: the
+    CPU to compile for. infer_storage: axes that shard both a weight and the batch shard the
+    weight only at rest. remarks: ask for the passes' remarks. arguments: more of
+    weft-compile's command line.
+    """
+    from weft import _native
+    words = ["-o", os.fspath(path), *_words(ranks, mesh, cpu, infer_storage, remarks, arguments)]
+    return _check(*_native.compile(module.text, module.source, words))
+
+
+def lower(module, to="local", *, ranks=None, mesh=None, infer_storage=True, arguments=()):
+    """The module's text in a later phase."""
+    from weft import _native
+    words = ["--to", to, *_words(ranks, mesh, None, infer_storage, False, arguments)]
+    status, diagnostics, text = _native.compile_to_text(module.text, module.source, words)
+    _check(status, diagnostics)
+    return text
+
+
+def _words(ranks, mesh, cpu, infer_storage, remarks, arguments):
+    words = []
+    if ranks is not None:
+        words += ["--ranks", str(ranks)]
+    if mesh:
+        words += ["--mesh", ",".join(f"{axis}={size}" for axis, size in mesh.items())]
+    if cpu is not None:
+        words += ["--cpu", cpu]
+    if not infer_storage:
+        words.append("--no-infer-storage")
+    if remarks:
+        words.append("--remarks")
+    return words + [str(argument) for argument in arguments]
+
+
+def _check(status, reports):
+    """Raises on failure, passes warnings on; returns all that was said."""
+    diagnostics = [Diagnostic(_SEVERITIES[severity], *rest) for severity, *rest in reports]
+    if status == 2:
+        raise ValueError("; ".join(d.message for d in diagnostics))
+    if status != 0:
+        raise CompileError(diagnostics)
+    for diagnostic in diagnostics:
+        if diagnostic.severity == "warning":
+            warnings.warn(str(diagnostic), CompileWarning, stacklevel=4)
+    return diagnostics

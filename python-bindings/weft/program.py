@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A compiled step that runs: all ranks are threads of this process."""
+
+import os
+import threading
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from weft.arrays import as_array, as_bytes, empty
+from weft.module import TensorSpec
+from weft.trees import Tree
+
+# In the order of weft_rt_type and weft_rt_collective_kind.
+_TYPES = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64,
+          np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64,
+          ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e8m0fnu)
+_KINDS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "permute")
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a program has used since it was loaded.
+
+    received_bytes: by kind of collective, what the rank that got most received from
+    the others in one step. step_seconds: the last call's steps. memory_bytes: of all
+    ranks: arguments, results and arenas; nothing else is allocated.
+    """
+    steps: int
+    threads_per_rank: int
+    received_bytes: dict
+    step_seconds: list
+    memory_bytes: int
+    argument_bytes_per_rank: int
+    result_bytes_per_rank: int
+    arena_bytes_per_rank: int
+
+
+class Program:
+    """A step in memory, with its own copies of arguments and results.
+
+        loss, params = program(params, batch)
+
+    takes and returns what the exported function does: the arguments may be arrays of
+    any library that knows DLPack or numpy, the results are numpy arrays (`weft.Array`
+    for bfloat16 and float8). The caller's arrays are only read, donated or not.
+
+    A training loop that needs no results in between saves their copies:
+
+        program.set_arguments(params, batch)
+        program.run(100)                    # donated arguments go from step to step
+        loss, params = program.get_results()
+
+    Calls from several threads take turns.
+    """
+
+    def __init__(self, session, module=None, diagnostics=()):
+        self._session, self._lock, self._seconds = session, threading.Lock(), []
+        self.diagnostics = list(diagnostics)
+        if module is None or module.arguments is None:
+            self.arguments = [_spec(*described) for described in session.arguments]
+            self.results = [_spec(*described) for described in session.results]
+            self._in_tree = Tree.row("tuple", len(self.arguments))
+            self._out_tree = Tree.row("tuple", len(self.results))
+        else:
+            self.arguments = _check(module.arguments, session.arguments)
+            self.results = _check(module.results, session.results)
+            self._in_tree, self._out_tree = module.in_tree, module.out_tree
+
+    @property
+    def name(self):
+        """The function's name in the source."""
+        return self._session.name
+
+    @property
+    def ranks(self):
+        return self._session.ranks
+
+    @property
+    def mesh(self):
+        """The sizes of the mesh's axes."""
+        return self._session.mesh
+
+    def __call__(self, *args):
+        """Runs one step."""
+        with self._lock:
+            self._set(args)
+            self._run(1)
+            return self._get()
+
+    def set_arguments(self, *args):
+        """Cuts the arrays into the ranks' shares. They stay until they are set again;
+        a donated argument takes the value of its result after each step."""
+        with self._lock:
+            self._set(args)
+
+    def run(self, steps=1):
+        """Runs steps, one after the other."""
+        with self._lock:
+            self._run(steps)
+
+    def get_results(self):
+        """Joins the ranks' shares of what the last step returned."""
+        with self._lock:
+            return self._get()
+
+    @property
+    def stats(self):
+        with self._lock:
+            numbers = self._session.stats()
+            received = dict.fromkeys(_KINDS, 0)
+            for kind, _, _, count in self._session.traffic():
+                received[_KINDS[kind]] += count // numbers["steps"]
+            return Stats(numbers["steps"], numbers["threads_per_rank"], received,
+                         list(self._seconds), numbers["total_bytes"], numbers["argument_bytes"],
+                         numbers["result_bytes"], numbers["arena_bytes"])
+
+    def _set(self, args):
+        leaves = self._in_tree.flatten(args)
+        # All are checked before one is taken.
+        arrays = [as_array(leaf, spec) for leaf, spec in zip(leaves, self.arguments)]
+        for index, array in enumerate(arrays):
+            self._session.set_argument(index, as_bytes(array))
+
+    def _run(self, steps):
+        self._seconds = self._session.run(steps)
+
+    def _get(self):
+        arrays = [empty(spec) for spec in self.results]
+        for index, array in enumerate(arrays):
+            self._session.get_result(index, as_bytes(array))
+        return self._out_tree.unflatten(arrays)
+
+
+def load(path, *, module=None, ranks=None, threads=0, deadline=60.0, diagnostics=()):
+    """Loads a shared library that weft-compile or `weft.build` wrote.
+
+    module: what it was compiled from; without it arguments are passed one by one and
+    results are a tuple. ranks: how many it must have. threads, deadline: as for
+    `weft.compile`.
+    """
+    from weft import _native
+    session = _native.Session(os.fspath(path), ranks or 0, threads, deadline)
+    return Program(session, module, diagnostics)
+
+
+def _spec(name, type, shape, sharding, alias):
+    if type >= len(_TYPES):
+        raise TypeError(f"'{name}' is of a type that numpy does not have")
+    return TensorSpec(name, shape, np.dtype(_TYPES[type]), sharding, alias if alias >= 0 else None)
+
+
+def _check(specs, described):
+    """The module's specs, which know signs that types in MLIR lack, if they fit."""
+    names = [name for name, *_ in described]
+    if [spec.name for spec in specs] != names:
+        raise ValueError(f"the program's tensors are {names}, "
+                         f"the module's are {[spec.name for spec in specs]}")
+    return specs
