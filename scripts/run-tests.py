@@ -117,8 +117,8 @@ def install_package():
     code = run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
                 "--disable-pip-version-check", "--root-user-action=ignore",
                 "--no-build-isolation", "--upgrade", "--target", folder,
-                "-C", f"build-dir={BUILD / 'python-build'}",
-                "-C", f"cmake.define.WEFT_BUILD_DIR={BUILD}",
+                "--config-settings", f"build-dir={BUILD / 'python-build'}",
+                "--config-settings", f"cmake.define.WEFT_BUILD_DIR={BUILD}",
                 ROOT / "python-bindings"], env=environment)
     return folder if code == 0 else None
 
