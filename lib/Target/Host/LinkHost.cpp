@@ -121,7 +121,7 @@ LogicalResult mlir::weft::linkExecutable(ModuleOp module,
                                          const HostOptions &options,
                                          StringRef path) {
   std::vector<std::string> libraries;
-  for (StringRef name : {"libweft_rt_main.a", "libweft_rt.a", "libweft_gemm.a"}) {
+  for (StringRef name : {"libweft_rt_main.a", "libweft_rt.a"}) {
     SmallString<128> library(options.runtimeDir);
     llvm::sys::path::append(library, name);
     if (!llvm::sys::fs::exists(library))
