@@ -10,9 +10,11 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MemAlloc.h"
+#include "llvm/Support/Path.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -78,6 +80,14 @@ void addDiagnostic(Reports &reports, Diagnostic &diagnostic) {
     reports.add(WEFT_SEVERITY_NOTE, note.getLocation(), note.str());
 }
 
+/// The runtime's archives, which go into executables, lie beside this library.
+std::string findRuntimeDir() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&weft_compile), &info))
+    return "";
+  return llvm::sys::path::parent_path(info.dli_fname).str();
+}
+
 /// Parses the arguments; the input is in memory, so they may not name one.
 std::string parseArguments(const char *name, const char *const *arguments,
                            size_t numArguments, bool toText,
@@ -106,6 +116,7 @@ weft_status run(StringRef input, const char *name, const char *const *arguments,
     reports.add(problem);
     return WEFT_USAGE;
   }
+  options.host.runtimeDir = findRuntimeDir();
   MLIRContext context;
   prepareContext(context);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

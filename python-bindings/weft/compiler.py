@@ -53,17 +53,20 @@ def compile(module, *, threads=0, deadline=60.0, **options):
 
 
 def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, remarks=False,
-          arguments=()):
+          header=None, arguments=()):
     """Compiles a module to a file: by its suffix .mlir, .ll, .o or .so; without one an
     executable. Returns the compiler's warnings and remarks.
 
     ranks: how many the mesh must have. mesh: new sizes of its axes, as a dict. cpu: the
     CPU to compile for. infer_storage: axes that shard both a weight and the batch shard the
-    weight only at rest. remarks: ask for the passes' remarks. arguments: more of
-    weft-compile's command line.
+    weight only at rest. remarks: ask for the passes' remarks. header: a C header
+    to write, which names arguments and results. arguments: more of weft-compile's command
+    line.
     """
     from weft import _native
     words = ["-o", os.fspath(path), *_words(ranks, mesh, cpu, infer_storage, remarks, arguments)]
+    if header is not None:
+        words += ["--emit-header", os.fspath(header)]
     return _check(*_native.compile(module.text, module.source, words))
 
 

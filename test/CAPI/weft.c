@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The C API, from C: text, wrong options, errors with their place. */
+/* The C API, from C: text, wrong options, errors with their place; then a file
+ * for each argument. */
 
 #include "weft-c/Weft.h"
 
@@ -42,7 +43,6 @@ int main(int argc, char **argv) {
   const char *global[] = {"--to", "global"};
   const char *unknown[] = {"--unknown"};
   const char *named[] = {"-o", "x.mlir"};
-  const char *output[] = {"-o", argc > 1 ? argv[1] : "-"};
   const char *standard[] = {"-o", "-"};
   int reports = 0;
 
@@ -52,10 +52,13 @@ int main(int argc, char **argv) {
   to_text("bad", bad, NULL, 0);
   to_text("unknown", good, unknown, 1);
   to_text("named", good, named, 2);
-  printf("file: status %d\n",
-         (int)weft_compile(good, strlen(good), "f.mlir", output, 2, NULL, NULL));
   printf("standard: status %d\n",
          (int)weft_compile(good, strlen(good), "f.mlir", standard, 2, report,
                            &reports));
+  for (int i = 1; i < argc; ++i) {
+    const char *output[] = {"-o", argv[i]};
+    printf("file: status %d\n", (int)weft_compile(good, strlen(good), "f.mlir",
+                                                  output, 2, report, &reports));
+  }
   return 0;
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import jax
 from jax.sharding import NamedSharding, use_abstract_mesh
-from jax.tree_util import tree_flatten_with_path, tree_structure
+from jax.tree_util import tree_flatten, tree_flatten_with_path
 from jaxlib.mlir import ir
 
 from weft.jax import _legalize, _names, _sharding, _specs
@@ -139,7 +139,8 @@ def _import(lowered, mesh, locations, in_tree, out_tree):
 
 def _tree(value):
     """The structure without JAX if it is made of plain containers, else JAX's own."""
-    plain = Tree.of(value)
-    if plain.count() == tree_structure(value).num_leaves:
+    plain, (leaves, structure) = Tree.of(value), tree_flatten(value)
+    found = plain.flatten(value)
+    if len(found) == len(leaves) and all(a is b for a, b in zip(found, leaves)):
         return plain
-    return RegisteredTree(tree_structure(value))
+    return RegisteredTree(structure)
