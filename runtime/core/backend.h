@@ -23,6 +23,7 @@ struct BackendOptions {
   double deadlineSeconds = 60;
   int64_t traceEvents = 0; // room per rank
   std::vector<weft_rt_fault> faults;
+  void (*prepareThread)() = nullptr; // what each thread does first
 };
 
 /// The ranks of one job, as far as they live in this process.
@@ -50,6 +51,12 @@ public:
 /// Creates ranks as threads of this process that share its memory.
 Result<std::unique_ptr<Backend>>
 createHostBackend(const BackendOptions &options);
+
+/// From now on, a signal that means a fault of a rank's code (SIGSEGV, SIGBUS,
+/// SIGFPE, SIGILL) fails the rank, which ends all ranks with a message; on
+/// other threads it ends the process as before. For tools: the handlers are
+/// the whole process's.
+void failRanksOnSignals();
 
 } // namespace weft::rt
 

@@ -5,14 +5,15 @@
 
 #include "core/session.h"
 
+#include "core/cores.h"
 #include "core/manifest.h"
 #include "core/trace.h"
 #include "core/types.h"
+#include "gemm/gemm.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 namespace weft::rt {
 namespace {
@@ -57,6 +58,12 @@ Status checkOptions(const weft_rt_options &options,
   if (options.num_faults < 0 || (options.num_faults > 0 && !options.faults))
     return invalid(
         format("options have %d faults at no address", options.num_faults));
+  for (int32_t i = 0; i < options.num_faults; ++i)
+    if (options.faults[i].rank < 0 ||
+        options.faults[i].rank >= program.num_ranks)
+      return invalid(format("a fault hits rank %lld, and there are %d ranks",
+                            (long long)options.faults[i].rank,
+                            program.num_ranks));
   return Status();
 }
 
@@ -82,10 +89,11 @@ backendOptions(const weft_rt_options &options,
   result.programs = programs;
   result.threads = options.threads > 0
                        ? options.threads
-                       : int(std::thread::hardware_concurrency());
+                       : coreCount();
   result.deadlineSeconds =
       options.deadline_seconds > 0 ? options.deadline_seconds : defaultDeadline;
   result.traceEvents = options.trace_events;
+  result.prepareThread = gemmReserveWorkspace;
   result.faults.assign(options.faults, options.faults + options.num_faults);
   return result;
 }

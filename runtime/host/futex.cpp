@@ -30,9 +30,11 @@ void sleepWhile(const std::atomic<uint32_t> &word, uint32_t value,
           FUTEX_BITSET_MATCH_ANY);
 }
 
-void wakeAll(const std::atomic<uint32_t> &word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+void wake(const std::atomic<uint32_t> &word, int count) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
+
+void wakeAll(const std::atomic<uint32_t> &word) { wake(word, INT_MAX); }
 
 bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
                int64_t deadline) {

@@ -23,7 +23,8 @@ constexpr int64_t never = INT64_MAX;
 void sleepWhile(const std::atomic<uint32_t> &word, uint32_t value,
                 int64_t deadline);
 
-/// Wakes all threads that sleep on the word.
+/// Wakes at most `count` threads that sleep on the word, or all.
+void wake(const std::atomic<uint32_t> &word, int count);
 void wakeAll(const std::atomic<uint32_t> &word);
 
 /// Spins, then sleeps, until the word no longer holds `value`; false when the

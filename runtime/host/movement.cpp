@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Members begin with their own index and go round, so that they do not all
-// read from the same buffer at once; reductions go in rank order, because the
-// order decides the bits.
+// Parts begin with their own member and go round, so that they do not all read
+// from the same buffer at once; reductions go in rank order, because the order
+// decides the bits.
 
 #include "host/movement.h"
 
@@ -67,7 +67,8 @@ void reduceScatter(const Exchange &exchange, int32_t i) {
            out + outer * rowBytes);
 }
 
-/// The elements [begin, end) of an all_reduce that `member` reduces for all.
+/// The elements [begin, end) of an all_reduce that belong to the part of
+/// `member`.
 /// Slices are multiples of 64 elements, so that no two share a cache line.
 struct Slice {
   int64_t begin, end;
@@ -80,29 +81,23 @@ Slice sliceOf(const Exchange &exchange, int64_t extent, int64_t member) {
           std::min((member + 1) * step, extent)};
 }
 
-/// In place, this overwrites the own input; but just the slice that no other
-/// member reads.
-void reduceSlice(const Exchange &exchange, int32_t i) {
+/// Reduces a slice and copies it to all outputs, in blocks that are still in a
+/// cache when they are copied. In place, outputs are inputs; but no other part
+/// reads this slice of them.
+void allReduce(const Exchange &exchange, int32_t i) {
+  constexpr int64_t blockElements = 4096;
   const weft_rt_operand &operand = exchange.collective->operands[i];
   Slice slice = sliceOf(exchange, operand.extent, exchange.index);
-  if (slice.begin == slice.end)
-    return;
   collectInputs(exchange, i);
-  reduce(operand.type, exchange.collective->reduction, exchange.inputs,
-         exchange.size, slice.begin, slice.end - slice.begin,
-         outputOf(exchange, exchange.index, i) +
-             byteSize(operand.type, slice.begin));
-}
-
-void copySlices(const Exchange &exchange, int32_t i) {
-  const weft_rt_operand &operand = exchange.collective->operands[i];
-  for (int64_t turn = 1; turn < exchange.size; ++turn) {
-    int64_t member = roundRobin(exchange, turn);
-    Slice slice = sliceOf(exchange, operand.extent, member);
-    int64_t at = byteSize(operand.type, slice.begin);
-    copyRows(outputOf(exchange, exchange.index, i) + at, 0,
-             outputOf(exchange, member, i) + at, 0, 1,
-             byteSize(operand.type, slice.end - slice.begin));
+  for (int64_t at = slice.begin; at < slice.end; at += blockElements) {
+    int64_t count = std::min(blockElements, slice.end - at);
+    int64_t offset = byteSize(operand.type, at);
+    char *reduced = outputOf(exchange, exchange.index, i) + offset;
+    reduce(operand.type, exchange.collective->reduction, exchange.inputs,
+           exchange.size, at, count, reduced);
+    for (int64_t turn = 1; turn < exchange.size; ++turn)
+      std::memcpy(outputOf(exchange, roundRobin(exchange, turn), i) + offset,
+                  reduced, byteSize(operand.type, count));
   }
 }
 
@@ -158,14 +153,14 @@ void permute(const Exchange &exchange, int32_t i) {
 
 using Move = void (*)(const Exchange &, int32_t operand);
 
-Move moveFor(weft_rt_collective_kind kind, int phase) {
+Move moveFor(weft_rt_collective_kind kind) {
   switch (kind) {
   case WEFT_RT_ALL_GATHER:
     return allGather;
   case WEFT_RT_REDUCE_SCATTER:
     return reduceScatter;
   case WEFT_RT_ALL_REDUCE:
-    return phase == 0 ? reduceSlice : copySlices;
+    return allReduce;
   case WEFT_RT_ALL_TO_ALL:
     return allToAll;
   case WEFT_RT_PERMUTE:
@@ -176,12 +171,8 @@ Move moveFor(weft_rt_collective_kind kind, int phase) {
 
 } // namespace
 
-int phaseCount(weft_rt_collective_kind kind) {
-  return kind == WEFT_RT_ALL_REDUCE ? 2 : 1;
-}
-
-void movePhase(const Exchange &exchange, int phase) {
-  Move move = moveFor(exchange.collective->kind, phase);
+void movePart(const Exchange &exchange) {
+  Move move = moveFor(exchange.collective->kind);
   for (int32_t i = 0; i < exchange.collective->num_operands; ++i)
     move(exchange, i);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The data movement of collectives between ranks that share memory: each
-// member reads what it needs straight from the others' buffers and writes only
-// its own output. No intermediate copy is made.
+// The data movement of collectives between ranks that share memory: straight
+// from the members' inputs to their outputs, with no copy in between.
 //
-// A collective has one or two phases; between phases, and before any buffer is
-// used for something else, all members must meet. Only all_reduce has two:
-// each member first reduces its slice, then copies the others' slices.
+// The work has one part per member, and parts may run at once, on any thread.
+// A part fills the output of its member; of an all_reduce, it reduces a slice
+// and writes that to all outputs.
 
 #ifndef WEFT_RT_HOST_MOVEMENT_H
 #define WEFT_RT_HOST_MOVEMENT_H
@@ -21,20 +20,17 @@ struct MemberBuffers {
   void *const *out;
 };
 
-/// The members of a group at a collective, in group order, and who asks.
+/// The members of a group at a collective, in group order, and a part.
 struct Exchange {
   const weft_rt_collective *collective;
   const MemberBuffers *members;
   const void **inputs; // room for one pointer per member
   int64_t size;
-  int64_t index;
+  int64_t index; // the part's member
 };
 
-/// Phases of the kind: 1 or 2.
-int phaseCount(weft_rt_collective_kind kind);
-
-/// Does the part of `phase` that belongs to member `exchange.index`.
-void movePhase(const Exchange &exchange, int phase);
+/// Does the part of member `exchange.index`.
+void movePart(const Exchange &exchange);
 
 } // namespace weft::rt
 

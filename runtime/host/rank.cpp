@@ -13,6 +13,8 @@
 #include "host/reduce.h"
 
 #include <algorithm>
+#include <csignal>
+#include <unistd.h>
 
 namespace weft::rt {
 namespace {
@@ -61,7 +63,7 @@ HostRank::HostRank(HostWorld &world, int64_t rank)
 
 Status HostRank::start() {
   WEFT_RT_RETURN_IF_ERROR(
-      team.start(world.teamSize - 1, world.spins, gemmReserveWorkspace));
+      team.start(world.teamSize - 1, world.spins, prepareHelper, this));
   WEFT_RT_RETURN_IF_ERROR(startThread(&thread, threadMain, this));
   isStarted = true;
   return Status();
@@ -77,8 +79,25 @@ void *HostRank::threadMain(void *rank) {
   return nullptr;
 }
 
+/// Names the thread, for debuggers and profilers; the system cuts names at 15
+/// bytes.
+void HostRank::prepareThread(int member) {
+  std::string name = format("weft rank %lld", (long long)self.rank);
+  if (member > 0)
+    name += format(".%d", member);
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  if (world.options.prepareThread)
+    world.options.prepareThread();
+}
+
+void HostRank::prepareHelper(void *rank, int member) {
+  auto &owner = *static_cast<HostRank *>(rank);
+  owner.prepareThread(member);
+  rankOfThread = &owner;
+}
+
 void HostRank::serve() {
-  gemmReserveWorkspace();
+  prepareThread(0);
   uint32_t seen = 0;
   while (true) {
     waitWhile(world.epoch, seen, world.spins, never);
@@ -92,9 +111,12 @@ void HostRank::serve() {
 }
 
 void HostRank::runTask() {
-  if (!weft_rt_enter(&home, world.task, world.context, &self))
-    return;
-  if (open > 0)
+  rankOfThread = this;
+  bool returned = weft_rt_enter(&home, world.task, world.context, &self);
+  rankOfThread = nullptr;
+  if (!returned && entered)
+    entered->leave(true); // killed within a collective
+  if (returned && open > 0)
     world.fail(rankFailed(format("rank %lld ended the step with %lld "
                                  "collectives not waited for",
                                  (long long)self.rank, (long long)open)));
@@ -102,6 +124,50 @@ void HostRank::runTask() {
 
 std::string HostRank::channelName(const weft_rt_collective &collective) const {
   return "channel " + quote(program.channels[collective.channel].name);
+}
+
+// ---- signals ---------------------------------------------------------------
+
+thread_local HostRank *HostRank::rankOfThread = nullptr;
+
+namespace {
+
+struct FatalSignal {
+  int number;
+  const char *name;
+};
+constexpr FatalSignal fatalSignals[] = {{SIGSEGV, "SIGSEGV"},
+                                        {SIGBUS, "SIGBUS"},
+                                        {SIGFPE, "SIGFPE"},
+                                        {SIGILL, "SIGILL"}};
+
+} // namespace
+
+/// A rank holds no lock and no memory of its own when compiled code runs, so
+/// that leaving it here is as good as leaving it in a call of the API. A
+/// helper cannot leave the rank's step, and stops.
+void HostRank::onFatalSignal(int number) {
+  HostRank *rank = rankOfThread;
+  if (!rank) {
+    signal(number, SIG_DFL); // comes again as soon as the handler returns
+    return;
+  }
+  rankOfThread = nullptr;
+  for (const FatalSignal &signal : fatalSignals)
+    if (signal.number == number)
+      rank->fail(format("killed by %s", signal.name).c_str());
+  if (pthread_equal(pthread_self(), rank->thread))
+    weft_rt_leave(&rank->home);
+  while (true)
+    pause();
+}
+
+void failRanksOnSignals() {
+  struct sigaction action = {};
+  action.sa_handler = HostRank::onFatalSignal;
+  action.sa_flags = SA_NODEFER; // the handler may be left by a jump
+  for (const FatalSignal &signal : fatalSignals)
+    sigaction(signal.number, &action, nullptr);
 }
 
 // ---- collectives -----------------------------------------------------------
@@ -125,9 +191,8 @@ Status HostRank::injectFault(const weft_rt_collective &collective,
   return Status();
 }
 
-Status HostRank::meet(const weft_rt_collective &collective, const Seat &seat) {
-  int64_t deadline = now() + world.deadlineNanoseconds;
-  Meeting outcome = seat.group->meet(seat.index, world.spins, deadline);
+Status HostRank::statusOf(Meeting outcome, const weft_rt_collective &collective,
+                          const Seat &seat) const {
   if (outcome == Meeting::Complete)
     return Status();
   if (outcome == Meeting::Broken)
@@ -146,6 +211,8 @@ Status HostRank::checkMembers(const weft_rt_collective &collective,
                               const Seat &seat) {
   for (int64_t i = 0; i < seat.group->size(); ++i) {
     const weft_rt_collective &other = seat.group->collectiveOf(i);
+    if (&other == &collective)
+      continue;
     std::string difference =
         differenceOf(collective, other, seat.group->size());
     if (!difference.empty())
@@ -160,19 +227,32 @@ Status HostRank::checkMembers(const weft_rt_collective &collective,
   return Status();
 }
 
-/// Meets, moves, meets again. `met` receives when all members had come.
-Status HostRank::exchange(const weft_rt_collective &collective,
-                          const Seat &seat, int64_t &met) {
-  WEFT_RT_RETURN_IF_ERROR(meet(collective, seat));
-  met = log.isTracing() ? now() : 0;
-  WEFT_RT_RETURN_IF_ERROR(checkMembers(collective, seat));
-  Exchange exchange{&collective, seat.group->buffers(), inputs.data(),
-                    seat.group->size(), seat.index};
-  for (int phase = 0; phase < phaseCount(collective.kind); ++phase) {
-    movePhase(exchange, phase);
-    WEFT_RT_RETURN_IF_ERROR(meet(collective, seat));
+/// Does parts of a collective's work until none is left. As long as a part is
+/// taken, what the members published stays.
+Status HostRank::work(const weft_rt_collective &collective, const Seat &seat) {
+  Group &group = *seat.group;
+  int64_t part = group.takePart();
+  if (part >= 0)
+    WEFT_RT_RETURN_IF_ERROR(checkMembers(collective, seat));
+  for (; part >= 0; part = group.takePart()) {
+    movePart({&collective, group.buffers(), inputs.data(), group.size(), part});
+    group.finishPart();
   }
   return Status();
+}
+
+/// Meets the others, takes part in the work, and waits for its end. `met`
+/// receives when all members had come.
+Status HostRank::exchange(const weft_rt_collective &collective,
+                          const Seat &seat, int64_t &met) {
+  Group &group = *seat.group;
+  Meeting outcome =
+      group.meet(seat.index, world.spins, now() + world.deadlineNanoseconds);
+  WEFT_RT_RETURN_IF_ERROR(statusOf(outcome, collective, seat));
+  met = log.isTracing() ? now() : 0;
+  WEFT_RT_RETURN_IF_ERROR(work(collective, seat));
+  outcome = group.awaitEnd(world.spins, now() + world.deadlineNanoseconds);
+  return statusOf(outcome, collective, seat);
 }
 
 namespace {
@@ -205,9 +285,11 @@ Status HostRank::perform(const weft_rt_collective &collective,
       checkCollective(collective, seat.group->size(), in, out));
   WEFT_RT_RETURN_IF_ERROR(checkReduction(collective));
   seat.group->enter(seat.index, collective, {in, out});
+  entered = seat.group;
   Status status = exchange(collective, seat, met);
   if (!status.ok())
     world.fail(status);
+  entered = nullptr;
   seat.group->leave(!status.ok());
   if (!status.ok())
     return status;

@@ -40,8 +40,13 @@ public:
 
   RankLog log;
 
+  /// The signal handler of failRanksOnSignals.
+  static void onFatalSignal(int number);
+
 private:
   static void *threadMain(void *rank);
+  void prepareThread(int member);
+  static void prepareHelper(void *rank, int member);
   void serve();
   void runTask();
 
@@ -49,7 +54,9 @@ private:
                  void *const *out);
   Status exchange(const weft_rt_collective &collective, const Seat &seat,
                   int64_t &met);
-  Status meet(const weft_rt_collective &collective, const Seat &seat);
+  Status statusOf(Meeting outcome, const weft_rt_collective &collective,
+                  const Seat &seat) const;
+  Status work(const weft_rt_collective &collective, const Seat &seat);
   Status checkMembers(const weft_rt_collective &collective, const Seat &seat);
   Status injectFault(const weft_rt_collective &collective, int64_t number);
   std::string channelName(const weft_rt_collective &collective) const;
@@ -67,7 +74,9 @@ private:
   Team team;
   pthread_t thread{};
   bool isStarted = false;
+  Group *entered = nullptr; // the group of the collective at hand
   jmp_buf home;
+  static thread_local HostRank *rankOfThread; // while it runs a task
 };
 
 } // namespace weft::rt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A job is published by moving `epoch` and over when `working` is 0. Pieces
-// are handed out by one atomic counter.
+// A job is published by its number of pieces, which those who take them count
+// down; moving `epoch` wakes the helpers.
 
 #include "host/team.h"
 
@@ -20,8 +20,10 @@ Status startThread(pthread_t *thread, void *(*body)(void *), void *context) {
   return Status();
 }
 
-Status Team::start(int helpers, int spinCount, void (*prepareHelper)()) {
+Status Team::start(int helpers, int spinCount, Prepare prepareHelper,
+                   void *givenContext) {
   prepare = prepareHelper;
+  prepareContext = givenContext;
   spins = spinCount;
   for (int i = 0; i < helpers; ++i) {
     pthread_t thread;
@@ -45,45 +47,50 @@ void *Team::helperMain(void *team) {
 }
 
 void Team::help() {
+  int member = prepared.fetch_add(1, std::memory_order_relaxed) + 1;
   if (prepare)
-    prepare();
+    prepare(prepareContext, member);
   uint32_t seen = 0;
   while (true) {
     waitWhile(epoch, seen, spins, never);
-    ++seen;
+    seen = epoch.load(std::memory_order_acquire);
     if (stopping.load(std::memory_order_relaxed))
       return;
     work();
-    if (working.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      wakeAll(working);
   }
 }
 
+/// Takes pieces until none is left. A helper that comes late may find those of
+/// a later job, which are as good.
 void Team::work() {
-  while (true) {
-    int64_t piece = next.fetch_add(1, std::memory_order_relaxed);
-    if (piece >= pieces)
-      return;
-    body(context, piece);
+  uint32_t count = waiting.load(std::memory_order_relaxed);
+  while (count > 0) {
+    if (!waiting.compare_exchange_weak(count, count - 1,
+                                       std::memory_order_acquire,
+                                       std::memory_order_relaxed))
+      continue;
+    body(context, count - 1);
+    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      wakeAll(unfinished);
+    count = waiting.load(std::memory_order_relaxed);
   }
 }
 
 void Team::run(int64_t count, Body jobBody, void *jobContext) {
-  if (threads.empty() || count <= 1) {
+  if (threads.empty() || count <= 1 || count > UINT32_MAX) {
     for (int64_t i = 0; i < count; ++i)
       jobBody(jobContext, i);
     return;
   }
   body = jobBody;
   context = jobContext;
-  pieces = count;
-  next.store(0, std::memory_order_relaxed);
-  working.store(threads.size(), std::memory_order_relaxed);
+  unfinished.store(uint32_t(count), std::memory_order_relaxed);
+  waiting.store(uint32_t(count), std::memory_order_release);
   epoch.fetch_add(1, std::memory_order_release);
-  wakeAll(epoch);
+  wake(epoch, int(std::min<int64_t>(count - 1, threads.size())));
   work();
-  while (uint32_t left = working.load(std::memory_order_acquire))
-    waitWhile(working, left, spins, never);
+  while (uint32_t left = unfinished.load(std::memory_order_acquire))
+    waitWhile(unfinished, left, spins, never);
 }
 
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The threads of one rank: its own, and helpers that sleep until there is
-// work. Work is a number of independent pieces, taken one by one.
+// work. Work is a number of independent pieces, taken one by one. The rank's
+// thread waits for pieces that were taken, never for a helper to wake up.
 //
 // Example: a team of 3 runs a loop of 100 iterations with grain 10 as 10
 // chunks; whichever thread is free takes the next.
@@ -25,15 +26,16 @@ Status startThread(pthread_t *thread, void *(*body)(void *), void *context);
 class Team {
 public:
   using Body = void (*)(void *context, int64_t piece);
+  using Prepare = void (*)(void *context, int member);
 
   Team() = default;
   ~Team();
   Team(const Team &) = delete;
   Team &operator=(const Team &) = delete;
 
-  /// Starts the helpers. `prepare` runs once on each; waits spin `spins` times
-  /// before they sleep.
-  Status start(int helpers, int spins, void (*prepare)());
+  /// Starts the helpers. `prepare` runs once on each, with its number from 1;
+  /// waits spin `spins` times before they sleep.
+  Status start(int helpers, int spins, Prepare prepare, void *prepareContext);
 
   /// Threads of the team, the caller's included.
   int size() const { return int(threads.size()) + 1; }
@@ -52,17 +54,19 @@ private:
   void work();
 
   std::vector<pthread_t> threads;
-  void (*prepare)() = nullptr;
+  Prepare prepare = nullptr;
+  void *prepareContext = nullptr;
   int spins = 0;
+  std::atomic<int> prepared{0};
+  std::atomic<bool> stopping{false};
+  std::atomic<uint32_t> epoch{0}; // moves when there is a job
 
-  // The current job; written by the rank's thread before `epoch` moves.
+  // The current job; written by the rank's thread while `waiting` is 0, and
+  // read by those who have taken a piece.
   Body body = nullptr;
   void *context = nullptr;
-  int64_t pieces = 0;
-  std::atomic<bool> stopping{false};
-  std::atomic<int64_t> next{0};
-  std::atomic<uint32_t> epoch{0};   // moves when there is a job
-  std::atomic<uint32_t> working{0}; // helpers that have not finished it
+  std::atomic<uint32_t> waiting{0};    // pieces that nobody has taken
+  std::atomic<uint32_t> unfinished{0}; // pieces that are not done
 };
 
 } // namespace weft::rt

@@ -4,20 +4,19 @@
 
 #include "host/world.h"
 
+#include "core/cores.h"
 #include "host/futex.h"
 #include "host/rank.h"
 
 #include <algorithm>
-#include <thread>
+#include <climits>
 
 namespace weft::rt {
 namespace {
 
 /// Spins before sleeping: about 20 microseconds where every thread has a core,
 /// none where threads must share.
-int spinsFor(int64_t threads) {
-  return threads <= int64_t(std::thread::hardware_concurrency()) ? 1000 : 0;
-}
+int spinsFor(int64_t threads) { return threads <= coreCount() ? 1000 : 0; }
 
 } // namespace
 
@@ -40,11 +39,13 @@ HostWorld::~HostWorld() {
 }
 
 void HostWorld::createGroups() {
+  // Where all threads have a core, all members may as well help.
+  int helpers = spins > 0 ? INT_MAX : coreCount() - 1;
   for (int32_t i = 0; i < program.num_channels; ++i) {
     layout.push_back(groupsOf(program, program.channels[i]));
     groups.emplace_back();
     for (const std::vector<int64_t> &members : layout.back().groups)
-      groups.back().push_back(std::make_unique<Group>(members));
+      groups.back().push_back(std::make_unique<Group>(members, helpers));
   }
 }
 

@@ -43,6 +43,23 @@ TEST(Options, Reads) {
   EXPECT_EQ(options->steps, 3);
 }
 
+TEST(Options, ReadsFaults) {
+  auto options = parse({"step.so", "--fault", "vanish:3", "--fault=fail:0:12",
+                        "--fault", "delay:1:2:30"});
+  ASSERT_TRUE(options.ok()) << options.status().message();
+  ASSERT_EQ(options->faults.size(), 3u);
+  EXPECT_EQ(options->faults[0].kind, WEFT_RT_FAULT_VANISH);
+  EXPECT_EQ(options->faults[0].rank, 3);
+  EXPECT_EQ(options->faults[0].collective, 0);
+  EXPECT_EQ(options->faults[1].kind, WEFT_RT_FAULT_FAIL);
+  EXPECT_EQ(options->faults[1].collective, 12);
+  EXPECT_EQ(options->faults[2].milliseconds, 30);
+  for (const char *wrong : {"fail", "fail:", "die:1", "fail:-1", "fail:1:",
+                            "fail:1:2:3:4", "fail:1x", ":1"})
+    EXPECT_THAT(failure({"step.so", "--fault", wrong}),
+                HasSubstr(std::string("not '") + wrong + "'"));
+}
+
 TEST(Options, RefusesWrongUse) {
   EXPECT_EQ(failure({}), "no program given");
   EXPECT_EQ(failure({"a.so", "b.so"}), "unexpected argument 'b.so'");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A rank's threads: every iteration runs once, whatever the grain.
+// A rank's threads: every iteration runs once, whatever the grain. And how
+// many threads there should be.
 
+#include "core/cores.h"
 #include "host/team.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +42,7 @@ TEST(Team, RunsEachIterationOnce) {
   for (int helpers : {0, 1, 3}) {
     for (int spins : {0, 100}) {
       Team team;
-      ASSERT_TRUE(team.start(helpers, spins, nullptr).ok());
+      ASSERT_TRUE(team.start(helpers, spins, nullptr, nullptr).ok());
       EXPECT_EQ(team.size(), helpers + 1);
       for (int64_t extent : {0, 1, 2, 7, 100, 1000})
         for (int64_t grain : {0, 1, 3, 64, 5000})
@@ -49,9 +51,19 @@ TEST(Team, RunsEachIterationOnce) {
   }
 }
 
+TEST(Cores, QuotaRoundsUp) {
+  EXPECT_EQ(coresOfQuota("max 100000\n"), 0);
+  EXPECT_EQ(coresOfQuota("200000 100000\n"), 2);
+  EXPECT_EQ(coresOfQuota("150000 100000"), 2);
+  EXPECT_EQ(coresOfQuota("1000 100000"), 1);
+  EXPECT_EQ(coresOfQuota("-1 100000"), 0);
+  EXPECT_EQ(coresOfQuota(" "), 0);
+  EXPECT_GE(coreCount(), 1);
+}
+
 TEST(Team, ManyJobsInARow) {
   Team team;
-  ASSERT_TRUE(team.start(2, 0, nullptr).ok());
+  ASSERT_TRUE(team.start(2, 0, nullptr, nullptr).ok());
   std::atomic<int64_t> sum{0};
   for (int i = 0; i < 300; ++i)
     team.run(

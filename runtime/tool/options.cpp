@@ -5,8 +5,10 @@
 
 #include "tool/options.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 namespace weft::rt {
@@ -71,6 +73,30 @@ Status storeDeadline(ToolOptions &options, const std::string &flag,
   return parseSeconds(flag, value, options.deadline);
 }
 
+/// KIND:RANK[:COLLECTIVE[:MILLISECONDS]]
+Status storeFault(ToolOptions &options, const std::string &flag,
+                  const std::string &value) {
+  constexpr const char *kinds[] = {"fail", "vanish", "delay"};
+  size_t colon = value.find(':');
+  std::string kind = value.substr(0, colon);
+  auto *known = std::find(std::begin(kinds), std::end(kinds), kind);
+  long long rank = 0, collective = 0, milliseconds = 0;
+  int used = 0;
+  bool isWhole =
+      colon != std::string::npos && known != std::end(kinds) &&
+      std::sscanf(value.c_str() + colon, ":%lld%n:%lld%n:%lld%n", &rank, &used,
+                  &collective, &used, &milliseconds, &used) > 0 &&
+      colon + used == value.size();
+  if (!isWhole || rank < 0 || collective < 0 || milliseconds < 0)
+    return invalid(flag + " takes fail, vanish or delay, a rank, a number of "
+                          "a collective and milliseconds, as in vanish:3:10, "
+                          "not '" +
+                   value + "'");
+  options.faults.push_back({weft_rt_fault_kind(known - kinds), rank, collective,
+                            milliseconds});
+  return Status();
+}
+
 Status storePrint(ToolOptions &options, const std::string &,
                   const std::string &value) {
   options.print.push_back(value);
@@ -97,6 +123,10 @@ const Flag flags[] = {
      storePath<&ToolOptions::trace>},
     {"--stats", "FILE", "write times, memory and traffic as JSON",
      storePath<&ToolOptions::stats>},
+    {"--fault", "K:R[:N[:MS]]",
+     "to try what a failure does: rank R fails, vanishes or is delayed (K) as "
+     "it starts its collective N (default 0)",
+     storeFault},
     {"--poison", nullptr,
      "fill memory that the program must not read with NaN bits",
      storeFlag<&ToolOptions::poison>},

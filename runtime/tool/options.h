@@ -6,6 +6,7 @@
 #define WEFT_RT_TOOL_OPTIONS_H
 
 #include "core/status.h"
+#include "weft-rt/session.h"
 
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct ToolOptions {
   std::vector<std::string> print; // names of scalar results
   int64_t ranks = 0, steps = 1, threads = 0;
   double deadline = 0;
+  std::vector<weft_rt_fault> faults;
   bool quiet = false, inspect = false, poison = false, help = false;
 };
 

@@ -6,6 +6,7 @@
 
 #include "tool/tool.h"
 
+#include "core/backend.h"
 #include "core/executable.h"
 #include "core/manifest.h"
 #include "core/types.h"
@@ -153,6 +154,8 @@ Status Tool::createSession() {
   given.deadline_seconds = options.deadline;
   given.trace_events = options.trace.empty() ? 0 : traceEvents;
   given.poison = options.poison;
+  given.num_faults = int32_t(options.faults.size());
+  given.faults = options.faults.data();
   weft_rt_session *created;
   WEFT_RT_RETURN_IF_ERROR(
       lastError(weft_rt_session_create(&program, 1, &given, &created)));
@@ -248,6 +251,7 @@ int runTool(int argc, char **argv, const weft_rt_program *embedded) {
     std::fputs(usageText(tool, embedded != nullptr).c_str(), stdout);
     return 0;
   }
+  failRanksOnSignals();
   Status status = Tool(std::move(*options), embedded).run();
   if (!status.ok())
     printFailure(tool, status);

@@ -11,6 +11,7 @@
 
 #include "programs/accumulate.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 enum { rankCount = 4, everyone = 0 };
@@ -89,6 +90,8 @@ static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
     api->wait(rank, ticket);
     api->wait(rank, ticket);
   }
+  if (mode == ACCUMULATE_CRASH)
+    raise(SIGSEGV);
   while (mode == ACCUMULATE_HANG)
     usleep(1000);
 }

@@ -18,7 +18,8 @@ enum {
   ACCUMULATE_OVERLAP = 6,          /* gives overlapping buffers */
   ACCUMULATE_WAIT_TWICE = 7,       /* waits twice for one ticket */
   ACCUMULATE_NO_WAIT = 8,          /* ends with a collective not waited for */
-  ACCUMULATE_HANG = 9              /* never returns */
+  ACCUMULATE_HANG = 9,             /* never returns */
+  ACCUMULATE_CRASH = 10            /* is killed by a signal */
 };
 
 enum { ACCUMULATE_BAD_RANK = 2 };
