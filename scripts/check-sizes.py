@@ -51,6 +51,8 @@ def functions(path):
                         lines[head - 2].startswith(" " * (indent + 1)) or
                         lines[head - 2].rstrip().endswith(("(", ","))):
                     head -= 1
+                if lines[head - 1].lstrip().startswith(": "):
+                    head -= 1  # initializers over several lines
                 indent = len(lines[head - 1]) - len(lines[head - 1].lstrip())
         elif line.rstrip() in (" " * indent + "}", " " * indent + "};"):
             yield start, number - start + 1
