@@ -22,6 +22,7 @@ struct BackendOptions {
   int threads = 1;                               // all ranks together
   double deadlineSeconds = 60;
   int64_t traceEvents = 0; // room per rank
+  bool profile = false;
   std::vector<weft_rt_fault> faults;
   void (*prepareThread)() = nullptr; // what each thread does first
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What a rank remembers of its work: a flight record (the last collectives,
-// for the report after a failure), traffic counters, and a trace when one was
-// asked for. All room is allocated up front; recording allocates nothing and
-// takes a few stores.
+// for the report after a failure), traffic counters, and a trace and a profile
+// when they were asked for. All room is allocated up front; recording allocates
+// nothing and takes a few stores. Without trace and profile no clock is read.
 //
 // Only the rank's own thread records. Others read after the rank has stopped;
 // the flight record can be read at any time.
@@ -11,7 +11,7 @@
 #ifndef WEFT_RT_CORE_RANK_LOG_H
 #define WEFT_RT_CORE_RANK_LOG_H
 
-#include "weft-rt/abi.h"
+#include "weft-rt/session.h"
 
 #include <array>
 #include <atomic>
@@ -20,15 +20,26 @@
 
 namespace weft::rt {
 
-/// What a span of a trace shows.
-enum class SpanKind { Step, Collective, Gemm };
+/// A point in time, in nanoseconds: by a monotonic clock, and as time that the
+/// rank's thread has run (0 without a profile).
+struct Moment {
+  int64_t wall = 0, cpu = 0;
+};
 
-/// A span of time in a trace; times as of a monotonic clock, in nanoseconds.
+/// Something that a rank does for a while.
 struct Span {
-  SpanKind kind;
-  const void *what; // weft_rt_collective, weft_rt_gemm, or null
-  int64_t begin, end;
-  int64_t waited; // collectives: time until all members had come
+  weft_rt_activity activity;
+  const void *what; // weft_rt_gemm, weft_rt_kernel, weft_rt_collective, or null
+  Moment begin, end;
+  int64_t waited; // collectives: time in which this rank moved nothing
+  int64_t bytes;  // collectives: that arrived
+};
+
+/// Sums over spans of one activity on one thing.
+struct ProfileEntry {
+  weft_rt_activity activity;
+  const void *what;
+  int64_t calls, wall, cpu, waited, bytes;
 };
 
 /// Operands and bytes that arrived.
@@ -41,7 +52,7 @@ class RankLog {
 public:
   static constexpr int flightLength = 32;
 
-  RankLog(const weft_rt_program &program, int64_t traceEvents);
+  RankLog(const weft_rt_program &program, int64_t traceEvents, bool profile);
 
   /// Notes that a collective starts; returns its number, from 0.
   int64_t start(const weft_rt_collective &collective);
@@ -49,14 +60,24 @@ public:
   /// Notes that the collective that started last is done.
   void finish(const weft_rt_collective &collective, int64_t bytes);
 
-  /// Keeps a span, if there is a trace with room left.
-  void record(const Span &span);
+  /// The time, if somebody wants to know it.
+  Moment moment() const {
+    return isTracing() || isProfiling() ? readClocks() : Moment();
+  }
+
+  /// Keeps a span that began at `begin` and ends now, where there is room.
+  void record(weft_rt_activity activity, const void *what, Moment begin,
+              int64_t waited = 0, int64_t bytes = 0);
 
   bool isTracing() const { return spans.capacity() > 0; }
   const std::vector<Span> &trace() const { return spans; }
 
   /// Spans that found no room.
   int64_t lost() const { return lostSpans; }
+
+  bool isProfiling() const { return !slots.empty(); }
+  const std::vector<ProfileEntry> &profile() const { return entries; }
+  void clearProfile();
 
   TrafficCount traffic(weft_rt_collective_kind kind, int32_t channel) const {
     return counts[kind * numChannels + channel];
@@ -66,6 +87,9 @@ public:
   std::string flightRecord() const;
 
 private:
+  Moment readClocks() const;
+  void addToProfile(const Span &span);
+
   struct Entry {
     std::atomic<const weft_rt_collective *> what{nullptr};
     std::atomic<bool> done{false};
@@ -78,6 +102,8 @@ private:
   std::vector<TrafficCount> counts; // [kind][channel]
   std::vector<Span> spans;
   int64_t lostSpans = 0;
+  std::vector<ProfileEntry> entries;
+  std::vector<int32_t> slots; // hash table of indices in entries; -1: free
 };
 
 } // namespace weft::rt

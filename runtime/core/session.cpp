@@ -87,12 +87,11 @@ backendOptions(const weft_rt_options &options,
                const std::vector<const weft_rt_program *> &programs) {
   BackendOptions result;
   result.programs = programs;
-  result.threads = options.threads > 0
-                       ? options.threads
-                       : coreCount();
+  result.threads = options.threads > 0 ? options.threads : coreCount();
   result.deadlineSeconds =
       options.deadline_seconds > 0 ? options.deadline_seconds : defaultDeadline;
   result.traceEvents = options.trace_events;
+  result.profile = options.profile != 0;
   result.prepareThread = gemmReserveWorkspace;
   result.faults.assign(options.faults, options.faults + options.num_faults);
   return result;
@@ -290,11 +289,12 @@ Status Session::run(int64_t steps, double *seconds) {
     if (self.poison)
       poisonBuffers(program, memory);
     RankLog &log = self.backend->log(rank->rank);
-    int64_t begin = log.isTracing() ? nanoseconds() : 0;
+    if (self.stepsDone == 1)
+      log.clearProfile();
+    Moment begin = log.moment();
     program.entry(&self.backend->api(), rank, memory.args.data(),
                   memory.results.data(), memory.arena);
-    if (log.isTracing())
-      log.record({SpanKind::Step, nullptr, begin, nanoseconds(), 0});
+    log.record(WEFT_RT_IN_STEP, nullptr, begin);
   };
   for (int64_t i = 0; i < steps; ++i) {
     int64_t begin = nanoseconds();
@@ -329,6 +329,15 @@ TrafficCount Session::traffic(weft_rt_collective_kind kind,
     most.bytes = std::max(most.bytes, one.bytes);
   }
   return most;
+}
+
+Result<const std::vector<weft_rt_profile_row> *> Session::profile() {
+  if (!backend->log(0).isProfiling())
+    return invalid("the session keeps no profile");
+  lastProfile.clear();
+  for (size_t rank = 0; rank < programs.size(); ++rank)
+    lastProfile.add(rank, backend->log(rank));
+  return &lastProfile.rows();
 }
 
 const char *Session::flightRecord() {

@@ -10,6 +10,7 @@
 #include "core/backend.h"
 #include "core/executable.h"
 #include "core/memory.h"
+#include "core/profile.h"
 #include "core/sharding.h"
 
 namespace weft::rt {
@@ -41,6 +42,7 @@ public:
   Status run(int64_t steps, double *seconds);
   weft_rt_stats stats() const;
   TrafficCount traffic(weft_rt_collective_kind kind, int32_t channel) const;
+  Result<const std::vector<weft_rt_profile_row> *> profile();
   const char *flightRecord();
   Status writeTrace(const std::string &path) const;
 
@@ -64,6 +66,7 @@ private:
   int64_t stepsDone = 0;
   bool failed = false;
   std::string flightText;
+  Profile lastProfile;
 };
 
 } // namespace weft::rt

@@ -128,6 +128,18 @@ void weft_rt_session_traffic(const weft_rt_session *session,
   *bytes = traffic.bytes;
 }
 
+weft_rt_status weft_rt_session_profile(weft_rt_session *session,
+                                       const weft_rt_profile_row **rows,
+                                       int64_t *count) {
+  Result<const std::vector<weft_rt_profile_row> *> profile =
+      session->impl->profile();
+  if (!profile.ok())
+    return report(profile.status());
+  *rows = (*profile)->data();
+  *count = (*profile)->size();
+  return WEFT_RT_OK;
+}
+
 const char *weft_rt_session_flight_record(weft_rt_session *session) {
   return session->impl->flightRecord();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Writes what ranks recorded as Chrome trace events, which Perfetto and
-// chrome://tracing show: one row per rank, with steps, collectives and
-// contractions as nested spans.
+// chrome://tracing show: one row per rank, with steps and, inside them,
+// collectives, contractions and kernels.
 
 #ifndef WEFT_RT_CORE_TRACE_H
 #define WEFT_RT_CORE_TRACE_H

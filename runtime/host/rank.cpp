@@ -49,7 +49,8 @@ void runPieces(void *team, int64_t pieces, void (*body)(void *, int64_t),
 } // namespace
 
 HostRank::HostRank(HostWorld &world, int64_t rank)
-    : log(*world.options.programs[rank], world.options.traceEvents),
+    : log(*world.options.programs[rank], world.options.traceEvents,
+          world.options.profile),
       world(world), self{rank, this}, program(*world.options.programs[rank]) {
   int64_t largest = 1;
   for (size_t channel = 0; channel < world.groups.size(); ++channel) {
@@ -241,16 +242,17 @@ Status HostRank::work(const weft_rt_collective &collective, const Seat &seat) {
   return Status();
 }
 
-/// Meets the others, takes part in the work, and waits for its end. `met`
-/// receives when all members had come.
+/// Meets the others, takes part in the work, and waits for its end. `moving`
+/// receives the nanoseconds of work, when somebody wants to know.
 Status HostRank::exchange(const weft_rt_collective &collective,
-                          const Seat &seat, int64_t &met) {
+                          const Seat &seat, int64_t &moving) {
   Group &group = *seat.group;
   Meeting outcome =
       group.meet(seat.index, world.spins, now() + world.deadlineNanoseconds);
   WEFT_RT_RETURN_IF_ERROR(statusOf(outcome, collective, seat));
-  met = log.isTracing() ? now() : 0;
+  Moment begin = log.moment();
   WEFT_RT_RETURN_IF_ERROR(work(collective, seat));
+  moving = log.moment().wall - begin.wall;
   outcome = group.awaitEnd(world.spins, now() + world.deadlineNanoseconds);
   return statusOf(outcome, collective, seat);
 }
@@ -278,7 +280,8 @@ Status HostRank::perform(const weft_rt_collective &collective,
   if (collective.channel < 0 || collective.channel >= program.num_channels)
     return invalid(format("collective names channel %d of %d",
                           collective.channel, program.num_channels));
-  int64_t begin = log.isTracing() ? now() : 0, met = 0;
+  Moment begin = log.moment();
+  int64_t moving = 0;
   WEFT_RT_RETURN_IF_ERROR(injectFault(collective, log.start(collective)));
   const Seat &seat = seats[collective.channel];
   WEFT_RT_RETURN_IF_ERROR(
@@ -286,17 +289,17 @@ Status HostRank::perform(const weft_rt_collective &collective,
   WEFT_RT_RETURN_IF_ERROR(checkReduction(collective));
   seat.group->enter(seat.index, collective, {in, out});
   entered = seat.group;
-  Status status = exchange(collective, seat, met);
+  Status status = exchange(collective, seat, moving);
   if (!status.ok())
     world.fail(status);
   entered = nullptr;
   seat.group->leave(!status.ok());
   if (!status.ok())
     return status;
-  log.finish(collective,
-             receivedBytes(collective, seat.group->size(), seat.index));
-  if (log.isTracing())
-    log.record({SpanKind::Collective, &collective, begin, now(), met - begin});
+  int64_t bytes = receivedBytes(collective, seat.group->size(), seat.index);
+  log.finish(collective, bytes);
+  log.record(WEFT_RT_IN_COLLECTIVE, &collective, begin,
+             log.moment().wall - begin.wall - moving, bytes);
   return Status();
 }
 
@@ -341,20 +344,21 @@ bool HostRank::gemm(const weft_rt_gemm &desc, const void *a, const void *b,
         format("rank %lld: gemm: %s", (long long)self.rank, reason)));
     return false;
   }
-  int64_t begin = log.isTracing() ? now() : 0;
+  Moment begin = log.moment();
   ParallelFor parallelFor;
   parallelFor.numThreads = team.size();
   parallelFor.ctx = &team;
   parallelFor.run = runPieces;
   rt::gemm(desc, a, b, c, parallelFor);
-  if (log.isTracing())
-    log.record({SpanKind::Gemm, &desc, begin, now(), 0});
+  log.record(WEFT_RT_IN_GEMM, &desc, begin);
   return true;
 }
 
 void HostRank::launch(weft_rt_kernel kernel, void *const *buffers,
                       int64_t extent, int64_t grain) {
+  Moment begin = log.moment();
   team.launch(kernel, buffers, extent, grain);
+  log.record(WEFT_RT_IN_KERNEL, reinterpret_cast<const void *>(kernel), begin);
 }
 
 void HostRank::fail(const char *message) {

@@ -53,7 +53,7 @@ private:
   Status perform(const weft_rt_collective &collective, const void *const *in,
                  void *const *out);
   Status exchange(const weft_rt_collective &collective, const Seat &seat,
-                  int64_t &met);
+                  int64_t &moving);
   Status statusOf(Meeting outcome, const weft_rt_collective &collective,
                   const Seat &seat) const;
   Status work(const weft_rt_collective &collective, const Seat &seat);

@@ -133,6 +133,42 @@ TEST(Session, CountsTrafficAndMemory) {
   EXPECT_EQ(stats.total_bytes, 4 * 6 * 64);
 }
 
+TEST(Session, ProfilesAllStepsButTheFirst) {
+  weft_rt_options options = WEFT_RT_OPTIONS_INIT;
+  options.profile = 1;
+  SessionPtr session = create(options);
+  setArguments(session.get(), ACCUMULATE_WELL);
+  ASSERT_EQ(weft_rt_session_run(session.get(), 4, nullptr), WEFT_RT_OK);
+  const weft_rt_profile_row *rows;
+  int64_t count;
+  ASSERT_EQ(weft_rt_session_profile(session.get(), &rows, &count), WEFT_RT_OK);
+  ASSERT_EQ(count, 4 * 4); // ranks x (step, two collectives, a kernel)
+  for (int64_t i = 0; i < count; ++i) {
+    EXPECT_EQ(rows[i].rank, i / 4);
+    EXPECT_EQ(rows[i].calls, 3) << rows[i].name;
+    EXPECT_GE(rows[i].seconds, rows[i].wait_seconds) << rows[i].name;
+  }
+  EXPECT_STREQ(rows[0].name, "all_reduce 'total'");
+  EXPECT_EQ(rows[0].activity, WEFT_RT_IN_COLLECTIVE);
+  EXPECT_STREQ(rows[1].name, "all_gather 'x'");
+  EXPECT_EQ(rows[1].work, 3 * 24);
+  EXPECT_STREQ(rows[2].name, "addTotal");
+  EXPECT_EQ(rows[2].activity, WEFT_RT_IN_KERNEL);
+  EXPECT_EQ(rows[3].activity, WEFT_RT_IN_STEP);
+}
+
+TEST(Session, KeepsWhatItWasAskedTo) {
+  SessionPtr session = create(WEFT_RT_OPTIONS_INIT);
+  const weft_rt_profile_row *rows;
+  int64_t count;
+  EXPECT_EQ(weft_rt_session_profile(session.get(), &rows, &count),
+            WEFT_RT_INVALID);
+  EXPECT_STREQ(weft_rt_last_error(), "the session keeps no profile");
+  EXPECT_EQ(weft_rt_session_write_trace(session.get(), "trace"),
+            WEFT_RT_INVALID);
+  EXPECT_STREQ(weft_rt_last_error(), "the session keeps no trace");
+}
+
 TEST(Session, RefusesWrongCalls) {
   SessionPtr session = create(WEFT_RT_OPTIONS_INIT);
   float value = 0;

@@ -88,12 +88,13 @@ Status storeFault(ToolOptions &options, const std::string &flag,
                   &collective, &used, &milliseconds, &used) > 0 &&
       colon + used == value.size();
   if (!isWhole || rank < 0 || collective < 0 || milliseconds < 0)
-    return invalid(flag + " takes fail, vanish or delay, a rank, a number of "
-                          "a collective and milliseconds, as in vanish:3:10, "
-                          "not '" +
+    return invalid(flag +
+                   " takes fail, vanish or delay, a rank, a number of "
+                   "a collective and milliseconds, as in vanish:3:10, "
+                   "not '" +
                    value + "'");
-  options.faults.push_back({weft_rt_fault_kind(known - kinds), rank, collective,
-                            milliseconds});
+  options.faults.push_back(
+      {weft_rt_fault_kind(known - kinds), rank, collective, milliseconds});
   return Status();
 }
 
@@ -123,6 +124,8 @@ const Flag flags[] = {
      storePath<&ToolOptions::trace>},
     {"--stats", "FILE", "write times, memory and traffic as JSON",
      storePath<&ToolOptions::stats>},
+    {"--profile", nullptr, "print what the steps spend their time on",
+     storeFlag<&ToolOptions::profile>},
     {"--fault", "K:R[:N[:MS]]",
      "to try what a failure does: rank R fails, vanishes or is delayed (K) as "
      "it starts its collective N (default 0)",

@@ -21,7 +21,8 @@ struct ToolOptions {
   int64_t ranks = 0, steps = 1, threads = 0;
   double deadline = 0;
   std::vector<weft_rt_fault> faults;
-  bool quiet = false, inspect = false, poison = false, help = false;
+  bool quiet = false, inspect = false, poison = false, profile = false,
+       help = false;
 };
 
 /// Reads the command line; a failure is a wrong use of it. `isEmbedded`: the

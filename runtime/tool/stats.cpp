@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "tool/profile.h"
 
 #include <algorithm>
 #include <sys/resource.h>
@@ -71,7 +72,7 @@ int64_t peakResidentBytes() {
 
 } // namespace
 
-std::string statsText(const weft_rt_session *session,
+std::string statsText(weft_rt_session *session, bool withProfile,
                       const std::vector<double> &seconds) {
   const weft_rt_program *program = weft_rt_session_program(session);
   weft_rt_stats stats;
@@ -92,8 +93,10 @@ std::string statsText(const weft_rt_session *session,
   number("peak_resident_bytes", peakResidentBytes());
   int64_t steps = std::max<int64_t>(stats.steps, 1);
   text += "  \"traffic\": " + measuredTraffic(session, steps) + ",\n";
-  text += "  \"planned_traffic\": " + plannedTraffic(*program) + "\n";
-  return text + "}\n";
+  text += "  \"planned_traffic\": " + plannedTraffic(*program);
+  if (withProfile)
+    text += ",\n  \"profile\": " + joined(profileEntries(session));
+  return text + "\n}\n";
 }
 
 } // namespace weft::rt

@@ -13,8 +13,9 @@
 namespace weft::rt {
 
 /// A JSON object with the steps' times, memory, and traffic per rank and step:
-/// as measured, and as the compiler planned it.
-std::string statsText(const weft_rt_session *session,
+/// as measured, and as the compiler planned it; and the profile, if one was
+/// kept.
+std::string statsText(weft_rt_session *session, bool withProfile,
                       const std::vector<double> &seconds);
 
 } // namespace weft::rt

@@ -11,6 +11,7 @@
 #include "core/manifest.h"
 #include "core/types.h"
 #include "tool/options.h"
+#include "tool/profile.h"
 #include "tool/scalar.h"
 #include "tool/stats.h"
 #include "tool/tensors.h"
@@ -154,6 +155,7 @@ Status Tool::createSession() {
   given.deadline_seconds = options.deadline;
   given.trace_events = options.trace.empty() ? 0 : traceEvents;
   given.poison = options.poison;
+  given.profile = options.profile;
   given.num_faults = int32_t(options.faults.size());
   given.faults = options.faults.data();
   weft_rt_session *created;
@@ -207,9 +209,11 @@ Status Tool::runSteps() {
 Status Tool::writeOutputs() {
   if (outputs)
     WEFT_RT_RETURN_IF_ERROR(writeResults(session.get(), outputOrder, *outputs));
+  if (options.profile)
+    std::fputs(profileText(session.get()).c_str(), stdout);
   if (!options.stats.empty())
-    WEFT_RT_RETURN_IF_ERROR(
-        writeFile(options.stats, statsText(session.get(), seconds)));
+    WEFT_RT_RETURN_IF_ERROR(writeFile(
+        options.stats, statsText(session.get(), options.profile, seconds)));
   if (!options.trace.empty())
     return lastError(
         weft_rt_session_write_trace(session.get(), options.trace.c_str()));

@@ -49,7 +49,7 @@ typedef enum weft_rt_status {
 /* What a fault makes of a rank; for tests of failure handling. */
 typedef enum weft_rt_fault_kind {
   WEFT_RT_FAULT_FAIL = 0,   /* the rank reports a failure */
-  WEFT_RT_FAULT_VANISH = 1, /* the rank never comes: others run into the deadline */
+  WEFT_RT_FAULT_VANISH = 1, /* the rank never comes, until others have failed */
   WEFT_RT_FAULT_DELAY = 2   /* the rank comes `milliseconds` late */
 } weft_rt_fault_kind;
 
@@ -73,10 +73,11 @@ typedef struct weft_rt_options {
                               (0xff) as a step begins: arena, results, padding */
   int32_t num_faults;
   const weft_rt_fault *faults;
+  int32_t profile; /* 1: keep a profile */
 } weft_rt_options;
 
 #define WEFT_RT_OPTIONS_INIT                                                   \
-  { sizeof(weft_rt_options), 0, 0, 0.0, 0, 0, 0, NULL }
+  { sizeof(weft_rt_options), 0, 0, 0.0, 0, 0, 0, NULL, 0 }
 
 typedef struct weft_rt_session weft_rt_session;
 
@@ -148,6 +149,34 @@ void weft_rt_session_stats(const weft_rt_session *session,
 void weft_rt_session_traffic(const weft_rt_session *session,
                              weft_rt_collective_kind kind, int32_t channel,
                              int64_t *count, int64_t *bytes);
+
+typedef enum weft_rt_activity {
+  WEFT_RT_IN_STEP = 0, /* whole steps; the others are parts of them */
+  WEFT_RT_IN_GEMM = 1,
+  WEFT_RT_IN_KERNEL = 2,
+  WEFT_RT_IN_COLLECTIVE = 3
+} weft_rt_activity;
+
+/* What one rank spent on one thing: a step, contractions of one shape, a
+ * kernel, a collective. Sums over `calls`. */
+typedef struct weft_rt_profile_row {
+  int64_t rank;
+  weft_rt_activity activity;
+  const char *name;
+  int64_t calls;
+  double seconds;      /* by the clock; more than one where ranks share cores */
+  double cpu_seconds;  /* of the rank's thread; its helpers are not counted */
+  double wait_seconds; /* collectives: not moving data */
+  double work;         /* contractions: additions and multiplications;
+                          collectives: bytes that arrived */
+} weft_rt_profile_row;
+
+/* The profile, rank by rank, in the order of first use; of all steps but the
+ * first, which touches memory and code for the first time, or of the only one.
+ * Invalid unless options.profile was set. Valid until the next step. */
+weft_rt_status weft_rt_session_profile(weft_rt_session *session,
+                                       const weft_rt_profile_row **rows,
+                                       int64_t *count);
 
 /* What each rank did last: up to 32 collectives per rank, one a line. */
 const char *weft_rt_session_flight_record(weft_rt_session *session);

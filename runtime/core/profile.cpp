@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Names cost a look into the program's file, so each is found once.
+
+#include "core/profile.h"
+
+#include "core/collective.h"
+#include "core/status.h"
+#include "core/symbols.h"
+#include "core/types.h"
+
+namespace weft::rt {
+namespace {
+
+/// Sizes by role: products over the dimensions.
+struct GemmSizes {
+  int64_t of[4] = {1, 1, 1, 1};
+
+  explicit GemmSizes(const weft_rt_gemm &desc) {
+    for (int32_t i = 0; i < desc.num_dims; ++i)
+      of[desc.dims[i].role] *= desc.dims[i].size;
+  }
+};
+
+std::string gemmName(const weft_rt_gemm &desc) {
+  GemmSizes sizes(desc);
+  return format("gemm %lld x %lld x %lld x %lld %s %s -> %s",
+                (long long)sizes.of[WEFT_RT_GEMM_BATCH],
+                (long long)sizes.of[WEFT_RT_GEMM_M],
+                (long long)sizes.of[WEFT_RT_GEMM_N],
+                (long long)sizes.of[WEFT_RT_GEMM_K], typeName(desc.type_a),
+                typeName(desc.type_b), typeName(desc.type_c));
+}
+
+double workOf(const ProfileEntry &entry) {
+  if (entry.activity != WEFT_RT_IN_GEMM)
+    return double(entry.bytes);
+  double operations = 2.0 * double(entry.calls);
+  for (int64_t size :
+       GemmSizes(*static_cast<const weft_rt_gemm *>(entry.what)).of)
+    operations *= double(size);
+  return operations;
+}
+
+} // namespace
+
+std::string activityName(weft_rt_activity activity, const void *what) {
+  switch (activity) {
+  case WEFT_RT_IN_STEP:
+    return "step";
+  case WEFT_RT_IN_GEMM:
+    return gemmName(*static_cast<const weft_rt_gemm *>(what));
+  case WEFT_RT_IN_KERNEL:
+    return functionName(what);
+  case WEFT_RT_IN_COLLECTIVE:
+    return collectiveName(*static_cast<const weft_rt_collective *>(what));
+  }
+  return "";
+}
+
+void Profile::clear() { all.clear(); }
+
+const std::string &Profile::nameOf(const ProfileEntry &entry) {
+  auto it = names.find(entry.what);
+  if (it == names.end())
+    it = names.emplace(entry.what, activityName(entry.activity, entry.what))
+             .first;
+  return it->second;
+}
+
+void Profile::add(int64_t rank, const RankLog &log) {
+  std::map<std::string, size_t> rowOf;
+  for (const ProfileEntry &entry : log.profile()) {
+    const std::string &name = nameOf(entry);
+    auto [it, isNew] = rowOf.emplace(name, all.size());
+    if (isNew)
+      all.push_back({rank, entry.activity, name.c_str(), 0, 0, 0, 0, 0});
+    weft_rt_profile_row &row = all[it->second];
+    row.calls += entry.calls;
+    row.seconds += double(entry.wall) / 1e9;
+    row.cpu_seconds += double(entry.cpu) / 1e9;
+    row.wait_seconds += double(entry.waited) / 1e9;
+    row.work += workOf(entry);
+  }
+}
+
+} // namespace weft::rt
