@@ -58,6 +58,19 @@ def test_an_error_has_its_place_and_text():
     assert (first.severity, first.file, first.line, first.column) == ("error", "bad.mlir", 1, 1)
 
 
+def test_an_error_is_at_the_line_of_the_users_program():
+    text = """
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = "weft.shard"(%x) {sharding = #weft.sharding<@mesh, [{"ep"}]>}
+    : (tensor<8xf32>) -> tensor<8xf32> loc("train.py":12:3)
+  return %0 : tensor<8xf32>
+}
+weft.mesh @mesh = <["dp"=2]>
+"""
+    with pytest.raises(weft.CompileError, match="^train.py:12:3: error: .*ep"):
+        weft.lower(module(text))
+
+
 def test_a_syntax_error():
     with pytest.raises(weft.CompileError, match="bad.mlir:1:1: error: "):
         weft.lower(module("not a module"))

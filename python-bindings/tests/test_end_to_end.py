@@ -42,14 +42,24 @@ def test_one_array_is_no_tuple():
     assert isinstance(weft.compile(weft.jax.export(jnp.tanh, np.ones(3, "f4")))(np.ones(3)), np.ndarray)
 
 
-def test_registered_classes_are_taken_apart_by_jax():
+def test_registered_classes_are_taken_apart_by_jax(tmp_path):
     @functools.partial(jax.tree_util.register_dataclass, data_fields=["w"], meta_fields=["name"])
     class Layer:
         def __init__(self, w, name):
             self.w, self.name = w, name
-    program = weft.compile(weft.jax.export(lambda l: Layer(l.w * 2, "out"), Layer(jnp.ones(3), "in")))
-    result = program(Layer(np.full(3, 4, np.float32), "in"))
+    def fn(x, layer):
+        return x, Layer(layer.w * x, "out")
+    module = weft.jax.export(fn, 2.0, Layer(jnp.ones(3), "in"))
+    program = weft.compile(module)
+    _, result = program(2, Layer(np.full(3, 4, np.float32), "in"))
     assert type(result) is Layer and result.name == "out" and result.w.tolist() == [8, 8, 8]
+    program.set_argument(1, Layer(np.ones(3), "in"))
+    program.run()
+    assert program.get_result(1).w.tolist() == [2, 2, 2]
+    # A file keeps the tensors' names and types, not the classes.
+    module.save(tmp_path / "step.mlir")
+    flat = weft.compile(weft.Module.load(tmp_path / "step.mlir"))(2, np.ones(3))
+    assert [leaf.tolist() for leaf in flat] == [2, [2, 2, 2]]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32",

@@ -47,6 +47,24 @@ def test_a_donated_argument_goes_from_step_to_step(program):
     np.testing.assert_array_equal(new, arguments()[0] + 3 * 28)
 
 
+def test_one_argument_is_set_and_one_result_taken(program):
+    program.set_arguments(*arguments())
+    program.run()
+    program.set_argument(1, np.ones(8))
+    program.run()
+    assert program.get_result(1) == 8
+    np.testing.assert_array_equal(program.get_result(0), arguments()[0] + 28 + 8)
+    with pytest.raises(LookupError, match=r"there is no 3, expected one of \[0, 1, 2\]"):
+        program.set_argument(3, 0)
+
+
+def test_what_is_not_there_yet(program):
+    with pytest.raises(ValueError, match="argument 'state' is not set"):
+        program.run()
+    with pytest.raises(ValueError, match="result 'state' does not exist before the first step"):
+        program.get_results()
+
+
 def test_stats(program):
     program.set_arguments(*arguments())
     program.run(3)
@@ -70,8 +88,6 @@ def test_wrong_calls_say_what_is_wrong(program):
         program(state, x[1:], mode)
     with pytest.raises(TypeError, match="'mode' is float32, the program's is int32"):
         program(state, x, np.float32(1))
-    with pytest.raises(ValueError, match="'state'"):
-        weft.load(ACCUMULATE).run()
 
 
 def test_a_failing_rank_is_an_error(program):

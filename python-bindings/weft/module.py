@@ -34,8 +34,9 @@ class Module:
 
     `in_tree` has one leaf index per argument of the program, in the structure of
     the call's positional arguments; `out_tree` likewise for what the call returns.
-    A module that another frontend wrote has no trees: its arguments are passed one
-    by one, and its results are a tuple. `source` is its name in diagnostics.
+    A module that another frontend wrote has no trees, and a loaded one has none for
+    classes registered with JAX: arguments are passed one by one then, and results are a
+    tuple. `source` is the module's name in diagnostics.
     """
     text: str
     mesh: dict
@@ -49,9 +50,8 @@ class Module:
         """Writes the program for weft-compile and for `load`."""
         with open(path, "w") as file:
             file.write(self.text if self.text.endswith("\n") else self.text + "\n")
-            record = self._record()
-            if record is not None:
-                file.write(_RECORD + json.dumps(record) + "\n")
+            if self.arguments is not None:
+                file.write(_RECORD + json.dumps(self._record()) + "\n")
 
     @staticmethod
     def load(path):
@@ -75,21 +75,22 @@ class Module:
         self._save(path, self.results, self.out_tree, outputs)
 
     def _save(self, path, specs, tree, value):
-        if specs is None:
+        if tree is None:
             raise ValueError(f"'{self.source}' does not say how its tensors relate to a call: "
                              "Module.save did not write it")
         tensors = {spec.name: as_array(leaf, spec) for spec, leaf in zip(specs, tree.flatten(value))}
         safetensors.save(path, tensors)
 
     def _record(self):
-        """What `load` needs besides the text; None where JAX alone knows the structure."""
-        trees = [tree.to_json() if isinstance(tree, Tree) else None
-                 for tree in (self.in_tree, self.out_tree)]
-        if None in trees:
-            return None
-        return {"mesh": self.mesh, "in_tree": trees[0], "out_tree": trees[1],
+        """What `load` needs besides the text. A tree that JAX alone knows is left out."""
+        return {"mesh": self.mesh, "in_tree": _tree_record(self.in_tree),
+                "out_tree": _tree_record(self.out_tree),
                 "arguments": [_spec_record(s) for s in self.arguments],
                 "results": [_spec_record(s) for s in self.results]}
+
+
+def _tree_record(tree):
+    return tree.to_json() if isinstance(tree, Tree) else None
 
 
 def _spec_record(spec):

@@ -47,10 +47,13 @@ class Program:
     any library that knows DLPack or numpy, the results are numpy arrays (`weft.Array`
     for bfloat16 and float8). The caller's arrays are only read, donated or not.
 
-    A training loop that needs no results in between saves their copies:
+    A training loop copies less if it leaves the parameters where they are:
 
-        program.set_arguments(params, batch)
-        program.run(100)                    # donated arguments go from step to step
+        program.set_arguments(params, batches[0])
+        for batch in batches:
+            program.set_argument(1, batch)
+            program.run()                   # donated arguments go from step to step
+            print(program.get_result(0))
         loss, params = program.get_results()
 
     Calls from several threads take turns.
@@ -62,12 +65,11 @@ class Program:
         if module is None or module.arguments is None:
             self.arguments = [_spec(*described) for described in session.arguments]
             self.results = [_spec(*described) for described in session.results]
-            self._in_tree = Tree.row("tuple", len(self.arguments))
-            self._out_tree = Tree.row("tuple", len(self.results))
         else:
             self.arguments = _check(module.arguments, session.arguments)
             self.results = _check(module.results, session.results)
-            self._in_tree, self._out_tree = module.in_tree, module.out_tree
+        self._in_tree = module and module.in_tree or Tree.row("tuple", len(self.arguments))
+        self._out_tree = module and module.out_tree or Tree.row("tuple", len(self.results))
 
     @property
     def name(self):
@@ -86,15 +88,20 @@ class Program:
     def __call__(self, *args):
         """Runs one step."""
         with self._lock:
-            self._set(args)
+            self._set(args, 0, self._in_tree)
             self._run(1)
-            return self._get()
+            return self._get(0, self._out_tree)
 
     def set_arguments(self, *args):
         """Cuts the arrays into the ranks' shares. They stay until they are set again;
         a donated argument takes the value of its result after each step."""
         with self._lock:
-            self._set(args)
+            self._set(args, 0, self._in_tree)
+
+    def set_argument(self, position, value):
+        """Sets one of the call's arguments, by its position."""
+        with self._lock:
+            self._set(value, *self._in_tree.part(position))
 
     def run(self, steps=1):
         """Runs steps, one after the other."""
@@ -104,7 +111,12 @@ class Program:
     def get_results(self):
         """Joins the ranks' shares of what the last step returned."""
         with self._lock:
-            return self._get()
+            return self._get(0, self._out_tree)
+
+    def get_result(self, key):
+        """One item of what the last step returned: a tuple's by position, a dict's by key."""
+        with self._lock:
+            return self._get(*self._out_tree.part(key))
 
     @property
     def stats(self):
@@ -117,21 +129,22 @@ class Program:
                          list(self._seconds), numbers["total_bytes"], numbers["argument_bytes"],
                          numbers["result_bytes"], numbers["arena_bytes"])
 
-    def _set(self, args):
-        leaves = self._in_tree.flatten(args)
+    def _set(self, value, first, tree):
+        """Sets the arguments from number `first` on to a value's leaves."""
+        leaves = tree.flatten(value)
         # All are checked before one is taken.
-        arrays = [as_array(leaf, spec) for leaf, spec in zip(leaves, self.arguments)]
-        for index, array in enumerate(arrays):
+        arrays = [as_array(leaf, spec) for leaf, spec in zip(leaves, self.arguments[first:])]
+        for index, array in enumerate(arrays, first):
             self._session.set_argument(index, as_bytes(array))
 
     def _run(self, steps):
         self._seconds = self._session.run(steps)
 
-    def _get(self):
-        arrays = [empty(spec) for spec in self.results]
-        for index, array in enumerate(arrays):
+    def _get(self, first, tree):
+        arrays = [empty(spec) for spec in self.results[first:first + tree.count()]]
+        for index, array in enumerate(arrays, first):
             self._session.get_result(index, as_bytes(array))
-        return self._out_tree.unflatten(arrays)
+        return tree.unflatten(arrays)
 
 
 def load(path, *, module=None, ranks=None, threads=0, deadline=60.0, diagnostics=()):

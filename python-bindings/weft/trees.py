@@ -36,7 +36,7 @@ class Tree:
         return Tree(kind, range(count), [Tree("leaf")] * count)
 
     def to_json(self):
-        """The structure in JSON's types; None if a key is not a text or a number."""
+        """The structure in JSON's types; None if a key has none."""
         if any(type(key) not in (str, int) for key in self.keys):
             return None
         children = [child.to_json() for child in self.children]
@@ -48,12 +48,21 @@ class Tree:
     @staticmethod
     def from_json(record):
         """A named tuple whose module is not loaded is replaced by one of the same look."""
+        if record is None:
+            return None
         kind, keys, children, make = record
         return Tree(kind, keys, [Tree.from_json(child) for child in children],
                     _named_tuple(make, keys) if kind == "named" else None)
 
     def count(self):
         return 1 if self.kind == "leaf" else sum(c.count() for c in self.children)
+
+    def part(self, key):
+        """How many leaves are before a child, and the child."""
+        if key not in self.keys:
+            raise LookupError(f"there is no {key!r}, expected one of {list(self.keys)}")
+        index = self.keys.index(key)
+        return sum(child.count() for child in self.children[:index]), self.children[index]
 
     def flatten(self, value, path="arguments"):
         """The leaves of a value, which must have this structure."""
@@ -114,6 +123,11 @@ class RegisteredTree:
 
     def count(self):
         return self._definition.num_leaves
+
+    def part(self, index):
+        children = self._definition.children()
+        before = sum(child.num_leaves for child in children[:index])
+        return before, RegisteredTree(children[index])
 
     def flatten(self, value, path="arguments"):
         return self._definition.flatten_up_to(value)
