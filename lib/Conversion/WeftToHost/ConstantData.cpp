@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A constant is built from zero by inserting what is not zero. The text of a
-// datum is its key.
+// Structs and arrays are built from zero by inserting what is not zero. The
+// text of a datum is its key.
 
 #include "ConstantData.h"
 
@@ -54,30 +54,25 @@ Type ConstantData::getType(const Datum &datum) {
   return LLVM::LLVMStructType::getLiteral(context, types);
 }
 
-Value ConstantData::emitLeaves(OpBuilder &at, Value whole, const Datum &datum,
-                               SmallVectorImpl<int64_t> &position) {
+/// The value of `datum`; null for one that is zero, as the rest is already.
+Value ConstantData::emitValue(OpBuilder &at, const Datum &datum) {
   Location loc = module.getLoc();
-  if (datum.kind == Datum::Struct || datum.kind == Datum::Array) {
-    for (auto [i, part] : llvm::enumerate(datum.parts)) {
-      position.push_back(i);
-      whole = emitLeaves(at, whole, part, position);
-      position.pop_back();
-    }
-    return whole;
-  }
   Type type = getType(datum);
-  Value leaf;
-  if (datum.kind != Datum::Pointer) {
-    if (datum.number == 0)
-      return whole;
-    leaf = LLVM::ConstantOp::create(at, loc, type,
-                                    at.getIntegerAttr(type, datum.number));
-  } else {
-    if (datum.symbol.empty())
-      return whole;
-    leaf = LLVM::AddressOfOp::create(at, loc, type, datum.symbol);
-  }
-  return LLVM::InsertValueOp::create(at, loc, whole, leaf, position);
+  if (datum.kind == Datum::Pointer)
+    return datum.symbol.empty()
+               ? Value()
+               : LLVM::AddressOfOp::create(at, loc, type, datum.symbol);
+  if (datum.kind != Datum::Struct && datum.kind != Datum::Array)
+    return datum.number == 0
+               ? Value()
+               : LLVM::ConstantOp::create(
+                     at, loc, type, at.getIntegerAttr(type, datum.number));
+  Value whole = LLVM::ZeroOp::create(at, loc, type);
+  for (auto [i, part] : llvm::enumerate(datum.parts))
+    if (Value value = emitValue(at, part))
+      whole = LLVM::InsertValueOp::create(at, loc, whole, value,
+                                          static_cast<int64_t>(i));
+  return whole;
 }
 
 void ConstantData::emit(StringRef name, const Datum &datum,
@@ -88,10 +83,7 @@ void ConstantData::emit(StringRef name, const Datum &datum,
                                        Attribute());
   OpBuilder at(module.getContext());
   at.createBlock(&global.getInitializerRegion());
-  Value zero = LLVM::ZeroOp::create(at, module.getLoc(), type);
-  SmallVector<int64_t> position;
-  LLVM::ReturnOp::create(at, module.getLoc(),
-                         emitLeaves(at, zero, datum, position));
+  LLVM::ReturnOp::create(at, module.getLoc(), emitValue(at, datum));
 }
 
 std::string ConstantData::add(const Datum &datum) {

@@ -55,8 +55,7 @@ public:
 private:
   Type getType(const Datum &datum);
   void emit(llvm::StringRef name, const Datum &datum, LLVM::Linkage linkage);
-  Value emitLeaves(OpBuilder &at, Value whole, const Datum &datum,
-                   llvm::SmallVectorImpl<int64_t> &position);
+  Value emitValue(OpBuilder &at, const Datum &datum);
 
   ModuleOp module;
   OpBuilder builder;

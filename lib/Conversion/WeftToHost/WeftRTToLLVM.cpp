@@ -5,6 +5,7 @@
 
 #include "KernelEmitter.h"
 #include "ProgramTable.h"
+#include "SplitEntry.h"
 
 #include "weft/Conversion/WeftToHost/Passes.h"
 
@@ -27,6 +28,9 @@ namespace {
 /// first 8 bytes are version and size.
 enum ApiFunction { kGemm = 1, kLaunch = 2, kStart = 3, kWait = 4 };
 
+/// Ops of a part of the entry function; see splitEntry.
+constexpr int64_t kOpsPerFunction = 2000;
+
 class EntryBuilder {
 public:
   EntryBuilder(ModuleOp module, func::FuncOp planned)
@@ -40,22 +44,21 @@ public:
 private:
   void createEntry();
   LogicalResult convert(Operation *op);
-  void convertBuffer(rt::BufferOp op);
-  void convertView(rt::ViewOp op);
+  Value emitBuffer(rt::BufferOp op);
+  Value emitView(rt::ViewOp op);
   void convertLoad(memref::LoadOp op);
   void convertStore(memref::StoreOp op);
   void convertCopy(memref::CopyOp op);
-  void convertGetGlobal(memref::GetGlobalOp op);
   void convertLaunch(rt::LaunchOp op);
   LogicalResult convertGemm(rt::GemmOp op);
   LogicalResult convertStart(rt::StartOp op);
   void convertAxisIndex(AxisIndexOp op);
   void convertGlobals();
 
-  Value getAddress(Value buffer) { return addresses.lookup(buffer); }
+  Value getAddress(Value buffer);
   Value getElementAddress(Value buffer, ValueRange subscripts);
   Value loadPointer(Value base, int64_t index);
-  Value emitPointerArray(ValueRange pointers);
+  Value emitPointerArray(ValueRange values, int64_t begin = 0);
   Value call(ApiFunction function, Type result, ValueRange operands);
 
   ModuleOp module;
@@ -66,7 +69,8 @@ private:
   Type pointer, i64;
   LLVM::LLVMFuncOp entry;
   Value api, rank, args, results, arena;
-  DenseMap<Value, Value> addresses;
+  /// Room for the pointers of one call.
+  LLVM::AllocaOp pointers;
 };
 
 Value EntryBuilder::loadPointer(Value base, int64_t index) {
@@ -89,36 +93,53 @@ void EntryBuilder::createEntry() {
   args = block->getArgument(2);
   results = block->getArgument(3);
   arena = block->getArgument(4);
+  // Calls in a row: there is nothing in it to optimize.
+  entry.setPassthroughAttr(builder.getStrArrayAttr({"noinline", "optnone"}));
   Block &body = planned.getBody().front();
+  int64_t count = 1;
+  planned.walk([&](Operation *op) {
+    count = std::max<int64_t>(count, op->getNumOperands());
+  });
+  builder.setInsertionPointToStart(block);
+  pointers = LLVM::AllocaOp::create(
+      builder, loc, pointer, pointer,
+      LLVM::ConstantOp::create(builder, loc, i64,
+                               builder.getI64IntegerAttr(count)));
   block->getOperations().splice(block->end(), body.getOperations());
 }
 
-void EntryBuilder::convertBuffer(rt::BufferOp op) {
-  Value address;
+Value EntryBuilder::emitBuffer(rt::BufferOp op) {
   switch (op.getSpace()) {
   case rt::Space::Argument:
-    address = loadPointer(args, op.getPosition());
-    break;
+    return loadPointer(args, op.getPosition());
   case rt::Space::Result:
-    address = loadPointer(results, op.getPosition());
-    break;
+    return loadPointer(results, op.getPosition());
   case rt::Space::Arena:
-    address = emitAddress(builder, loc, arena, builder.getI8Type(),
-                          emitInt(builder, loc, op.getPosition()));
-    break;
+    return emitAddress(builder, loc, arena, builder.getI8Type(),
+                       emitInt(builder, loc, op.getPosition()));
   }
-  addresses[op] = address;
+  llvm_unreachable("a space that is not listed");
 }
 
-void EntryBuilder::convertView(rt::ViewOp op) {
+Value EntryBuilder::emitView(rt::ViewOp op) {
   Type element = cast<MemRefType>(op.getType()).getElementType();
   Value index = emitInt(builder, loc, op.getOffset());
   if (op.getDynamicOffset())
     index = arith::AddIOp::create(
         builder, loc, index,
         arith::IndexCastOp::create(builder, loc, i64, op.getDynamicOffset()));
-  addresses[op] =
-      emitAddress(builder, loc, getAddress(op.getSource()), element, index);
+  return emitAddress(builder, loc, getAddress(op.getSource()), element, index);
+}
+
+/// The address of a buffer, computed where it is used: kept for later, those of
+/// a long step would all be alive at once.
+Value EntryBuilder::getAddress(Value buffer) {
+  if (auto op = buffer.getDefiningOp<rt::BufferOp>())
+    return emitBuffer(op);
+  if (auto op = buffer.getDefiningOp<rt::ViewOp>())
+    return emitView(op);
+  auto global = buffer.getDefiningOp<memref::GetGlobalOp>();
+  return LLVM::AddressOfOp::create(builder, loc, pointer, global.getName());
 }
 
 Value EntryBuilder::getElementAddress(Value buffer, ValueRange subscripts) {
@@ -157,19 +178,12 @@ void EntryBuilder::convertCopy(memref::CopyOp op) {
                          emitInt(builder, loc, bytes), /*isVolatile=*/false);
 }
 
-void EntryBuilder::convertGetGlobal(memref::GetGlobalOp op) {
-  addresses[op] =
-      LLVM::AddressOfOp::create(builder, loc, pointer, op.getName());
-}
-
-/// An array of pointers on the stack, set up before the call.
-Value EntryBuilder::emitPointerArray(ValueRange pointers) {
-  OpBuilder top = OpBuilder::atBlockBegin(&entry.getBody().front());
-  Value count = LLVM::ConstantOp::create(
-      top, loc, i64,
-      top.getI64IntegerAttr(std::max<int64_t>(1, pointers.size())));
-  Value array = LLVM::AllocaOp::create(top, loc, pointer, pointer, count);
-  for (auto [i, value] : llvm::enumerate(pointers)) {
+/// Stores pointers for the call that follows.
+Value EntryBuilder::emitPointerArray(ValueRange values, int64_t begin) {
+  Value array = LLVM::GEPOp::create(
+      builder, loc, pointer, pointer, pointers,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(begin)});
+  for (auto [i, value] : llvm::enumerate(values)) {
     Value place = LLVM::GEPOp::create(
         builder, loc, pointer, pointer, array,
         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
@@ -229,7 +243,8 @@ LogicalResult EntryBuilder::convertStart(rt::StartOp op) {
     outs.push_back(getAddress(buffer));
   Value descriptor = LLVM::AddressOfOp::create(builder, loc, pointer, *symbol);
   Value ticket = call(
-      kStart, i64, {descriptor, emitPointerArray(ins), emitPointerArray(outs)});
+      kStart, i64,
+      {descriptor, emitPointerArray(ins), emitPointerArray(outs, ins.size())});
   op.getTicket().replaceAllUsesWith(ticket);
   return success();
 }
@@ -265,12 +280,11 @@ void EntryBuilder::convertAxisIndex(AxisIndexOp op) {
 LogicalResult EntryBuilder::convert(Operation *op) {
   builder.setInsertionPoint(op);
   return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](rt::BufferOp o) { return convertBuffer(o), success(); })
-      .Case([&](rt::ViewOp o) { return convertView(o), success(); })
+      .Case<rt::BufferOp, rt::ViewOp, memref::GetGlobalOp>(
+          [&](Operation *) { return success(); }) // emitted at their uses
       .Case([&](memref::LoadOp o) { return convertLoad(o), success(); })
       .Case([&](memref::StoreOp o) { return convertStore(o), success(); })
       .Case([&](memref::CopyOp o) { return convertCopy(o), success(); })
-      .Case([&](memref::GetGlobalOp o) { return convertGetGlobal(o), success(); })
       .Case([&](rt::LaunchOp o) { return convertLaunch(o), success(); })
       .Case([&](rt::GemmOp o) { return convertGemm(o); })
       .Case([&](rt::StartOp o) { return convertStart(o); })
@@ -329,6 +343,7 @@ LogicalResult EntryBuilder::run(ArrayRef<uint8_t> planHash) {
       return failure();
   for (Operation *op : llvm::reverse(ops))
     op->erase();
+  splitEntry(entry, kOpsPerFunction);
   convertGlobals();
   LogicalResult result = table.finish(planHash, "weft_entry");
   // The C header names arguments and results.
