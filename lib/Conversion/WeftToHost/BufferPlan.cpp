@@ -5,8 +5,6 @@
 
 #include "BufferPlan.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -40,8 +38,8 @@ int64_t mlir::weft::placeRoots(MutableArrayRef<Root> roots) {
       if (offset + root->bytes <= other->position)
         break;
       offset = std::max<int64_t>(
-          offset, llvm::alignTo(other->position + other->bytes,
-                                kArenaAlignment));
+          offset,
+          llvm::alignTo(other->position + other->bytes, kArenaAlignment));
     }
     root->position = offset;
     auto where = llvm::lower_bound(placed, root, [](Root *a, Root *b) {
@@ -53,20 +51,17 @@ int64_t mlir::weft::placeRoots(MutableArrayRef<Root> roots) {
   return llvm::alignTo(total, kArenaAlignment);
 }
 
-bool mlir::weft::isView(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
-             tensor::ExtractSliceOp>(op);
-}
-
 Lifetimes::Lifetimes(Operation *function) {
   int64_t next = 0;
   std::function<void(Operation *)> number = [&](Operation *op) {
-    first[op] = next++;
-    if (!isa<rt::FusedOp>(op))
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (Operation &inner : block)
-            number(&inner);
+    first[op] = last[op] = next++;
+    // A fused op happens at one time.
+    if (op->getNumRegions() == 0 || isa<rt::FusedOp>(op))
+      return;
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          number(&inner);
     last[op] = next++;
   };
   number(function);
@@ -74,19 +69,9 @@ Lifetimes::Lifetimes(Operation *function) {
 
 int64_t Lifetimes::getLastUse(Value value) const {
   Region *home = value.getParentRegion();
-  int64_t lastUse = value.getDefiningOp()
-                        ? getPosition(value.getDefiningOp())
-                        : getPosition(home->getParentOp());
-  for (Operation *user : value.getUsers()) {
-    Operation *ancestor = home->findAncestorOpInRegion(*user);
-    lastUse = std::max(lastUse, ancestor == user ? getPosition(user)
-                                                 : getEnd(ancestor));
-    // What a view, a concatenation or a loop gives may be the same memory.
-    if (isView(user) || isa<tensor::ConcatOp, tensor::InsertSliceOp>(user))
-      for (Value result : user->getResults())
-        lastUse = std::max(lastUse, getLastUse(result));
-    if (isa<LoopLikeOpInterface, scf::IfOp>(user))
-      lastUse = std::max(lastUse, getEnd(user));
-  }
+  int64_t lastUse = value.getDefiningOp() ? getPosition(value.getDefiningOp())
+                                          : getPosition(home->getParentOp());
+  for (Operation *user : value.getUsers())
+    lastUse = std::max(lastUse, getEnd(home->findAncestorOpInRegion(*user)));
   return lastUse;
 }

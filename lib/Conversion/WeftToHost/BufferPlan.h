@@ -23,14 +23,23 @@ struct Root {
   int64_t position = 0;
   int64_t bytes = 0;
   int64_t begin = 0, end = 0;
+  /// The values that lie in it so far.
+  llvm::SmallVector<Value> values;
 };
 
 struct Place {
   int root = -1;
+  /// In elements, as are strides.
   int64_t offset = 0;
   llvm::SmallVector<int64_t> strides;
   /// An index value of the planned function that is added to the offset.
   Value dynamicOffset;
+
+  bool operator==(const Place &other) const {
+    return root == other.root && offset == other.offset &&
+           strides == other.strides && dynamicOffset == other.dynamicOffset;
+  }
+  bool operator!=(const Place &other) const { return !(*this == other); }
 };
 
 /// Arena offsets are multiples of this.
@@ -50,16 +59,13 @@ public:
 
   int64_t getPosition(Operation *op) const { return first.lookup(op); }
   int64_t getEnd(Operation *op) const { return last.lookup(op); }
-  /// The position of the last op that uses the value or a view of it; an op
-  /// in a loop that the value outlives counts as the end of the loop.
+  /// The position of the last op that uses the value itself (not a view of it);
+  /// an op in a loop that the value outlives counts as the end of the loop.
   int64_t getLastUse(Value value) const;
 
 private:
   llvm::DenseMap<Operation *, int64_t> first, last;
 };
-
-/// Says whether the op's result is the memory of its first operand.
-bool isView(Operation *op);
 
 } // namespace mlir::weft
 

@@ -190,11 +190,11 @@ def read_safetensors(path):
     size = struct.unpack("<Q", raw[:8])[0]
     header = json.loads(raw[8 : 8 + size])
     header.pop("__metadata__", None)
-    elements = {v: k for k, v in SAFETENSORS.items()}
+    element_of = {v: k for k, v in SAFETENSORS.items()}
     result = {}
     for name, entry in header.items():
         begin, end = (8 + size + o for o in entry["data_offsets"])
-        dtype = elements.DTYPES[elements[entry["dtype"]]]
+        dtype = elements.DTYPES[element_of[entry["dtype"]]]
         result[name] = np.frombuffer(raw[begin:end], dtype).reshape(entry["shape"])
     return result
 

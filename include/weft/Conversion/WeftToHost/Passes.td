@@ -84,10 +84,12 @@ def OutlineKernelsPass : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
 def LowerMathPass : Pass<"weft-lower-math", "::mlir::ModuleOp"> {
   let summary = "expand functions into polynomials that vectorize";
   let description = [{
-    exp, log, sin, cos, tanh, erf and the like on f32, by formulas of a few
-    units in the last place that keep infinities and NaN; bf16 and f16 are
-    computed in f32. Sets the fast-math flags that let sums be vectorized
-    (reassoc, contract, arcp, afn, nsz), never those that assume away NaN.
+    exp, log, tanh, erf and the like on f32, by formulas of a few units in the
+    last place that keep infinities and NaN; bf16 and f16 are computed in f32.
+    Lets the sums and products that a loop carries be taken in another order, so
+    that they can be vectorized (reassoc), and f32 and f64 products be rounded
+    together with the sum that they go into (contract). No other fast-math flag
+    is set: NaN, infinities and the signs of zeros are what arith says.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Arguments have the first roots, in order; results that are no donated
+// argument have roots of their own.
+
+#include "Places.h"
+#include "KernelShape.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+bool mlir::weft::isPlannable(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && !tensor.getEncoding() &&
+         tensor.getElementType().isIntOrIndexOrFloat();
+}
+
+Places::Places(func::FuncOp source)
+    : source(source), lifetimes(source), resultTypes(source.getResultTypes()) {
+  for (BlockArgument argument : source.getArguments()) {
+    int root = addRoot(argument.getType(), rt::Space::Argument,
+                       argument.getArgNumber(), source);
+    set(argument, getDensePlace(root, argument.getType()));
+  }
+  for (OpOperand &returned :
+       source.getBody().front().getTerminator()->getOpOperands())
+    wishResult(returned);
+  source.walk([&](tensor::ConcatOp concat) { wishParts(concat); });
+}
+
+//===----------------------------------------------------------------------===//
+// Roots and places
+//===----------------------------------------------------------------------===//
+
+int Places::addRoot(Type type, rt::Space space, int64_t position,
+                    Operation *at) {
+  Root root;
+  root.space = space;
+  root.position = position;
+  root.bytes = getTensorBytes(cast<ShapedType>(type));
+  root.begin = root.end = lifetimes.getPosition(at);
+  roots.push_back(std::move(root));
+  return roots.size() - 1;
+}
+
+Place Places::getDensePlace(int root, Type type) const {
+  Place place;
+  place.root = root;
+  place.strides = getDenseStrides(cast<RankedTensorType>(type).getShape());
+  return place;
+}
+
+Place Places::allocate(Type type, Operation *at) {
+  return getDensePlace(addRoot(type, rt::Space::Arena, 0, at), type);
+}
+
+Place Places::getResultPlace(unsigned number) const {
+  return getDensePlace(resultRoots[number], resultTypes[number]);
+}
+
+void Places::keepUntil(const Place &place, int64_t position) {
+  Root &root = roots[place.root];
+  root.end = std::max(root.end, position);
+}
+
+void Places::set(Value value, Place place) {
+  Root &root = roots[place.root];
+  if (Operation *def = value.getDefiningOp())
+    root.begin = std::min(root.begin, lifetimes.getPosition(def));
+  root.end = std::max(root.end, lifetimes.getLastUse(value));
+  root.values.push_back(value);
+  places[value] = std::move(place);
+}
+
+bool Places::isUndefined(Value value) const {
+  return value.getDefiningOp<tensor::EmptyOp>() && !contains(value);
+}
+
+bool Places::isDense(Value value) const {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  for (auto [size, stride, expected] :
+       llvm::zip(shape, get(value).strides, getDenseStrides(shape)))
+    if (size != 1 && stride != expected)
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Free memory
+//===----------------------------------------------------------------------===//
+
+/// Says whether `op` may write to `root`: nothing in it is used after `op`, and
+/// `op` itself reads of it only what `mayShare` allows.
+bool Places::isFree(int root, Operation *op, MayShare mayShare) const {
+  int64_t now = lifetimes.getPosition(op);
+  bool isDead = llvm::all_of(roots[root].values, [&](Value value) {
+    return lifetimes.getLastUse(value) <= now;
+  });
+  return isDead && llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+           auto it = places.find(operand.get());
+           return it == places.end() || it->second.root != root ||
+                  mayShare(operand);
+         });
+}
+
+bool Places::canOverwrite(OpOperand &input, Value result,
+                          MayShare mayShare) const {
+  Value value = input.get();
+  if (!contains(value) || value.getType() != result.getType() ||
+      !isDense(value))
+    return false;
+  int root = get(value).root;
+  // The caller's memory is only written where the caller wants the result.
+  auto wish = wishes.find(result);
+  bool isDonated = wish != wishes.end() && wish->second.root == root &&
+                   get(value) == getDensePlace(root, result.getType());
+  return (roots[root].space == rt::Space::Arena || isDonated) &&
+         isFree(root, input.getOwner(), mayShare);
+}
+
+//===----------------------------------------------------------------------===//
+// Wishes
+//===----------------------------------------------------------------------===//
+
+/// A returned value, or what it is a reshape of, wants to be computed in its
+/// result's memory.
+void Places::wishResult(OpOperand &returned) {
+  unsigned number = returned.getOperandNumber();
+  auto alias =
+      source.getResultAttrOfType<IntegerAttr>(number, WeftDialect::kAliasAttr);
+  int root = alias ? static_cast<int>(alias.getInt())
+                   : addRoot(returned.get().getType(), rt::Space::Result,
+                             number, source);
+  resultRoots.push_back(root);
+  Value value = returned.get();
+  while (Operation *def = value.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+            def))
+      break;
+    value = def->getOperand(0);
+  }
+  Operation *def = value.getDefiningOp();
+  if (def && def->getParentOp() == source && !wishes.count(value))
+    wishes[value].root = root;
+}
+
+/// The operands of a concatenation want to be computed as its parts.
+void Places::wishParts(tensor::ConcatOp concat) {
+  int64_t stride =
+      getDenseStrides(concat.getResultType().getShape())[concat.getDim()];
+  int64_t offset = 0;
+  for (Value part : concat.getInputs()) {
+    Operation *def = part.getDefiningOp();
+    if (isa_and_nonnull<rt::FusedOp, MatmulOp>(def) && !wishes.count(part) &&
+        def->getBlock() == concat->getBlock())
+      wishes[part] = Wish{concat.getResult(), offset, -1};
+    offset +=
+        cast<RankedTensorType>(part.getType()).getDimSize(concat.getDim()) *
+        stride;
+  }
+}
+
+/// The place of a part. The first part that is met places the concatenation.
+Place Places::findPart(const Wish &wish, Operation *op) {
+  if (!contains(wish.whole)) {
+    std::optional<Place> place = findWished(wish.whole, op);
+    set(wish.whole, place ? *place : allocate(wish.whole.getType(), op));
+  }
+  Place place = get(wish.whole);
+  place.offset += wish.offset;
+  return place;
+}
+
+std::optional<Place> Places::findWished(Value result, Operation *op,
+                                        MayShare mayShare) {
+  auto it = wishes.find(result);
+  if (it == wishes.end())
+    return std::nullopt;
+  const Wish wish = it->second;
+  if (wish.whole)
+    return findPart(wish, op);
+  if (!isFree(wish.root, op, mayShare))
+    return std::nullopt;
+  return getDensePlace(wish.root, result.getType());
+}
+
+std::optional<Place> Places::findWished(Value result, Operation *op) {
+  return findWished(result, op, [](OpOperand &) { return false; });
+}

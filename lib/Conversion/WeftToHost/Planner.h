@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The walk that makes the planned function: each op gets its form on buffers
+// when it is met, and its results their places.
+
+#ifndef WEFT_LIB_CONVERSION_WEFTTOHOST_PLANNER_H
+#define WEFT_LIB_CONVERSION_WEFTTOHOST_PLANNER_H
+
+#include "KernelShape.h"
+#include "Places.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::weft {
+
+class Planner {
+public:
+  /// `planned` has no body yet.
+  Planner(func::FuncOp source, func::FuncOp planned);
+
+  /// Fails with an error at the op that has no form on buffers.
+  LogicalResult run();
+  int64_t getArenaBytes() const { return arenaBytes; }
+  int64_t getNumCopies() const { return numCopies; }
+
+private:
+  LogicalResult visitBlock(Block &block);
+  LogicalResult visit(Operation *op);
+  LogicalResult visitScalar(Operation *op);
+
+  // Ops that compute.
+  LogicalResult visitFused(rt::FusedOp op);
+  LogicalResult visitMatmul(MatmulOp op);
+  LogicalResult visitScatterAdd(ScatterAddOp op);
+  LogicalResult visitCollective(Operation *op);
+  Place placeResult(Value result, Operation *op);
+  Place placeUpdated(OpOperand &input, Value result);
+
+  // Ops that move or reshape.
+  LogicalResult visitExtractSlice(tensor::ExtractSliceOp op);
+  LogicalResult visitInsertSlice(tensor::InsertSliceOp op);
+  LogicalResult visitReshape(Operation *op);
+  LogicalResult visitConcat(tensor::ConcatOp op);
+  LogicalResult visitConstant(arith::ConstantOp op);
+  LogicalResult visitFromElements(tensor::FromElementsOp op);
+  LogicalResult visitExtract(tensor::ExtractOp op);
+  FailureOr<Place> getSlice(Place place, OffsetSizeAndStrideOpInterface op,
+                            const llvm::SmallBitVector &dropped);
+
+  // Control flow.
+  LogicalResult visitFor(scf::ForOp op);
+  LogicalResult visitIf(scf::IfOp op);
+  LogicalResult visitReturn(func::ReturnOp op);
+  LogicalResult visitBranch(Block &from, Block &to, ArrayRef<Place> into);
+  void carry(ValueRange values, ArrayRef<Place> into, Operation *at);
+
+  // IR of the planned function.
+  Value emitRoot(int root, MemRefType type);
+  Value emitBuffer(RankedTensorType type, const Place &place);
+  Value emitBuffer(Value value);
+  void emitCopy(RankedTensorType type, const Place &from, const Place &to);
+  void emitCopy(Value value, const Place &to);
+  Place emitDenseCopy(Value value, Operation *at);
+
+  func::FuncOp source, planned;
+  Places places;
+  OpBuilder builder;
+  /// Inserts at the top of the function, where buffers are named.
+  OpBuilder entry;
+  /// Scalars of the planned function.
+  IRMapping scalars;
+  /// One op per root and type.
+  llvm::MapVector<std::pair<int, Type>, rt::BufferOp> buffers;
+  int64_t arenaBytes = 0, numCopies = 0;
+};
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_CONVERSION_WEFTTOHOST_PLANNER_H
