@@ -419,3 +419,36 @@ const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
   }
   return it->second;
 }
+
+/// Returns how many elements a rank needs for `to` and has not with `from`.
+static int64_t countMissing(const Mesh &mesh, int64_t rank,
+                            const Sharding &from, const Sharding &to,
+                            llvm::ArrayRef<int64_t> shape) {
+  int64_t needed = 1, held = from.partial == to.partial;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    IndexRange a = to.range(mesh, rank, dim, size);
+    IndexRange b = from.range(mesh, rank, dim, size);
+    needed *= a.size();
+    held *= std::max<int64_t>(0, std::min(a.end, b.end) -
+                                     std::max(a.begin, b.begin));
+  }
+  return needed - held;
+}
+
+int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
+                                    llvm::ArrayRef<int64_t> globalShape,
+                                    int64_t elementBits) const {
+  auto it = plans.find(
+      Key(from, to,
+          llvm::SmallVector<int64_t, 4>(globalShape.begin(), globalShape.end()),
+          elementBits));
+  if (it != plans.end())
+    return planBytes(it->second);
+  constexpr int64_t kMaxProbes = 4;
+  int64_t ranks = mesh.numRanks(), probes = std::min(ranks, kMaxProbes);
+  int64_t most = 0;
+  for (int64_t probe = 0; probe < probes; ++probe)
+    most = std::max(most, countMissing(mesh, probe * ranks / probes, from, to,
+                                       globalShape));
+  return most * elementBits / 8;
+}

@@ -83,7 +83,12 @@ std::string runPair(const Mesh &mesh, const Case &c, const Sharding &from,
   Simulator simulator(mesh, c.shape, from);
   Sharding last = from;
   Shape local(from.localShape(c.shape));
-  for (const ReshardStep &step : planReshard(from, to, c.shape, 8, mesh)) {
+  ReshardPlan plan = planReshard(from, to, c.shape, 8, mesh);
+  int64_t least = ReshardPlanner(mesh).costAtLeast(from, to, c.shape, 8);
+  if (planBytes(plan) < least)
+    return "moves " + std::to_string(planBytes(plan)) + " bytes, at least " +
+           std::to_string(least) + " were expected";
+  for (const ReshardStep &step : plan) {
     std::string error = simulator.execute(step);
     if (error.empty())
       error = step.sharding.validate(mesh, c.shape);

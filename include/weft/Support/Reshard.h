@@ -127,6 +127,12 @@ public:
     return planBytes(plan(from, to, globalShape, elementBits));
   }
 
+  /// Returns the bytes of the plan if it is known, else a number that it does
+  /// not go below: what a few ranks need and do not hold. Plans nothing.
+  int64_t costAtLeast(const Sharding &from, const Sharding &to,
+                      llvm::ArrayRef<int64_t> globalShape,
+                      int64_t elementBits) const;
+
   const Mesh &getMesh() const { return mesh; }
 
 private:

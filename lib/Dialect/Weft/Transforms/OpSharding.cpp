@@ -11,6 +11,7 @@
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -236,12 +237,18 @@ private:
   /// Per atom the position of its factor in `Atom::factors`, or -1.
   using Assignment = SmallVector<int, 4>;
 
-  std::optional<Cost> evaluate(const Assignment &assignment,
-                               OpSharding &choice) const;
+  /// How bytes moved are found: by a plan, or by what no plan goes below.
+  enum class Measure { Plan, Bound };
+
+  std::optional<Cost> evaluate(const Assignment &assignment, OpSharding &choice,
+                               double limit) const;
+  bool makeChoice(const Assignment &assignment, OpSharding &choice) const;
   double getMoveCost(const TensorView &tensor, const Sharding &from,
-                     const Sharding &to) const;
-  double getOperandCost(unsigned index, const OpSharding &choice) const;
-  double getResultCost(unsigned index, const OpSharding &choice) const;
+                     const Sharding &to, Measure measure) const;
+  double getOperandCost(unsigned index, const OpSharding &choice,
+                        Measure measure) const;
+  double getResultCost(unsigned index, const OpSharding &choice,
+                       Measure measure) const;
   void addWork(const OpSharding &choice, Cost &cost) const;
 
   bool findKept();
@@ -250,6 +257,7 @@ private:
   void improve(OpSharding &best, std::optional<Cost> &bestCost);
   bool consider(const Assignment &assignment, OpSharding &best,
                 std::optional<Cost> &bestCost) const;
+  void setLimit();
 
   const OpView &view;
   ReshardPlanner &planner;
@@ -259,14 +267,18 @@ private:
   AxisList kept;
   Reduction keptKind = Reduction::Sum;
   SmallVector<bool, 4> isKept;
+  /// Some assignment costs no more.
+  double limit = std::numeric_limits<double>::infinity();
 };
 
 double Chooser::getMoveCost(const TensorView &tensor, const Sharding &from,
-                            const Sharding &to) const {
+                            const Sharding &to, Measure measure) const {
   if (from.isSameLayout(to))
     return 0;
-  return planner.cost(from, to, tensor.type.getShape(),
-                      getElementBits(tensor.type));
+  ArrayRef<int64_t> shape = tensor.type.getShape();
+  int64_t bits = getElementBits(tensor.type);
+  return measure == Measure::Plan ? planner.cost(from, to, shape, bits)
+                                  : planner.costAtLeast(from, to, shape, bits);
 }
 
 /// Gathering a weight from where it rests is free of the penalty.
@@ -276,7 +288,8 @@ double getWeightFactor(const TensorView &tensor, const Sharding &from,
   return tensor.isWeight && !isGather ? kWeightMoveFactor : 1;
 }
 
-double Chooser::getOperandCost(unsigned index, const OpSharding &choice) const {
+double Chooser::getOperandCost(unsigned index, const OpSharding &choice,
+                               Measure measure) const {
   const TensorView &tensor = view.operands[index];
   if (!tensor.type || tensor.isFree)
     return 0;
@@ -286,7 +299,7 @@ double Chooser::getOperandCost(unsigned index, const OpSharding &choice) const {
     if (needed.isPartial() &&
         !canReshard(source, needed, planner.getMesh()).empty())
       continue;
-    double cost = getMoveCost(tensor, source, needed) *
+    double cost = getMoveCost(tensor, source, needed, measure) *
                   getWeightFactor(tensor, source, needed);
     // The other uses of a resolved value share the cost.
     if (source.isPartial() && !needed.isPartial())
@@ -296,12 +309,13 @@ double Chooser::getOperandCost(unsigned index, const OpSharding &choice) const {
   return best.value_or(0);
 }
 
-double Chooser::getResultCost(unsigned index, const OpSharding &choice) const {
+double Chooser::getResultCost(unsigned index, const OpSharding &choice,
+                              Measure measure) const {
   const TensorView &tensor = view.results[index];
   if (!tensor.type)
     return 0;
   Sharding made = getMade(view, choice, index);
-  return getMoveCost(tensor, made, getTarget(tensor.wish, made));
+  return getMoveCost(tensor, made, getTarget(tensor.wish, made), measure);
 }
 
 /// Adds the rank's share of the work.
@@ -325,10 +339,9 @@ void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
   llvm::for_each(view.results, touch);
 }
 
-/// Makes the choice that an assignment means, and returns its cost if it is
-/// legal.
-std::optional<Cost> Chooser::evaluate(const Assignment &assignment,
-                                      OpSharding &choice) const {
+/// Makes the choice that an assignment means; false if it is not legal.
+bool Chooser::makeChoice(const Assignment &assignment,
+                         OpSharding &choice) const {
   choice = OpSharding(*view.rule);
   choice.kept = kept;
   choice.kind = keptKind;
@@ -341,19 +354,31 @@ std::optional<Cost> Chooser::evaluate(const Assignment &assignment,
           choice.factors.axes[factor].push_back(axis);
     choice.factors.axes[factor] = canonicalAxes(choice.factors.axes[factor]);
     if (anyOverlap(choice.factors.axes[factor], kept))
-      return std::nullopt;
+      return false;
   }
-  if (!isLegal(*view.rule, choice.factors))
-    return std::nullopt;
-  if (!kept.empty() && !getReductionAxes(*view.rule, choice.factors).empty() &&
-      getReductionKind(*view.rule, choice.factors) != keptKind)
+  return isLegal(*view.rule, choice.factors) &&
+         (kept.empty() ||
+          getReductionAxes(*view.rule, choice.factors).empty() ||
+          getReductionKind(*view.rule, choice.factors) == keptKind);
+}
+
+/// Returns the cost of an assignment if it is legal and costs no more than
+/// `limit`. Plans are searched for only if the bounds are below the limit.
+std::optional<Cost> Chooser::evaluate(const Assignment &assignment,
+                                      OpSharding &choice, double limit) const {
+  if (!makeChoice(assignment, choice))
     return std::nullopt;
   Cost cost;
-  for (unsigned i = 0; i < view.operands.size(); ++i)
-    cost.moved += getOperandCost(i, choice);
-  for (unsigned i = 0; i < view.results.size(); ++i)
-    cost.moved += getResultCost(i, choice);
   addWork(choice, cost);
+  for (Measure measure : {Measure::Bound, Measure::Plan}) {
+    cost.moved = 0;
+    for (unsigned i = 0; i < view.operands.size(); ++i)
+      cost.moved += getOperandCost(i, choice, measure);
+    for (unsigned i = 0; i < view.results.size(); ++i)
+      cost.moved += getResultCost(i, choice, measure);
+    if (cost.total() > limit)
+      return std::nullopt;
+  }
   return cost;
 }
 
@@ -365,12 +390,23 @@ std::optional<Cost> Chooser::evaluate(const Assignment &assignment,
 bool Chooser::consider(const Assignment &assignment, OpSharding &best,
                        std::optional<Cost> &bestCost) const {
   OpSharding choice(*view.rule);
-  std::optional<Cost> cost = evaluate(assignment, choice);
+  std::optional<Cost> cost =
+      evaluate(assignment, choice, bestCost ? bestCost->total() : limit);
   if (!cost || (bestCost && cost->total() >= bestCost->total()))
     return false;
   best = choice;
   bestCost = cost;
   return true;
+}
+
+/// Looks at what the largest tensor says and at no axes at all: the search need
+/// not plan what is worse than both.
+void Chooser::setLimit() {
+  limit = std::numeric_limits<double>::infinity();
+  OpSharding choice(*view.rule);
+  for (int position : {0, -1})
+    if (auto cost = evaluate(Assignment(atoms.size(), position), choice, limit))
+      limit = cost->total();
 }
 
 void Chooser::enumerate(OpSharding &best, std::optional<Cost> &bestCost) {
@@ -416,6 +452,7 @@ std::optional<Cost> Chooser::search(OpSharding &best) {
   if (!hasChoice && consider(Assignment(atoms.size(), 0), best, bestCost) &&
       bestCost->moved == 0)
     return bestCost;
+  setLimit();
   int64_t combinations = 1;
   for (const Atom &atom : atoms)
     combinations = std::min<int64_t>(combinations * (atom.factors.size() + 1),
