@@ -10,6 +10,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace mlir::weft;
 
@@ -24,6 +26,29 @@ void WeftDialect::initialize() {
 }
 
 namespace {
+
+/// Checks, at the first result that has an alias, that no two have the same.
+LogicalResult verifyAliasesDiffer(FunctionOpInterface func, unsigned first) {
+  auto getAlias = [&](unsigned result) {
+    return func.getResultAttrOfType<IntegerAttr>(result,
+                                                 WeftDialect::kAliasAttr);
+  };
+  for (unsigned i = 0; i < first; ++i)
+    if (getAlias(i))
+      return success();
+  std::map<int64_t, unsigned> resultOf;
+  for (unsigned i = first; i < func.getNumResults(); ++i) {
+    IntegerAttr alias = getAlias(i);
+    if (!alias)
+      continue;
+    auto [other, isNew] = resultOf.try_emplace(alias.getInt(), i);
+    if (!isNew)
+      return func.emitOpError("results #")
+             << other->second << " and #" << i << " both alias argument #"
+             << alias.getInt();
+  }
+  return success();
+}
 
 LogicalResult verifyAlias(FunctionOpInterface func, unsigned resultIndex,
                           Attribute value) {
@@ -45,14 +70,7 @@ LogicalResult verifyAlias(FunctionOpInterface func, unsigned resultIndex,
            << resultIndex << " of type " << resultType
            << " cannot take the place of argument #" << arg << " of type "
            << argType;
-  for (unsigned i = 0; i < resultIndex; ++i) {
-    auto other =
-        func.getResultAttrOfType<IntegerAttr>(i, WeftDialect::kAliasAttr);
-    if (other && other.getInt() == arg)
-      return func.emitOpError("results #")
-             << i << " and #" << resultIndex << " both alias argument #" << arg;
-  }
-  return success();
+  return verifyAliasesDiffer(func, resultIndex);
 }
 
 /// The shape that one rank holds of a tensor; the sharding must be valid.

@@ -5,7 +5,7 @@
 
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 
-#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -96,9 +96,9 @@ ShardingAttr withStorage(ShardingAttr sharding, const AxisSet &batch) {
                            sharding.getPartialKind(), sharding.getPartial());
 }
 
-/// Gives a result the sharding of the argument that is donated to it; reports
-/// if it is sharded in another way.
-LogicalResult shardDonated(func::FuncOp func, unsigned arg, unsigned result) {
+/// Reports if a result is sharded in another way than the argument that is
+/// donated to it.
+LogicalResult checkDonated(func::FuncOp func, unsigned arg, unsigned result) {
   ShardingAttr sharding = getArgSharding(func, arg);
   ShardingAttr other = getResultSharding(func, result);
   if (other && (!sharding || sharding.getDims() != other.getDims() ||
@@ -112,8 +112,6 @@ LogicalResult shardDonated(func::FuncOp func, unsigned arg, unsigned result) {
       return diag << "as " << sharding;
     return diag << "has no sharding";
   }
-  if (sharding)
-    func.setResultAttr(result, WeftDialect::kShardingAttr, sharding);
   return success();
 }
 
@@ -131,9 +129,15 @@ private:
     SmallVector<std::optional<unsigned>> donations = getDonations(func);
     if (infer)
       markStorage(func, donations);
-    for (auto [arg, result] : llvm::enumerate(donations))
-      if (result && failed(shardDonated(func, arg, *result)))
+    SmallVector<Attribute> results(func.getNumResults());
+    for (auto [arg, result] : llvm::enumerate(donations)) {
+      if (!result)
+        continue;
+      if (failed(checkDonated(func, arg, *result)))
         return failure();
+      results[*result] = getArgSharding(func, arg);
+    }
+    setResultAttrs(func, WeftDialect::kShardingAttr, results);
     return success();
   }
 
@@ -143,12 +147,12 @@ private:
     for (auto [arg, result] : llvm::enumerate(donations))
       parameters.push_back(isParameter(func, arg, result));
     AxisSet batch = getBatchAxes(func, parameters);
+    SmallVector<Attribute> args;
     for (auto [arg, isParameter] : llvm::enumerate(parameters)) {
       ShardingAttr sharding = getArgSharding(func, arg);
-      if (isParameter && sharding)
-        func.setArgAttr(arg, WeftDialect::kShardingAttr,
-                        withStorage(sharding, batch));
+      args.push_back(isParameter ? withStorage(sharding, batch) : sharding);
     }
+    setArgAttrs(func, WeftDialect::kShardingAttr, args);
   }
 };
 

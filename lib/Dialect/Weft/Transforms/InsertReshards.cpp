@@ -17,8 +17,9 @@
 
 #include "weft/Dialect/Weft/Transforms/OpSharding.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
-#include "weft/Dialect/Weft/Transforms/VerifySharding.h"
+#include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 
 #include <memory>
@@ -399,6 +400,7 @@ bool ReshardInsertion::isPlainImage(const OpView &view) const {
 //===----------------------------------------------------------------------===//
 
 void ReshardInsertion::processArguments() {
+  SmallVector<Attribute> attrs(func.getNumArguments());
   for (BlockArgument arg : func.getArguments()) {
     if (!isTensor(arg))
       continue;
@@ -406,12 +408,12 @@ void ReshardInsertion::processArguments() {
     Sharding sharding = getStatedSharding(arg, mesh.mesh)
                             .value_or(Sharding::replicated(rank))
                             .closed();
-    func.setArgAttr(arg.getArgNumber(), WeftDialect::kShardingAttr,
-                    mesh.toAttr(sharding));
+    attrs[arg.getArgNumber()] = mesh.toAttr(sharding);
     addResult(arg, sharding);
     getState(arg).wish = sharding;
     getState(arg).isWeight = true;
   }
+  setArgAttrs(func, WeftDialect::kShardingAttr, attrs);
 }
 
 /// Tensors that the op's regions use are replicated in front of it.
@@ -494,15 +496,16 @@ Sharding ReshardInsertion::getReturned(unsigned index, Value value) {
 }
 
 void ReshardInsertion::processReturn(func::ReturnOp op) {
+  SmallVector<Attribute> attrs(op.getNumOperands());
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isTensor(operand.get()))
       continue;
     unsigned index = operand.getOperandNumber();
     Sharding sharding = getReturned(index, operand.get());
-    func.setResultAttr(index, WeftDialect::kShardingAttr,
-                       mesh.toAttr(sharding));
+    attrs[index] = mesh.toAttr(sharding);
     operand.set(materialize(operand.get(), sharding, op));
   }
+  setResultAttrs(func, WeftDialect::kShardingAttr, attrs);
 }
 
 void ReshardInsertion::processUnknown(Operation *op) {
@@ -605,8 +608,6 @@ struct InsertReshardsPass
       ReshardInsertion insertion(func, **mesh);
       insertion.run();
       numReshards += insertion.numReshards;
-      if (failed(verifyExplicitShardings(func, **mesh)))
-        return signalPassFailure();
     }
   }
 };

@@ -284,13 +284,15 @@ private:
         func.getBody().front().getTerminator()->getOperandTypes());
     func.setFunctionType(FunctionType::get(
         func.getContext(), func.getBody().getArgumentTypes(), results));
-    for (auto [i, type] : llvm::enumerate(global.getInputs()))
-      if (isa<RankedTensorType>(type))
-        func.setArgAttr(i, WeftDialect::kGlobalTypeAttr, TypeAttr::get(type));
-    for (auto [i, type] : llvm::enumerate(global.getResults()))
-      if (isa<RankedTensorType>(type))
-        func.setResultAttr(i, WeftDialect::kGlobalTypeAttr,
-                           TypeAttr::get(type));
+    auto getAttrs = [](ArrayRef<Type> types) {
+      return llvm::map_to_vector(types, [](Type type) {
+        return isa<RankedTensorType>(type) ? TypeAttr::get(type) : Attribute();
+      });
+    };
+    setArgAttrs(func, WeftDialect::kGlobalTypeAttr,
+                getAttrs(global.getInputs()));
+    setResultAttrs(func, WeftDialect::kGlobalTypeAttr,
+                   getAttrs(global.getResults()));
   }
 
   func::FuncOp func;

@@ -456,10 +456,12 @@ Sharding Propagation::getFinal(Value value) const {
 }
 
 void Propagation::write() {
+  SmallVector<Attribute> args;
   for (BlockArgument arg : func.getArguments())
-    if (isa<RankedTensorType>(arg.getType()))
-      func.setArgAttr(arg.getArgNumber(), WeftDialect::kShardingAttr,
-                      mesh.toAttr(getFinal(arg).closed()));
+    args.push_back(isa<RankedTensorType>(arg.getType())
+                       ? mesh.toAttr(getFinal(arg).closed())
+                       : Attribute());
+  setArgAttrs(func, WeftDialect::kShardingAttr, args);
   for (Operation &op : func.getBody().front()) {
     if (op.getNumResults() == 0 || isRematerializable(&op) ||
         !llvm::all_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))

@@ -131,3 +131,29 @@ void mlir::weft::setStatedShardings(Operation *op, ArrayRef<Sharding> shardings,
   op->setAttr(WeftDialect::kShardingsAttr,
               ArrayAttr::get(op->getContext(), attrs));
 }
+
+static DictionaryAttr withAttr(MLIRContext *ctx, DictionaryAttr dict,
+                               StringRef name, Attribute value) {
+  NamedAttrList list(dict);
+  if (value)
+    list.set(name, value);
+  return list.getDictionary(ctx);
+}
+
+void mlir::weft::setArgAttrs(FunctionOpInterface func, StringRef name,
+                             ArrayRef<Attribute> values) {
+  SmallVector<DictionaryAttr> dicts;
+  for (auto [i, value] : llvm::enumerate(values))
+    dicts.push_back(
+        withAttr(func->getContext(), func.getArgAttrDict(i), name, value));
+  func.setAllArgAttrs(dicts);
+}
+
+void mlir::weft::setResultAttrs(FunctionOpInterface func, StringRef name,
+                                ArrayRef<Attribute> values) {
+  SmallVector<DictionaryAttr> dicts;
+  for (auto [i, value] : llvm::enumerate(values))
+    dicts.push_back(
+        withAttr(func->getContext(), func.getResultAttrDict(i), name, value));
+  func.setAllResultAttrs(dicts);
+}

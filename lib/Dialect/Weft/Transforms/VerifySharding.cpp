@@ -4,10 +4,11 @@
 // checked against the shardings that the IR states for its operands and
 // results. Nothing is inferred.
 
-#include "weft/Dialect/Weft/Transforms/VerifySharding.h"
-
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 #include "weft/Dialect/Weft/Transforms/ShardingRule.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #define DEBUG_TYPE "weft-verify-sharding"
 
@@ -261,16 +262,10 @@ struct VerifyShardingPass
       return;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() &&
-          failed(verifyExplicitShardings(func, **mesh)))
+          (failed(checkOneBlock(func)) ||
+           failed(ShardingVerifier(func, **mesh).run())))
         return signalPassFailure();
   }
 };
 
 } // namespace
-
-LogicalResult mlir::weft::verifyExplicitShardings(func::FuncOp func,
-                                                  const NamedMesh &mesh) {
-  if (failed(checkOneBlock(func)))
-    return failure();
-  return ShardingVerifier(func, mesh).run();
-}

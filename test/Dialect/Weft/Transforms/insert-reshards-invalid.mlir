@@ -1,4 +1,4 @@
-// RUN: weft-opt %s -split-input-file -verify-diagnostics --weft-insert-reshards
+// RUN: weft-opt %s -split-input-file -verify-diagnostics --weft-insert-reshards --weft-verify-sharding
 
 // expected-note @below {{the first is here}}
 weft.mesh @a = <["dp"=2]>

@@ -1,4 +1,4 @@
-// RUN: weft-opt %s -split-input-file --weft-infer-storage --weft-propagate-shardings --weft-insert-reshards | FileCheck %s
+// RUN: weft-opt %s -split-input-file --weft-infer-storage --weft-propagate-shardings --weft-insert-reshards --weft-verify-sharding | FileCheck %s
 
 // A table sharded by row and, at rest, by column: it is gathered along its
 // columns only; each rank looks up in its rows, and the sum over them is the

@@ -1,4 +1,4 @@
-// RUN: weft-opt %s -split-input-file --weft-infer-storage --weft-propagate-shardings --weft-insert-reshards | FileCheck %s
+// RUN: weft-opt %s -split-input-file --weft-infer-storage --weft-propagate-shardings --weft-insert-reshards --weft-verify-sharding | FileCheck %s
 
 // Two layers with a weight sharded by column and one by row: each gathered in
 // front of its use along the storage axis, one sum over tp at the end.

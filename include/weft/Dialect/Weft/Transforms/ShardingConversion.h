@@ -63,6 +63,13 @@ std::optional<Sharding> getStatedSharding(Value value, const Mesh &mesh);
 void setStatedShardings(Operation *op, ArrayRef<Sharding> shardings,
                         const NamedMesh &mesh);
 
+/// Sets one attribute of all arguments, or results; null leaves one as it is.
+/// One after the other would take time quadratic in their number.
+void setArgAttrs(FunctionOpInterface func, StringRef name,
+                 ArrayRef<Attribute> values);
+void setResultAttrs(FunctionOpInterface func, StringRef name,
+                    ArrayRef<Attribute> values);
+
 } // namespace mlir::weft
 
 #endif // WEFT_DIALECT_WEFT_TRANSFORMS_SHARDINGCONVERSION_H
