@@ -57,6 +57,10 @@ bool isHeavy(linalg::GenericOp op) {
   });
 }
 
+/// Ops of a producer that may be computed again. Without a bound, a chain whose
+/// links have two readers each, as random bits have, would double at each link.
+constexpr unsigned kMaxRepeatedOps = 16;
+
 /// Says whether the producer may be computed again in each consumer: it only
 /// moves, or it reads much less than it writes and does little.
 bool isCheapToRepeat(linalg::GenericOp producer) {
@@ -66,6 +70,7 @@ bool isCheapToRepeat(linalg::GenericOp producer) {
   for (Value input : producer.getDpsInputs())
     read += getNumElements(input);
   return read * 8 <= getNumElements(producer->getResult(0)) &&
+         producer.getBody()->getOperations().size() <= kMaxRepeatedOps &&
          !isHeavy(producer);
 }
 
@@ -101,7 +106,10 @@ LogicalResult fuseElementwise(func::FuncOp func) {
   linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
   linalg::populateInlineConstantOperandsPatterns(patterns);
   patterns.add<RepeatCheapProducer>(func.getContext());
-  if (failed(applyPatternsGreedily(func, std::move(patterns))))
+  // A chain of n ops takes about n rounds, and each round makes fewer of them.
+  GreedyRewriteConfig config;
+  config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+  if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
     return failure();
   // Afterwards: a result that lost its last reader is not visited again.
   RewritePatternSet cleanup(func.getContext());
@@ -112,6 +120,30 @@ LogicalResult fuseElementwise(func::FuncOp func) {
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
+
+/// Turns generic ops that write one scalar everywhere into fills: sums start
+/// from these without reading memory.
+void nameFills(func::FuncOp func) {
+  SmallVector<linalg::GenericOp> ops;
+  func.walk([&](linalg::GenericOp op) {
+    if (op->getNumResults() != 1 || op.getNumDpsInputs() != 0 ||
+        op.getNumParallelLoops() != op.getNumLoops() ||
+        !op.getIndexingMapsArray()[0].isPermutation())
+      return;
+    Block *body = op.getBody();
+    Value scalar = body->getTerminator()->getOperand(0);
+    if (llvm::hasSingleElement(*body) && scalar.getParentBlock() != body)
+      ops.push_back(op);
+  });
+  for (linalg::GenericOp op : ops) {
+    OpBuilder builder(op);
+    Value scalar = op.getBody()->getTerminator()->getOperand(0);
+    auto fill = linalg::FillOp::create(builder, op.getLoc(), scalar,
+                                       op.getDpsInits()[0]);
+    op->replaceAllUsesWith(fill);
+    op.erase();
+  }
+}
 
 /// Turns fills that are read, not started from, and splat constants outside of
 /// loops, into generic ops.
@@ -471,6 +503,7 @@ struct FuseHostPass : public weft::impl::FuseHostPassBase<FuseHostPass> {
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       if (failed(fuseElementwise(func)))
         return signalPassFailure();
+      nameFills(func);
       materializeFills(func);
       SmallVector<Block *> blocks;
       func.walk([&](Block *block) {

@@ -209,6 +209,9 @@ LogicalResult Analysis::computeAccesses() {
     for (OpOperand &operand : member.op->getOpOperands()) {
       AffineMap map = member.op.getMatchingIndexingMap(&operand);
       bool isInit = member.op.isDpsInit(&operand);
+      // A sum starts from a constant or from memory, not from another member.
+      if (isInit && producer.count(operand.get()))
+        return failure();
       FailureOr<Access> access =
           getAccess(member, map, getTensorStrides(operand.get()));
       if (failed(access))
