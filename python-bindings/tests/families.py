@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.sharding import PartitionSpec as P
+from optimizers import adam, adam_shardings, adam_state, sgd
 
 MESH = {"dp": 2, "fsdp": 2, "tp": 2}
 BATCH = ("dp", "fsdp")
@@ -27,40 +28,6 @@ class Draw:
 
     def ints(self, high, *shape):
         return self._random.integers(0, high, shape, np.int32)
-
-
-def sgd(loss_fn, rate=0.1):
-    def step(params, *data):
-        loss, grads = jax.value_and_grad(loss_fn)(params, *data)
-        params = jax.tree.map(lambda p, g: p - rate * g, params, grads)
-        return params, loss
-    return step
-
-
-def adam(loss_fn, rate=1e-3):
-    def step(state, *data):
-        loss, grads = jax.value_and_grad(loss_fn)(state["params"], *data)
-        norm = jnp.sqrt(sum(jnp.sum(g * g) for g in jax.tree.leaves(grads)))
-        grads = jax.tree.map(lambda g: g * jnp.minimum(1.0, 1.0 / norm), grads)
-        count = state["count"] + 1
-        m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state["m"], grads)
-        v = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, state["v"], grads)
-        warmup = jnp.minimum(count / 10.0, 1.0)
-        fix = lambda x, b: x / (1 - b ** count.astype(jnp.float32))
-        params = jax.tree.map(
-            lambda p, m, v: p - rate * warmup * fix(m, 0.9) / (jnp.sqrt(fix(v, 0.99)) + 1e-8),
-            state["params"], m, v)
-        return {"params": params, "m": m, "v": v, "count": count}, {"loss": loss, "grad_norm": norm}
-    return step
-
-
-def adam_state(params):
-    zeros = jax.tree.map(np.zeros_like, params)
-    return {"params": params, "m": zeros, "v": zeros, "count": np.zeros((), np.int32)}
-
-
-def adam_shardings(specs):
-    return {"params": specs, "m": specs, "v": specs, "count": P()}
 
 
 def layer_norm(x, w):

@@ -4,7 +4,7 @@
 
 import contextlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 from jax.sharding import NamedSharding, use_abstract_mesh
@@ -23,6 +23,7 @@ class Lowered:
 
     Paths are lists of texts, a root name first. `kept` are the leaves that the
     lowered function still has as arguments: JAX drops those that it does not use.
+    Shardings are those that the caller of export gave, a text for each dimension.
     """
     module: object
     name: str
@@ -32,6 +33,8 @@ class Lowered:
     kept: list
     result_paths: list
     output: object
+    argument_shardings: list = field(default_factory=list)
+    result_shardings: list = field(default_factory=list)
 
 
 def export(fn, *args, mesh=None, in_shardings=None, out_shardings=None, donate_argnums=(),
@@ -46,8 +49,10 @@ def export(fn, *args, mesh=None, in_shardings=None, out_shardings=None, donate_a
     """
     mesh = _sharding.abstract_mesh(mesh) or _sharding.find_mesh((in_shardings, out_shardings, args))
     shapes = jax.tree.map(lambda leaf: _shape(leaf, mesh), args)
-    jitted = _jitted(fn, mesh, in_shardings, out_shardings, donate_argnums)
+    jitted = _jitted(fn, donate_argnums)
     lowered = _lower(fn, jitted, shapes, mesh)
+    lowered.argument_shardings = _sharding.given_texts("in_shardings", in_shardings, shapes, mesh)
+    lowered.result_shardings = _sharding.given_texts("out_shardings", out_shardings, lowered.output, mesh)
     return _assemble(lowered, mesh, locations, _tree(args), _tree(lowered.output))
 
 
@@ -68,17 +73,11 @@ def _is_key(leaf):
     return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def _jitted(fn, mesh, in_shardings, out_shardings, donate_argnums):
-    options = {}
-    if in_shardings is not None:
-        options["in_shardings"] = _sharding.named(in_shardings, mesh)
-    if out_shardings is not None:
-        options["out_shardings"] = _sharding.named(out_shardings, mesh)
-    if donate_argnums not in ((), None):
-        options["donate_argnums"] = donate_argnums
-    if hasattr(fn, "trace") and not options:
+def _jitted(fn, donate_argnums):
+    """The function for tracing. Shardings stay out: jax.jit wants sizes that divide."""
+    if hasattr(fn, "trace") and donate_argnums in ((), None):
         return fn
-    return jax.jit(fn, keep_unused=True, **options)
+    return jax.jit(fn, keep_unused=True, donate_argnums=() if donate_argnums is None else donate_argnums)
 
 
 def _lower(fn, jitted, shapes, mesh):

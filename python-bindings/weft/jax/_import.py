@@ -95,7 +95,7 @@ class Importer:
 
     def _plain(self, op, operands, env):
         """Evaluates the operation, or copies it."""
-        known = _fold.evaluate(op, [self.build.known.get(v) for v in operands])
+        known = self._known(op, operands)
         if known is not None and known.size <= WRITE_LIMIT:
             return [self.build.constant(known, op.results[0].type.element_type)]
         copy = op.clone(self.build.ip).operation
@@ -109,6 +109,14 @@ class Importer:
         if known is not None:
             self.build.know(copy.results[0], known)
         return list(copy.results)
+
+    def _known(self, op, operands):
+        return _fold.evaluate(op, [self.build.known.get(v) for v in operands])
+
+    def _written_small(self, op, operands):
+        """Whether _plain will write the result as a constant."""
+        known = self._known(op, operands)
+        return known is not None and known.size <= WRITE_LIMIT
 
     def _rename_captures(self, copy, env):
         """Values from outside that the regions of a copied operation use."""
@@ -260,15 +268,16 @@ class Importer:
         dims = list(op.attributes["broadcast_dimensions"])
         if dims == sorted(dims) and math.prod(shape) == math.prod(shape_of(operand)):
             return [self.build.reshape(operand, shape)]
-        if operand not in self.build.known and is_unsigned(element_of(operand)):
-            return [self.build.broadcast(operand, shape, dims)]
-        return None
+        if not is_unsigned(element_of(operand)) or self._written_small(op, operands):
+            return None
+        return [self.build.know(self.build.broadcast(operand, shape, dims), self._known(op, operands))]
 
     def _stablehlo_transpose(self, op, operands, env):
         operand, = operands
-        if operand in self.build.known or not is_unsigned(element_of(operand)):
+        if not is_unsigned(element_of(operand)) or self._written_small(op, operands):
             return None
-        return [self.build.transpose(operand, op.attributes["permutation"])]
+        moved = self.build.transpose(operand, op.attributes["permutation"])
+        return [self.build.know(moved, self._known(op, operands))]
 
     def _stablehlo_reshape(self, op, operands, env):
         return [self.build.reshape(operands[0], op.results[0].type.shape)]
@@ -284,8 +293,14 @@ class Importer:
     def _stablehlo_concatenate(self, op, operands, env):
         dim = op.attributes["dimension"].value
         operands = [v for v in operands if shape_of(v)[dim]]
-        known = _fold.evaluate(op, [self.build.known.get(v) for v in operands])
+        known = self._known(op, operands)
         return [self.build.know(self.build.concatenate(operands, dim), known)]
+
+    def _stablehlo_reduce(self, op, operands, env):
+        """Over no dimension each element is its own result; initial values are neutral."""
+        if list(op.attributes["dimensions"]):
+            return None
+        return operands[:len(operands) // 2]
 
     def _stablehlo_reduce_window(self, op, operands, env):
         made = cumulative(self.build, op, operands)

@@ -6,7 +6,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
-from weft.jax._errors import ExportError, signature
+from weft.jax._errors import ExportError, display_path, signature
 from weft.jax._locations import frame
 
 _PIPELINE = ("builtin.module(func.func(chlo-legalize-to-stablehlo,canonicalize,cse,"
@@ -75,11 +75,16 @@ def _signless(type):
 
 
 def _check_left(module):
-    """Every operation of StableHLO must be gone."""
+    """Every operation of StableHLO must be gone. The outermost that is left is named."""
+    left = []
+
     def visit(op):
-        if op.name.startswith(_FOREIGN):
-            found = frame(op.location)
-            where = f"{found[0]}:{found[1]}" if found else None
-            raise ExportError("has no conversion to linalg", op.name, signature(op), where)
-        return ir.WalkResult.ADVANCE
-    module.operation.walk(visit)
+        if not op.name.startswith(_FOREIGN):
+            return ir.WalkResult.ADVANCE
+        left.append(op)
+        return ir.WalkResult.INTERRUPT
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in left:
+        found = frame(op.location)
+        where = f"{display_path(found[0])}:{found[1]}" if found else None
+        raise ExportError("has no conversion to linalg", op.name, signature(op), where)

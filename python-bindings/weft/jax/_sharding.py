@@ -49,6 +49,37 @@ def named(tree, mesh):
     return jax.tree.map(one, tree, is_leaf=is_sharding)
 
 
+def given_texts(what, prefix, tree, mesh):
+    """For each leaf of a tree the sharding that a prefix tree gives it: a text for
+    each dimension, or None. A size need not be a multiple of its axes' sizes."""
+    if prefix is None:
+        return [None] * len(jax.tree.leaves(tree))
+    is_given = lambda leaf: leaf is None or is_sharding(leaf)
+    try:
+        given = jax.tree.broadcast(named(prefix, mesh), tree, is_leaf=is_given)
+    except ValueError as error:
+        raise ExportError(f"{what} has not the structure of what it is for: {error}") from None
+    leaves = zip(jax.tree.leaves(given, is_leaf=is_given), jax.tree.leaves(tree))
+    return [_given_text(what, sharding, jax.numpy.shape(leaf)) for sharding, leaf in leaves]
+
+
+def _given_text(what, sharding, shape):
+    if not isinstance(sharding, NamedSharding):
+        return None
+    spec = tuple(sharding.spec)
+    if len(spec) > len(shape):
+        raise ExportError(f"{what} gives {sharding.spec} to a value of rank {len(shape)}")
+    return tuple(_spec_text(entry) for entry in spec + (None,) * (len(shape) - len(spec)))
+
+
+def _spec_text(entry):
+    """The axes of one dimension of a PartitionSpec."""
+    if entry is PartitionSpec.UNCONSTRAINED:
+        return "{?}"
+    axes = () if entry is None else entry if isinstance(entry, tuple) else (entry,)
+    return "{" + ", ".join(f'"{axis}"' for axis in axes) + "}"
+
+
 def _required(mesh):
     if mesh is None:
         raise ExportError("a sharding is given but no mesh")

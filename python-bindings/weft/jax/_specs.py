@@ -46,12 +46,13 @@ def argument_specs(lowered, main, meshes):
     place = {leaf: k for k, leaf in enumerate(lowered.kept)}
     specs = []
     for i, (name, (shape, dtype)) in enumerate(zip(names, lowered.argument_types)):
+        sharding = lowered.argument_shardings[i]
         if i in place:
             type = types[place[i]]
-            specs.append(TensorSpec(name, tuple(type.shape), _dtype(type.element_type),
-                                    _sharding_of(entries[place[i]], meshes)))
+            sharding = sharding or _sharding_of(entries[place[i]], meshes)
+            specs.append(TensorSpec(name, tuple(type.shape), _dtype(type.element_type), sharding))
         else:
-            specs.append(TensorSpec(name, shape, np.dtype(dtype)))
+            specs.append(TensorSpec(name, shape, np.dtype(dtype), sharding))
     return specs
 
 
@@ -70,7 +71,7 @@ def result_specs(lowered, main, meshes, arguments):
     names = _names.unique(names)
     specs = []
     for r, (name, (shape, dtype)) in enumerate(zip(names, kinds)):
-        sharding = _sharding_of(entries[r], meshes)
+        sharding = lowered.result_shardings[r] or _sharding_of(entries[r], meshes)
         if sharding is None and r in alias:
             sharding = arguments[alias[r]].sharding
         specs.append(TensorSpec(name, shape, dtype, sharding, alias.get(r)))

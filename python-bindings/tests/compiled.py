@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs exported steps the way users do: weft-compile, then weft-run on files."""
+
+import subprocess
+
+import numpy as np
+from conftest import ROOT
+from weft import safetensors
+
+BIN = ROOT / "build/bin"
+
+
+def tool(name, *arguments):
+    """Runs a tool; what it prints. Fails with its diagnostics if it does."""
+    done = subprocess.run([str(BIN / name), *map(str, arguments)], text=True, capture_output=True)
+    assert done.returncode == 0, f"{name} ended with {done.returncode}:\n{done.stderr[:3000]}"
+    return done.stdout
+
+
+def mesh_text(mesh):
+    return ",".join(f"{axis}={size}" for axis, size in mesh.items())
+
+
+class Exported:
+    """An exported step with its inputs in a folder, to be compiled for several meshes."""
+
+    def __init__(self, module, args, folder):
+        self.module, self.folder = module, folder
+        self.step, self.inputs = folder / "step.mlir", folder / "inputs.safetensors"
+        module.save(self.step)
+        module.save_inputs(self.inputs, *args)
+
+    def run(self, mesh, steps=1):
+        """What the step returns on this mesh, as the pytree that the function returns.
+
+        Memory that the program must not read holds NaN bits.
+        """
+        tag = "-".join(str(size) for size in mesh.values())
+        library, outputs = self.folder / f"step-{tag}.so", self.folder / f"outputs-{tag}.safetensors"
+        tool("weft-compile", self.step, "--mesh", mesh_text(mesh), "-o", library)
+        tool("weft-run", library, "--ranks", int(np.prod(list(mesh.values()))), "--inputs", self.inputs,
+             "--outputs", outputs, "--steps", steps, "--poison", "--quiet")
+        tensors = safetensors.load(outputs)
+        return self.module.out_tree.unflatten([tensors[r.name] for r in self.module.results])
+
+
+def relative_error(got, expected):
+    """The norm of the difference as a share of the norm; integers differ or not."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    assert got.shape == expected.shape and got.dtype == expected.dtype
+    if got.dtype.kind in "iub":
+        return float(np.any(got != expected))
+    wide, reference = got.astype(np.float64), expected.astype(np.float64)
+    if np.array_equal(wide, reference, equal_nan=True):
+        return 0.0
+    return float(np.linalg.norm(wide - reference) / max(np.linalg.norm(reference), 1e-30))
+
+
+def named_errors(module, got, expected):
+    """The relative error of each result by its name, the largest first."""
+    leaves = zip(module.results, module.out_tree.flatten(got), module.out_tree.flatten(expected))
+    errors = {spec.name: relative_error(g, e) for spec, g, e in leaves}
+    return dict(sorted(errors.items(), key=lambda item: -item[1] if item[1] == item[1] else -1e9))
+
+
+def assert_agrees(module, got, expected, tolerance):
+    errors = named_errors(module, got, expected)
+    wrong = {name: error for name, error in errors.items() if not error <= tolerance}
+    assert not wrong, f"{len(wrong)} of {len(errors)} results differ: {dict(list(wrong.items())[:6])}"
