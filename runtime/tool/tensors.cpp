@@ -26,6 +26,28 @@ std::string argumentType(const weft_rt_tensor &tensor) {
   return tensorTypeName(tensor.type, tensor.shape, tensor.rank);
 }
 
+/// The type that compiled code has for a file's: its integers have no sign.
+weft_rt_type signlessType(weft_rt_type type) {
+  switch (type) {
+  case WEFT_RT_U8:
+    return WEFT_RT_I8;
+  case WEFT_RT_U16:
+    return WEFT_RT_I16;
+  case WEFT_RT_U32:
+    return WEFT_RT_I32;
+  case WEFT_RT_U64:
+    return WEFT_RT_I64;
+  default:
+    return type;
+  }
+}
+
+bool fits(const TensorEntry &entry, const weft_rt_tensor &argument) {
+  return signlessType(entry.type) == signlessType(argument.type) &&
+         std::equal(entry.shape.begin(), entry.shape.end(), argument.shape,
+                    argument.shape + argument.rank);
+}
+
 std::string entryType(const TensorEntry &entry) {
   return tensorTypeName(entry.type, entry.shape.data(), entry.shape.size());
 }
@@ -43,7 +65,7 @@ std::string checkInputs(const weft_rt_program &program,
       problems +=
           format("%s: tensor %s is missing, expected %s\n", path.c_str(),
                  quote(argument.name).c_str(), argumentType(argument).c_str());
-    else if (entryType(*entry) != argumentType(argument))
+    else if (!fits(*entry, argument))
       problems +=
           format("%s: tensor %s is %s, expected %s\n", path.c_str(),
                  quote(argument.name).c_str(), entryType(*entry).c_str(),

@@ -198,6 +198,21 @@ class Builder:
     def binary(self, name, a, b):
         return self.value(f"stablehlo.{name}", a.type, [a, b])
 
+    def unary(self, name, a):
+        return self.value(f"stablehlo.{name}", a.type, [a])
+
+    def reduce(self, name, value, dim, start):
+        """Combines along one dimension."""
+        element, shape = element_of(value), shape_of(value)
+        start = self.splat(start, [], element)
+        made = self.create("stablehlo.reduce", [self.tensor(shape[:dim] + shape[dim + 1:], element)], [value, start],
+                           {"dimensions": ir.DenseI64ArrayAttr.get([dim])}, regions=1)
+        block = made.regions[0].blocks.append(start.type, start.type)
+        with ir.InsertionPoint(block), self.location:
+            combined = ir.Operation.create(f"stablehlo.{name}", results=[start.type], operands=list(block.arguments))
+            ir.Operation.create("stablehlo.return", operands=[combined.results[0]])
+        return made.results[0]
+
     def convert(self, value, element):
         if element_of(value) == element:
             return value
@@ -208,7 +223,8 @@ class Builder:
         return made
 
     def compare(self, direction, a, b):
-        kind = "UNSIGNED" if is_unsigned(element_of(a)) else "SIGNED"
+        element = element_of(a)
+        kind = "FLOAT" if is_float(element) else "UNSIGNED" if is_unsigned(element) or element.width == 1 else "SIGNED"
         i1 = ir.IntegerType.get_signless(1)
         return self.value(
             "stablehlo.compare", self.tensor(shape_of(a), i1), [a, b],

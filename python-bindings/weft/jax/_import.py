@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _contract, _fold, _lookup, _slices
+from weft.jax import _contract, _fold, _lookup, _slices, _sorting
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -27,8 +27,6 @@ UNROLL_LIMIT = 4096
 _MARKS = {"annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"}
 _PASS_THROUGH = {"stablehlo.optimization_barrier", "sdy.propagation_barrier"}
 _REJECTED = {
-    "stablehlo.sort": "sorts; weft has no sort (lax.top_k, jnp.sort, jnp.argsort)",
-    "chlo.top_k": "sorts; weft has no sort (use rounds of argmax instead of lax.top_k)",
     "sdy.manual_computation": "is a shard_map; weft partitions the global program itself",
     "stablehlo.rng_bit_generator": "draws random bits; use a threefry key or pass the bits in",
     "stablehlo.rng": "draws random numbers; pass them in as an argument",
@@ -143,9 +141,9 @@ class Importer:
         return self._call(op, op.attributes["callee"].value, operands)
 
     def _stablehlo_composite(self, op, operands, env):
-        name = ir.StringAttr(op.attributes["name"]).value
-        if name in _REJECTED:
-            raise self.error(op, f"is {name}, which {_REJECTED[name]}")
+        if ir.StringAttr(op.attributes["name"]).value == "chlo.top_k":
+            k = shape_of(op.results[0])[-1]
+            return self._checked(op, lambda: _sorting.top_k(self.build, operands[0], k))
         return self._call(op, ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value, operands)
 
     def _sdy_named_computation(self, op, operands, env):
@@ -245,10 +243,21 @@ class Importer:
         return self._lookup(op, lambda: _lookup.scatter(self.build, op, *operands))
 
     def _lookup(self, op, convert):
+        return [self._checked(op, convert)]
+
+    def _checked(self, op, convert):
+        """What `convert` makes; the reason why it cannot becomes an error at the operation."""
         try:
-            return [convert()]
+            return convert()
         except ValueError as reason:
             raise self.error(op, str(reason)) from None
+
+    def _stablehlo_sort(self, op, operands, env):
+        return self._checked(op, lambda: _sorting.sort(self.build, op, operands))
+
+    def _chlo_top_k(self, op, operands, env):
+        k = op.attributes["k"].value
+        return self._checked(op, lambda: _sorting.top_k(self.build, operands[0], k))
 
     def _stablehlo_dynamic_slice(self, op, operands, env):
         sizes = list(op.attributes["slice_sizes"])
