@@ -3,6 +3,7 @@
 """Helpers of the frontend's tests."""
 
 import importlib.util
+import os
 import pathlib
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 jax.config.update("jax_platforms", "cpu")
+# What JAX computes is compared, not how fast.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import interpreter  # noqa: E402  (JAX has to be told its platform first)
 import weft  # noqa: E402

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Families that are no language models: recommendation, diffusion, contrastive, graphs, codebooks.
+"""Families that are no language models: recommendation, diffusion, contrastive, graphs, codebooks, experts.
 
 Written as in families.py, each for the axes dp, fsdp and tp.
 """
@@ -60,10 +60,10 @@ def diffusion():
     d, width, times, batch = 6, 24, 50, 16
     draw = Draw(32)
     block = lambda: {"in": draw.normal(width, width), "time": draw.normal(width, 2, width), "out": draw.normal(width, width)}
-    params = {"in": draw.normal(d, width, scale=0.3), "blocks": [block() for _ in range(2)],
+    params = {"in": draw.normal(d, width, scale=0.3), "blocks": [block()],
               "out": draw.normal(width, d), "time": _mlp_weights(draw, 16, width, width)}
     block_specs = {"in": P("fsdp", "tp"), "time": P("fsdp", None, "tp"), "out": P("tp", "fsdp")}
-    specs = {"in": P("fsdp", "tp"), "blocks": [block_specs] * 2, "out": P("tp", "fsdp"), "time": _mlp_specs(2)}
+    specs = {"in": P("fsdp", "tp"), "blocks": [block_specs], "out": P("tp", "fsdp"), "time": _mlp_specs(2)}
     kept = np.cumprod(1 - np.linspace(1e-4, 0.2, times)).astype(np.float32)
 
     def embed_time(t):
@@ -151,3 +151,30 @@ def codebook():
                 + 0.25 * square(z - lax.stop_gradient(chosen)))
     args = (params, draw.normal(batch, d, scale=1))
     return sgd(loss_fn), args, (specs, P(BATCH)), 0
+
+
+# -- experts on an axis of their own (tp), chosen by top_k, each with a capacity
+
+def experts():
+    d, ffn, count, top, tokens = 12, 20, 6, 2, 24
+    draw = Draw(36)
+    params = {"router": draw.normal(d, count, scale=1), "up": draw.normal(count, d, ffn), "down": draw.normal(count, ffn, d)}
+    specs = {"router": P("fsdp"), "up": P("tp", "fsdp"), "down": P("tp", None, "fsdp")}
+    capacity = 6
+
+    def loss_fn(params, x, y):
+        logits = x @ params["router"]
+        gates, chosen = lax.top_k(jax.nn.softmax(logits), top)
+        gates = gates / gates.sum(-1, keepdims=True)
+        hot = jax.nn.one_hot(chosen, count, dtype=jnp.int32)
+        place = (jnp.cumsum(hot.reshape(-1, count), 0) - 1).reshape(hot.shape)
+        slots = jax.nn.one_hot(jnp.where(hot > 0, place, -1), capacity)
+        combine = jnp.einsum("tk,tkec->tec", gates, slots)
+        inputs = jnp.einsum("td,tec->ecd", x, (combine > 0).astype(x.dtype))
+        inputs = lax.with_sharding_constraint(inputs, P("tp", None, None))
+        hidden = jax.nn.silu(jnp.einsum("ecd,edf->ecf", inputs, params["up"]))
+        out = jnp.einsum("ecf,efd,tec->td", hidden, params["down"], combine)
+        balance = count * jnp.sum(jax.nn.softmax(logits).mean(0) * hot.sum(1).mean(0))
+        return jnp.mean((x + out - y) ** 2) + 0.01 * balance + 1e-3 * jnp.mean(jax.nn.logsumexp(logits, -1) ** 2)
+    args = (params, draw.normal(tokens, d, scale=1), draw.normal(tokens, d, scale=1))
+    return sgd(loss_fn), args, (specs, P(BATCH), P(BATCH)), 0

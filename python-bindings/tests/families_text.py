@@ -60,12 +60,12 @@ def t5():
     attention_specs = {"q": COLUMN, "k": COLUMN, "v": COLUMN, "o": ROW, "ln": P()}
     feed_specs = {"gate": COLUMN, "up": COLUMN, "down": ROW, "ln": P()}
     params = {"embed": draw.normal(vocab, d, scale=1), "enc_bias": draw.normal(8, heads), "dec_bias": draw.normal(8, heads),
-              "encoder": [{"self": attention(), "ff": feed()} for _ in range(2)],
-              "decoder": [{"self": attention(), "cross": attention(), "ff": feed()} for _ in range(2)],
+              "encoder": [{"self": attention(), "ff": feed()}],
+              "decoder": [{"self": attention(), "cross": attention(), "ff": feed()}],
               "enc_ln": np.ones(d, np.float32), "dec_ln": np.ones(d, np.float32)}
     specs = {"embed": ROW, "enc_bias": P(None, "tp"), "dec_bias": P(None, "tp"),
-             "encoder": [{"self": attention_specs, "ff": feed_specs}] * 2,
-             "decoder": [{"self": attention_specs, "cross": attention_specs, "ff": feed_specs}] * 2,
+             "encoder": [{"self": attention_specs, "ff": feed_specs}],
+             "decoder": [{"self": attention_specs, "cross": attention_specs, "ff": feed_specs}],
              "enc_ln": P(), "dec_ln": P()}
 
     def attend(x, memory, w, bias):
@@ -119,7 +119,7 @@ def _rotate(x, positions):
     return jnp.stack([a * cos - b * sin, a * sin + b * cos], -1).reshape(x.shape).astype(x.dtype)
 
 
-def llama(dtype=jnp.float32):
+def llama(dtype=jnp.float32, optimizer=lion):
     d, heads, groups, size, ffn, vocab, batch, seq, layers, window = 32, 4, 2, 8, 48, 40, 8, 12, 2, 5
     draw = Draw(12)
     stack = lambda *shape: draw.normal(layers, *shape)
@@ -158,8 +158,10 @@ def llama(dtype=jnp.float32):
         kept = (targets != 0).astype(jnp.float32)
         nll = -jnp.take_along_axis(jax.nn.log_softmax(logits), targets[..., None], -1)[..., 0]
         return jnp.sum(nll * kept) / jnp.sum(kept)
-    args = (lion_state(params), draw.ints(vocab, batch, seq))
-    return lion(loss_fn), args, (lion_shardings(specs), P(BATCH)), 0
+    tokens = draw.ints(vocab, batch, seq)
+    if optimizer is not lion:
+        return optimizer(loss_fn), (params, tokens), (specs, P(BATCH)), 0
+    return lion(loss_fn), (lion_state(params), tokens), (lion_shardings(specs), P(BATCH)), 0
 
 
 # -- BERT: masked positions are gathered; dropout; a sentence head
@@ -174,9 +176,9 @@ def bert():
     specs_block = {"q": COLUMN, "k": COLUMN, "v": COLUMN, "o": row, "ln1": NORM_SPECS, "fc": column, "out": row,
                    "ln2": NORM_SPECS}
     params = {"word": draw.normal(vocab, d), "position": draw.normal(seq, d), "segment": draw.normal(2, d),
-              "ln": norm_weights(d), "blocks": [block() for _ in range(2)], "mlm": linear(d, d),
+              "ln": norm_weights(d), "blocks": [block()], "mlm": linear(d, d),
               "mlm_ln": norm_weights(d), "mlm_bias": draw.normal(vocab), "pool": linear(d, d), "nsp": linear(d, 2)}
-    specs = {"word": ROW, "position": P(), "segment": P(), "ln": NORM_SPECS, "blocks": [specs_block] * 2, "mlm": column,
+    specs = {"word": ROW, "position": P(), "segment": P(), "ln": NORM_SPECS, "blocks": [specs_block], "mlm": column,
              "mlm_ln": NORM_SPECS, "mlm_bias": P("tp"), "pool": column, "nsp": {"w": P("fsdp"), "b": P()}}
     apply = lambda x, w: x @ w["w"] + w["b"]
     drop = lambda key, x: jnp.where(jax.random.bernoulli(key, 0.9, x.shape), x / 0.9, 0.0)
@@ -191,7 +193,7 @@ def bert():
         mask = jnp.arange(seq) < lengths[:, None]
         x = params["word"][tokens] + params["position"] + jnp.take(params["segment"], segments, axis=0)
         x = layer_norm(x, params["ln"])
-        for w, key in zip(params["blocks"], jax.random.split(key, 2)):
+        for w, key in zip(params["blocks"], jax.random.split(key, 1)):
             x = layer_norm(x + drop(key, attend(x, w, mask)), w["ln1"])
             h = jax.nn.gelu(apply(x, w["fc"]), approximate=False)
             x = layer_norm(x + apply(h, w["out"]), w["ln2"])

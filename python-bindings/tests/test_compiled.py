@@ -9,48 +9,94 @@ import families_mixed
 import families_state
 import families_text
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import weft
-from compiled import Exported, assert_agrees
+from compiled import Exported, assert_agrees, named_errors
 from families import MESH
 from jax.sharding import Mesh
+from optimizers import sgd
 
 FAMILIES = {
-    **families.FAMILIES,
-    "t5": families_text.t5, "llama": families_text.llama, "bert": families_text.bert,
+    **families.FAMILIES, "t5": families_text.t5, "llama": families_text.llama, "bert": families_text.bert,
     "lstm": families_state.lstm, "gru": families_state.gru, "mamba": families_state.mamba,
-    "linear_attention": families_state.linear_attention,
-    "dlrm": families_mixed.dlrm, "diffusion": families_mixed.diffusion, "clip": families_mixed.clip,
-    "graph": families_mixed.graph, "codebook": families_mixed.codebook,
+    "linear_attention": families_state.linear_attention, "dlrm": families_mixed.dlrm,
+    "diffusion": families_mixed.diffusion, "clip": families_mixed.clip, "graph": families_mixed.graph,
+    "codebook": families_mixed.codebook, "experts": families_mixed.experts,
 }
-MESHES = {
-    "one rank": (1, 1, 1), "eight": (2, 2, 2), "threes": (1, 3, 2), "nines": (3, 1, 3), "narrow": (1, 1, 5),
-}
+MESHES = {"eight": (2, 2, 2), "one": (1, 1, 1), "threes": (1, 3, 2), "nine": (3, 1, 3), "five": (1, 1, 5)}
 TOLERANCE = 1e-5
 
 
-def one_device():
-    """The steps name mesh axes; on one device each of them has size one."""
-    return jax.set_mesh(Mesh(np.array(jax.devices()[:1]).reshape(1, 1, 1), tuple(MESH)))
+def cases():
+    """Each family on eight ranks and on two of the other meshes in turn."""
+    others = list(MESHES)[1:]
+    for i, name in enumerate(FAMILIES):
+        yield name, "eight"
+        for k in (0, 1):
+            yield name, others[(2 * i + k) % len(others)]
 
 
-def jax_results(step, args):
-    with one_device():
-        return jax.tree.map(np.asarray, jax.jit(step)(*args))
+def sizes(mesh):
+    return dict(zip(MESH, MESHES[mesh]))
 
 
-@functools.cache
-def prepared(name, factory):
-    """The exported step of a family and what JAX gives for it."""
-    step, args, shardings, donate = FAMILIES[name]()
+def jax_results(step, args, steps=1):
+    """What JAX returns on one device, where the axes that steps name have size one."""
+    with jax.set_mesh(Mesh(np.array(jax.devices()[:1]).reshape(1, 1, 1), tuple(MESH))):
+        jitted, results = jax.jit(step), None
+        for _ in range(steps):
+            results = jitted(*args)
+            args = (results[0], *args[1:])
+        return jax.tree.map(np.asarray, results)
+
+
+def export(step, args, shardings, donate, folder):
     module = weft.jax.export(step, *args, mesh=MESH, in_shardings=shardings, donate_argnums=donate)
-    return Exported(module, args, factory.mktemp(name)), jax_results(step, args)
+    return Exported(module, args, folder)
 
 
-@pytest.mark.parametrize("mesh", MESHES)
-@pytest.mark.parametrize("name", FAMILIES)
-def test_family(name, mesh, tmp_path_factory):
-    exported, expected = prepared(name, tmp_path_factory)
-    got = exported.run(dict(zip(MESH, MESHES[mesh])))
-    assert_agrees(exported.module, got, expected, TOLERANCE)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A function that gives a family's exported step, a function of a number of steps that
+    gives what JAX returns after them, and what it returns after one."""
+    @functools.cache
+    def prepare(name):
+        step, args, shardings, donate = FAMILIES[name]()
+        exported = export(step, args, shardings, donate, tmp_path_factory.mktemp(name))
+        return exported, functools.partial(jax_results, step, args), jax_results(step, args)
+    return prepare
+
+
+@pytest.mark.parametrize("name,mesh", list(cases()))
+def test_family(name, mesh, prepared):
+    exported, _, expected = prepared(name)
+    assert_agrees(exported.module, exported.run(sizes(mesh)), expected, TOLERANCE)
+
+
+def test_the_state_goes_on(prepared):
+    """Four steps on a donated state, of an optimizer that counts them."""
+    exported, jax_after, _ = prepared("gpt2_tanh")
+    expected = jax_after(4)
+    assert expected[0]["count"] == 4
+    assert_agrees(exported.module, exported.run(sizes("eight"), steps=4), expected, 2 * TOLERANCE)
+
+
+@pytest.fixture(scope="module")
+def half(tmp_path_factory):
+    """A step that computes in bf16, what JAX makes of it, and of the same step in f32."""
+    make = functools.partial(families_text.llama, optimizer=sgd)
+    step, args, shardings, donate = make(jnp.bfloat16)
+    exported = export(step, args, shardings, donate, tmp_path_factory.mktemp("bf16"))
+    return exported, jax_results(step, args), jax_results(make(jnp.float32)[0], args)
+
+
+@pytest.mark.parametrize("mesh", ["one", "eight", "threes"])
+def test_bf16_is_as_close_as_jax(mesh, half):
+    """Each result within twice the difference of JAX's own bf16 and f32 runs."""
+    exported, rounded, exact = half
+    bars = named_errors(exported.module, rounded, exact)
+    errors = named_errors(exported.module, exported.run(sizes(mesh)), exact)
+    wrong = {name: (errors[name], bars[name]) for name in errors if not errors[name] <= 2 * bars[name]}
+    assert not wrong

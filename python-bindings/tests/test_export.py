@@ -109,6 +109,22 @@ def test_sharding_prefixes_and_jitted_functions():
     assert [r.alias for r in m.results] == [0, 1]
 
 
+def test_sizes_need_not_divide():
+    m = weft.jax.export(lambda w, x: (x @ w, x), spec(7, 3), spec(9, 7), mesh=MESH,
+                        in_shardings=(P(None, ("fsdp", "tp")), P("fsdp")), out_shardings=(P("fsdp", "tp"), None))
+    assert m.arguments[0].sharding == ("{}", '{"fsdp", "tp"}') and m.arguments[1].sharding == ('{"fsdp"}', "{}")
+    assert m.results[0].sharding == ('{"fsdp"}', '{"tp"}') and m.results[1].sharding is None
+    parses(m.text)
+
+
+@pytest.mark.parametrize("shardings,words", [
+    ((P(), P()), "in_shardings has not the structure"), ((P("fsdp", "tp", None),), "to a value of rank 2"),
+])
+def test_shardings_that_do_not_fit(shardings, words):
+    with pytest.raises(weft.jax.ExportError, match=words):
+        weft.jax.export(lambda x: x, spec(8, 4), mesh=MESH, in_shardings=shardings)
+
+
 def test_another_mesh_is_an_error():
     other = NamedSharding(AbstractMesh((8,), ("dp",)), P("dp"))
     with pytest.raises(weft.jax.ExportError, match="'dp': 8.*'fsdp': 4"):

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sorts and the largest elements, which are imported as comparisons and reductions."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import check
+from jax import lax
+from test_ops import ints, normal
+
+
+def with_ties(*shape):
+    x = normal(*shape)
+    x[..., 2] = x[..., -1]
+    x[0, :2] = 0.0, -0.0
+    return x
+
+
+def with_extremes(*shape):
+    x = normal(*shape)
+    x[-1, 3], x[1, 1], x[1, 2], x[0, 0] = np.nan, -np.inf, np.inf, np.nan
+    return x
+
+
+SORTS = {
+    "sort": lambda x: jnp.sort(x, 1), "columns": lambda x: jnp.sort(x, 0), "descending": lambda x: jnp.sort(x, 1, descending=True),
+    "argsort": lambda x: (jnp.argsort(x, 1), jnp.argsort(-x, 0)), "quantiles": lambda x: (jnp.median(x, 1), jnp.quantile(x, 0.3)),
+    "two_keys": lambda x: lax.sort((x.astype(jnp.int32), x), num_keys=2), "booleans": lambda x: jnp.sort(x > 0, 1),
+    "shuffle": lambda x: jax.random.permutation(jax.random.PRNGKey(1), x),
+    "gradient": jax.grad(lambda x: (jnp.sort(x, 1) * jnp.arange(7)).sum()),
+}
+
+
+@pytest.mark.parametrize("name", SORTS)
+def test_sort(name):
+    check(SORTS[name], with_ties(3, 7))
+
+
+def test_sort_of_nan_and_infinities():
+    check(lambda x: (jnp.sort(x, 1), jnp.argsort(x, 1)), with_extremes(3, 7))
+
+
+TOP = {
+    "values": lambda x: lax.top_k(x, 3), "all": lambda x: lax.top_k(x, 7), "small": lambda x: lax.top_k((x * 3).astype(jnp.int8), 3),
+    "unsigned": lambda x: lax.top_k((jnp.abs(x) * 3).astype(jnp.uint8), 3), "gradient": jax.grad(lambda x: (lax.top_k(x, 3)[0] ** 2).sum()),
+    "half": lambda x: lax.top_k(x.astype(jnp.bfloat16), 2),
+}
+
+
+@pytest.mark.parametrize("name", TOP)
+def test_top_k(name):
+    check(TOP[name], with_ties(3, 7))
+
+
+def test_top_k_of_nan_and_infinities():
+    check(lambda x: lax.top_k(x, 7), with_extremes(3, 7))
+
+
+def test_top_k_of_known_indices():
+    check(lambda x, i: x[i, lax.top_k(x, 2)[1][:, 0]], normal(4, 5), ints(4, high=4))
