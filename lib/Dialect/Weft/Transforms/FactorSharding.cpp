@@ -16,31 +16,6 @@ using namespace mlir::weft;
 
 namespace {
 
-/// Moves axes from the front of `rest` to one factor of a dimension that has
-/// more: as many as cut `size` evenly. Returns how many parts of the factor
-/// are left uncut.
-int64_t takeEvenAxes(AxisList &taken, AxisList &rest, int64_t size) {
-  while (!rest.empty() && size > 1) {
-    int64_t common = std::gcd(size, rest.front().size);
-    if (common == 1)
-      break;
-    if (common == rest.front().size) {
-      taken.push_back(rest.front());
-      rest.erase(rest.begin());
-      size /= common;
-      continue;
-    }
-    // The axis goes on into the next factor, if it uses this one up.
-    if (common != size)
-      break;
-    auto [major, minor] = rest.front().split(common);
-    taken.push_back(major);
-    rest.front() = minor;
-    size = 1;
-  }
-  return size;
-}
-
 /// Spreads axes over the factors of one dimension; returns what is left.
 AxisList spread(const ShardingRule &rule, const DimFactors &dim, AxisList rest,
                 FactorSharding &sharding) {
@@ -107,6 +82,29 @@ bool hasDims(const TensorFactors &tensor, const Sharding &sharding,
 }
 
 } // namespace
+
+int64_t mlir::weft::takeEvenAxes(AxisList &taken, AxisList &rest,
+                                 int64_t size) {
+  while (!rest.empty() && size > 1) {
+    int64_t common = std::gcd(size, rest.front().size);
+    if (common == 1)
+      break;
+    if (common == rest.front().size) {
+      taken.push_back(rest.front());
+      rest.erase(rest.begin());
+      size /= common;
+      continue;
+    }
+    // The axis goes on into the next factor, if it uses this one up.
+    if (common != size)
+      break;
+    auto [major, minor] = rest.front().split(common);
+    taken.push_back(major);
+    rest.front() = minor;
+    size = 1;
+  }
+  return size;
+}
 
 Sharding mlir::weft::getTensorSharding(const TensorFactors &tensor,
                                        const FactorSharding &sharding) {

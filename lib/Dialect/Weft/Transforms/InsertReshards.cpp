@@ -20,6 +20,7 @@
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Remarks.h"
 
 #include <memory>
@@ -106,6 +107,8 @@ private:
   OpView viewOp(Operation *op, const ShardingRule &rule);
   SmallVector<Operation *> getUsesToCome(Value value, Operation *op);
   bool mayStayPartial(Value value, ArrayRef<Operation *> users);
+  void findSummands(Value value, TensorView &view);
+  bool addSummand(Value value, TensorView &view);
   AxisList getStorage(const OpView &view, const OpSharding &choice,
                       unsigned index) const;
   bool isPlainImage(const OpView &view) const;
@@ -314,6 +317,65 @@ bool ReshardInsertion::mayStayPartial(Value value,
   });
 }
 
+/// Returns the op that is the only use of a value if it adds contributions to
+/// it, or moves, scales or casts them.
+Operation *getLinearUser(Value value) {
+  if (!value.hasOneUse())
+    return nullptr;
+  Operation *user = *value.user_begin();
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(user);
+  if (user->getNumResults() != 1 || isa<ShardOp, MatmulOp>(user) ||
+      (linalgOp && linalgOp.getNumReductionLoops() != 0))
+    return nullptr;
+  SmallVector<bool> isPartial =
+      llvm::map_to_vector(user->getOperands(), [](Value operand) {
+        Operation *op = operand.getDefiningOp();
+        return isTensor(operand) && !(op && isRematerializable(op));
+      });
+  return keepsPartial(user, isPartial, Reduction::Sum) ? user : nullptr;
+}
+
+/// Notes the summands of `value`, another summand or a sum. Returns false if
+/// it is whole.
+bool ReshardInsertion::addSummand(Value value, TensorView &view) {
+  Operation *op = value.getDefiningOp();
+  if (op && isRematerializable(op))
+    return true;
+  auto it = states.find(value);
+  if (it != states.end()) {
+    view.knownSummands.push_back(it->second->versions.front().sharding);
+    return view.knownSummands.back().isPartial();
+  }
+  if (!op || !value.hasOneUse())
+    return false;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (isa<MatmulOp, ScatterAddOp>(op) ||
+      (linalgOp && linalgOp.getNumReductionLoops() != 0)) {
+    ++view.numOpenSummands;
+    return true;
+  }
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    Operation *maker = operand.getDefiningOp();
+    return !isTensor(operand) || (maker && isRematerializable(maker)) ||
+           (getLinearUser(operand) == op && addSummand(operand, view));
+  });
+}
+
+/// Finds what contributions to a result would be added to.
+void ReshardInsertion::findSummands(Value value, TensorView &view) {
+  constexpr int64_t kMaxSummands = 8;
+  TensorView found;
+  while (Operation *user = getLinearUser(value)) {
+    for (Value operand : user->getOperands())
+      if (operand != value && isTensor(operand) &&
+          (!addSummand(operand, found) || found.numOpenSummands > kMaxSummands))
+        return;
+    value = user->getResult(0);
+    view.knownSummands = found.knownSummands;
+    view.numOpenSummands = found.numOpenSummands;
+  }
+}
+
 TensorView ReshardInsertion::viewOperand(Operation *op, Value value,
                                          const TensorFactors &factors) {
   TensorView view;
@@ -339,6 +401,12 @@ TensorView ReshardInsertion::viewOperand(Operation *op, Value value,
   return view;
 }
 
+bool hasReduction(const ShardingRule &rule) {
+  return llvm::any_of(rule.factors, [](const Factor &factor) {
+    return factor.kind == FactorKind::Reduction;
+  });
+}
+
 OpView ReshardInsertion::viewOp(Operation *op, const ShardingRule &rule) {
   OpView view;
   view.op = op;
@@ -350,6 +418,8 @@ OpView ReshardInsertion::viewOp(Operation *op, const ShardingRule &rule) {
     result.factors = &factors;
     result.type = dyn_cast<RankedTensorType>(value.getType());
     result.wish = getStatedSharding(value, mesh.mesh);
+    if (hasReduction(rule))
+      findSummands(value, result);
   }
   return view;
 }

@@ -315,7 +315,15 @@ double Chooser::getResultCost(unsigned index, const OpSharding &choice,
   if (!tensor.type)
     return 0;
   Sharding made = getMade(view, choice, index);
-  return getMoveCost(tensor, made, getTarget(tensor.wish, made), measure);
+  double cost =
+      getMoveCost(tensor, made, getTarget(tensor.wish, made), measure);
+  if (!made.isPartial())
+    return cost;
+  bool isPaidFor =
+      llvm::any_of(tensor.knownSummands, [&](const Sharding &other) {
+        return made.isSameLayout(other);
+      });
+  return isPaidFor ? 0 : cost / (1 + tensor.numOpenSummands);
 }
 
 /// Adds the rank's share of the work.

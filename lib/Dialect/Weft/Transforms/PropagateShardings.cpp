@@ -123,6 +123,7 @@ private:
   void addTensor(OpNode &node, Value value, const TensorFactors &factors);
   int getIndex(Value value);
   void seedFromUser();
+  void fitConstraint(ShardOp op);
   void seed(Value value, const Sharding &sharding, bool isFixed);
 
   //===--------------------------------------------------------------------===//
@@ -237,6 +238,30 @@ void Propagation::seed(Value value, const Sharding &sharding, bool isFixed) {
     node.stored = sharding.closed();
 }
 
+/// Takes from a constraint the minor parts of axes that would cut a dimension
+/// in more parts than it has elements: heads on more ranks than heads. Ranks
+/// without any element would wait for those that have one; it is better that
+/// they do the same work, or another dimension's.
+void Propagation::fitConstraint(ShardOp op) {
+  Sharding stated = toSharding(op.getSharding(), mesh.mesh).canonical();
+  Sharding fitting = stated;
+  for (auto [axes, size] :
+       llvm::zip_equal(fitting.dims, op.getType().getShape())) {
+    AxisList taken, rest = axes;
+    if (numShards(axes) > size && takeEvenAxes(taken, rest, size) == 1)
+      axes = taken;
+  }
+  if (fitting == stated || !stated.storage.empty())
+    return;
+  if (op->getContext()->getRemarkEngine())
+    remark::missed(
+        op.getLoc(),
+        remark::RemarkOpts::name("constraint").category("weft-propagate"))
+        << remark::add("{0} leaves ranks without elements, {1} is taken",
+                       stated.str(mesh.mesh), fitting.str(mesh.mesh));
+  op.setShardingAttr(mesh.toAttr(fitting));
+}
+
 void Propagation::seedFromUser() {
   auto isTensor = [](Value value) {
     return isa<RankedTensorType>(value.getType());
@@ -245,9 +270,11 @@ void Propagation::seedFromUser() {
     if (isTensor(arg))
       if (std::optional<Sharding> stated = getStatedSharding(arg, mesh.mesh))
         seed(arg, *stated, /*isFixed=*/true);
-  for (ShardOp op : func.getBody().front().getOps<ShardOp>())
+  for (ShardOp op : func.getBody().front().getOps<ShardOp>()) {
+    fitConstraint(op);
     seed(op.getResult(), toSharding(op.getSharding(), mesh.mesh).canonical(),
          /*isFixed=*/true);
+  }
   Operation *ret = func.getBody().front().getTerminator();
   for (auto [i, value] : llvm::enumerate(ret->getOperands())) {
     auto declared =

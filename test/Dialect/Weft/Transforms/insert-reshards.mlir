@@ -210,3 +210,47 @@ func.func @inactive(
   %y = weft.matmul %x, %w {indexing_maps = [#x, #w, #y]} : tensor<64x32xf32>, tensor<32x16xf32> -> tensor<64x16xf32>
   return %y : tensor<64x16xf32>
 }
+
+// -----
+
+// For each contraction by itself, to gather both operands would move less than
+// to sum its contributions. The three together are summed once.
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (n, k)>
+#y = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+
+weft.mesh @mesh = <["tp"=2]>
+
+// CHECK-LABEL: func.func @narrow_summands
+// CHECK-COUNT-3: weft.matmul {{.*}}partial = sum {"tp"}
+// CHECK-NOT: weft.reshard
+// CHECK: linalg.generic {{.*}}partial = sum {"tp"}
+// CHECK: linalg.generic {{.*}}partial = sum {"tp"}
+// CHECK: weft.reshard {{.*}} from <@mesh, [{}, {}], partial = sum {"tp"}> to <@mesh, [{}, {}]>
+// CHECK-NOT: weft.reshard
+func.func @narrow_summands(
+    %q: tensor<256x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>},
+    %k: tensor<256x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>},
+    %v: tensor<256x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>},
+    %w: tensor<64x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>})
+    -> (tensor<256x64xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  %0 = weft.matmul %q, %w {indexing_maps = [#x, #w, #y]} : tensor<256x16xf32>, tensor<64x16xf32> -> tensor<256x64xf32>
+  %1 = weft.matmul %k, %w {indexing_maps = [#x, #w, #y]} : tensor<256x16xf32>, tensor<64x16xf32> -> tensor<256x64xf32>
+  %2 = weft.matmul %v, %w {indexing_maps = [#x, #w, #y]} : tensor<256x16xf32>, tensor<64x16xf32> -> tensor<256x64xf32>
+  %e = tensor.empty() : tensor<256x64xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1 : tensor<256x64xf32>, tensor<256x64xf32>) outs(%e : tensor<256x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<256x64xf32>
+  %4 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%3, %2 : tensor<256x64xf32>, tensor<256x64xf32>) outs(%e : tensor<256x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<256x64xf32>
+  return %4 : tensor<256x64xf32>
+}

@@ -49,6 +49,11 @@ struct TensorView {
   bool mayStayPartial = false;
   /// Uses that are still to come, this one included.
   int64_t numUses = 1;
+  /// Of a result, if contributions to it are added to others before anything
+  /// else uses them: the shardings of those that are known, and how many others
+  /// there may be. The sum is combined once.
+  SmallVector<Sharding, 2> knownSummands;
+  int64_t numOpenSummands = 0;
 };
 
 struct OpView {

@@ -82,6 +82,11 @@ struct FactorSharding {
   }
 };
 
+/// Moves axes from the front of `rest` to `taken`: as many as cut `size`
+/// evenly, the last one maybe in part. Returns how many elements are left
+/// uncut.
+int64_t takeEvenAxes(AxisList &taken, AxisList &rest, int64_t size);
+
 /// Returns the axes of each dimension of a tensor that the factors' axes make:
 /// canonical, closed, without a partial state.
 Sharding getTensorSharding(const TensorFactors &tensor,
