@@ -58,6 +58,10 @@ public:
     return image + dataStart + entry.begin;
   }
 
+  /// Gives the memory of a tensor's bytes back, which are read from the file
+  /// again if they are needed again.
+  void release(const TensorEntry &entry) const;
+
 private:
   SafetensorsReader() = default;
 

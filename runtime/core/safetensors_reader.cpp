@@ -271,6 +271,16 @@ SafetensorsReader::~SafetensorsReader() {
     munmap(const_cast<uint8_t *>(image), size);
 }
 
+void SafetensorsReader::release(const TensorEntry &entry) const {
+  // Whole pages only; a page that neighbours share is read again.
+  int64_t page = sysconf(_SC_PAGESIZE);
+  int64_t begin = (dataStart + entry.begin + page - 1) / page * page;
+  int64_t end = (dataStart + entry.end) / page * page;
+  if (begin < end)
+    (void)madvise(const_cast<uint8_t *>(image) + begin, end - begin,
+                  MADV_DONTNEED);
+}
+
 const TensorEntry *SafetensorsReader::find(const std::string &name) const {
   for (const TensorEntry &entry : entries)
     if (entry.name == name)

@@ -88,6 +88,7 @@ weft_rt_status setArguments(weft_rt_session *session,
         session, i, file.data(*entry), entry->end - entry->begin);
     if (status != WEFT_RT_OK)
       return status;
+    file.release(*entry);
   }
   return WEFT_RT_OK;
 }
