@@ -2,6 +2,7 @@
 
 """Helpers of the frontend's tests."""
 
+import functools
 import importlib.util
 import os
 import pathlib
@@ -65,13 +66,13 @@ def assert_close(got, expected, tolerance=2e-5):
 
 
 def check(fn, *args, tolerance=2e-5, **options):
-    """Exports, parses, runs by definition and compares with JAX; returns the module."""
+    """Exports, parses, runs by definition and compiled, and compares with JAX; returns the module."""
     module = weft.jax.export(fn, *args, **options)
     parses(module.text)
     expected = jax.jit(fn)(*args) if not options.get("mesh") else None
     if expected is not None:
-        got = interpreter.run(module, *args)
-        jax.tree.map(lambda g, e: assert_close(g, e, tolerance), got, expected)
+        for run in (functools.partial(interpreter.run, module), weft.compile(module)):
+            jax.tree.map(lambda g, e: assert_close(g, e, tolerance), run(*args), expected)
     return module
 
 

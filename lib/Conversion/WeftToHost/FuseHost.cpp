@@ -114,7 +114,7 @@ LogicalResult fuseElementwise(func::FuncOp func) {
   // Afterwards: a result that lost its last reader is not visited again.
   RewritePatternSet cleanup(func.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(cleanup);
-  return applyPatternsGreedily(func, std::move(cleanup));
+  return applyPatternsGreedily(func, std::move(cleanup), config);
 }
 
 //===----------------------------------------------------------------------===//

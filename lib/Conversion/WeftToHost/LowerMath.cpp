@@ -72,6 +72,7 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
     populateMathPolynomialApproximationPatterns(patterns, isApproximated);
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
+    config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
                                      config)))
       return signalPassFailure();

@@ -261,6 +261,14 @@ struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+/// Rewrites until nothing is left to do: a limit of rounds would be a failure
+/// that nobody explains.
+LogicalResult applyPatterns(func::FuncOp func, RewritePatternSet &&patterns) {
+  GreedyRewriteConfig config;
+  config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+  return applyPatternsGreedily(func, std::move(patterns), config);
+}
+
 LogicalResult generalize(func::FuncOp func) {
   MLIRContext *context = func.getContext();
   RewritePatternSet patterns(context);
@@ -268,7 +276,7 @@ LogicalResult generalize(func::FuncOp func) {
   linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);
   linalg::populateDecomposePadPatterns(patterns);
   patterns.add<TakeToGeneric, ScatterAddToGeneric, WidenContraction>(context);
-  return applyPatternsGreedily(func, std::move(patterns));
+  return applyPatterns(func, std::move(patterns));
 }
 
 LogicalResult simplify(func::FuncOp func) {
@@ -281,7 +289,7 @@ LogicalResult simplify(func::FuncOp func) {
   // A sum over dims of size 1 is elementwise: its start is one more input.
   linalg::populateMoveInitOperandsToInputPattern(patterns);
   patterns.add<FoldOperandTranspose, FoldResultTranspose>(context);
-  return applyPatternsGreedily(func, std::move(patterns));
+  return applyPatterns(func, std::move(patterns));
 }
 
 struct PrepareHostPass
