@@ -145,37 +145,49 @@ void nameFills(func::FuncOp func) {
   }
 }
 
-/// Turns fills that are read, not started from, and splat constants outside of
-/// loops, into generic ops.
-void materializeFills(func::FuncOp func) {
+/// The scalar that a fill or a splat constant repeats; null for other ops.
+Value getSplatScalar(Operation *op, OpBuilder &builder) {
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return fill.getInputs()[0];
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  if (!constant || !isa<RankedTensorType>(constant.getType()))
+    return {};
+  auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+  return splat ? arith::ConstantOp::create(
+                     builder, op->getLoc(),
+                     cast<TypedAttr>(splat.getSplatValue<Attribute>()))
+                     .getResult()
+               : Value();
+}
+
+/// Splats that ops start from become fills, which kernels take as a scalar;
+/// splats that are read become generic ops.
+void materializeSplats(func::FuncOp func) {
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {
-    auto constant = dyn_cast<arith::ConstantOp>(op);
-    bool isSplat = constant && isa<RankedTensorType>(constant.getType()) &&
-                   isa<SplatElementsAttr>(constant.getValue());
-    if (isSplat || isa<linalg::FillOp>(op))
+    if (isa<arith::ConstantOp, linalg::FillOp>(op))
       ops.push_back(op);
   });
+  auto isInit = [](OpOperand &use) {
+    auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+    return user && user.isDpsInit(&use);
+  };
   for (Operation *op : ops) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    Value scalar;
-    if (auto fill = dyn_cast<linalg::FillOp>(op)) {
-      bool isOnlyInit = llvm::all_of(op->getUses(), [](OpOperand &use) {
-        auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
-        return user && user.isDpsInit(&use);
-      });
-      if (isOnlyInit)
-        continue;
-      scalar = fill.getInputs()[0];
-    } else {
-      auto splat = cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
-      scalar = arith::ConstantOp::create(
-          builder, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
-    }
+    Value scalar = getSplatScalar(op, builder);
+    if (!scalar)
+      continue;
+    Value whole = op->getResult(0);
+    auto type = cast<RankedTensorType>(whole.getType());
     Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                           type.getElementType());
+    if (!isa<linalg::FillOp>(op) && llvm::any_of(whole.getUses(), isInit)) {
+      auto fill = linalg::FillOp::create(builder, loc, scalar, empty);
+      whole.replaceUsesWithIf(fill.getResult(0), isInit);
+    }
+    if (llvm::all_of(whole.getUses(), isInit))
+      continue;
     SmallVector<utils::IteratorType> iterators(type.getRank(),
                                                utils::IteratorType::parallel);
     auto generic = linalg::GenericOp::create(
@@ -184,11 +196,8 @@ void materializeFills(func::FuncOp func) {
         [&](OpBuilder &nested, Location nestedLoc, ValueRange) {
           linalg::YieldOp::create(nested, nestedLoc, scalar);
         });
-    op->getResult(0).replaceUsesWithIf(
-        generic.getResult(0), [](OpOperand &use) {
-          auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
-          return !user || !user.isDpsInit(&use);
-        });
+    whole.replaceUsesWithIf(generic.getResult(0),
+                            [&](OpOperand &use) { return !isInit(use); });
   }
 }
 
@@ -504,7 +513,7 @@ struct FuseHostPass : public weft::impl::FuseHostPassBase<FuseHostPass> {
       if (failed(fuseElementwise(func)))
         return signalPassFailure();
       nameFills(func);
-      materializeFills(func);
+      materializeSplats(func);
       SmallVector<Block *> blocks;
       func.walk([&](Block *block) {
         if (!isa<linalg::LinalgOp, rt::FusedOp, tensor::GenerateOp,

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::weft {
@@ -211,6 +212,98 @@ std::optional<AffineMap> matchTranspose(Operation *op) {
   return in.compose(inversePermutation(out));
 }
 
+/// An operand or the result of a contraction, without its loops of size 1.
+struct UnitFreeTensor {
+  RankedTensorType type;
+  AffineMap map;
+  /// The dims of the whole tensor that became each dim of `type`.
+  SmallVector<ReassociationIndices> groups;
+
+  /// `newLoops[l]`: what loop l becomes; null if its size is 1.
+  UnitFreeTensor(RankedTensorType whole, AffineMap wholeMap,
+                 ArrayRef<AffineExpr> newLoops, unsigned numLoops) {
+    SmallVector<AffineExpr> exprs;
+    SmallVector<int64_t> shape;
+    ReassociationIndices group;
+    for (auto [dim, expr] : llvm::enumerate(wholeMap.getResults())) {
+      AffineExpr loop = newLoops[cast<AffineDimExpr>(expr).getPosition()];
+      if (loop && !exprs.empty())
+        groups.push_back(std::exchange(group, {}));
+      if (loop) {
+        exprs.push_back(loop);
+        shape.push_back(whole.getDimSize(dim));
+      }
+      group.push_back(dim);
+    }
+    if (!exprs.empty())
+      groups.push_back(group);
+    type = RankedTensorType::get(shape, whole.getElementType());
+    map = AffineMap::get(numLoops, 0, exprs, whole.getContext());
+  }
+
+  Value collapse(OpBuilder &builder, Location loc, Value whole) const {
+    if (whole.getType() == type)
+      return whole;
+    return tensor::CollapseShapeOp::create(builder, loc, type, whole, groups);
+  }
+};
+
+/// Loops of size 1 leave contractions, so that reshapes around them meet those
+/// of the neighbours, whose loops of size 1 leave too.
+struct DropUnitLoops : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<AffineExpr> newLoops;
+    unsigned numLoops = 0;
+    for (int64_t size : op.getLoopSizes())
+      newLoops.push_back(size == 1 ? AffineExpr()
+                                   : rewriter.getAffineDimExpr(numLoops++));
+    if (numLoops == newLoops.size())
+      return failure();
+    auto getUnitFree = [&](Value value, AffineMap map) {
+      return UnitFreeTensor(cast<RankedTensorType>(value.getType()), map,
+                            newLoops, numLoops);
+    };
+    UnitFreeTensor lhs = getUnitFree(op.getLhs(), op.getLhsMap()),
+                   rhs = getUnitFree(op.getRhs(), op.getRhsMap()),
+                   result = getUnitFree(op.getResult(), op.getResultMap());
+    Location loc = op.getLoc();
+    Value small = MatmulOp::create(
+        rewriter, loc, result.type, lhs.collapse(rewriter, loc, op.getLhs()),
+        rhs.collapse(rewriter, loc, op.getRhs()),
+        rewriter.getAffineMapArrayAttr({lhs.map, rhs.map, result.map}));
+    if (result.type == op.getResult().getType())
+      rewriter.replaceOp(op, small);
+    else
+      rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(
+          op, op.getResult().getType(), small, result.groups);
+    return success();
+  }
+};
+
+/// A generic that reads nothing and yields a constant is a constant.
+struct FoldConstantGeneric : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = op->getNumResults() == 1
+                    ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                    : nullptr;
+    if (!type || !op.isAllParallelLoops())
+      return failure();
+    TypedAttr value;
+    auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+    if (!matchPattern(yield.getOperand(0), m_Constant(&value)))
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, SplatElementsAttr::get(type, Attribute(value)));
+    return success();
+  }
+};
+
 /// Transposes of a contraction's operands move into its maps.
 struct FoldOperandTranspose : OpRewritePattern<MatmulOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -288,7 +381,8 @@ LogicalResult simplify(func::FuncOp func) {
   linalg::populateInlineConstantOperandsPatterns(patterns);
   // A sum over dims of size 1 is elementwise: its start is one more input.
   linalg::populateMoveInitOperandsToInputPattern(patterns);
-  patterns.add<FoldOperandTranspose, FoldResultTranspose>(context);
+  patterns.add<DropUnitLoops, FoldConstantGeneric, FoldOperandTranspose,
+               FoldResultTranspose>(context);
   return applyPatterns(func, std::move(patterns));
 }
 
