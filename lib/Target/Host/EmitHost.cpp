@@ -6,6 +6,8 @@
 #include "CompileParts.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/Support/Threading.h"
 
@@ -26,6 +28,17 @@ LogicalResult compilePart(ModuleOp part, const HostOptions &options,
   if (!module)
     return failure();
   return generateObject(part, *module, *machine, object);
+}
+
+/// A C identifier for a tensor's name. Names that differ only in what C does not
+/// allow get their index at the end.
+std::string getIdentifier(std::string identifier, StringRef name, size_t index,
+                          llvm::StringSet<> &used) {
+  for (char c : name)
+    identifier += llvm::isAlnum(c) ? c : '_';
+  while (!used.insert(identifier).second)
+    identifier += "_" + std::to_string(index);
+  return identifier;
 }
 
 } // namespace
@@ -78,21 +91,20 @@ LogicalResult mlir::weft::emitHeader(ModuleOp module, llvm::raw_ostream &os) {
   os << "/* Made by weft. The compiled step, as weft-rt/abi.h describes it. */\n"
      << "#ifndef WEFT_PROGRAM_H\n#define WEFT_PROGRAM_H\n\n"
      << "#include \"weft-rt/abi.h\"\n\n";
-  auto list = [&](StringRef attribute, StringRef prefix) {
+  auto list = [&](StringRef attribute, StringRef kind) {
     auto names = module->getAttrOfType<ArrayAttr>(attribute);
     if (!names)
       return;
-    os << "enum {\n";
-    for (auto [i, name] : llvm::enumerate(names.getAsRange<StringAttr>())) {
-      std::string identifier;
-      for (char c : name.getValue())
-        identifier += llvm::isAlnum(c) ? c : '_';
-      os << "  " << prefix << identifier << " = " << i << ",\n";
-    }
-    os << "  " << prefix << "_count = " << names.size() << "\n};\n\n";
+    os << "#define WEFT_NUM_" << kind << "S " << names.size() << "\n";
+    llvm::StringSet<> used;
+    for (auto [i, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
+      os << "#define "
+         << getIdentifier(("WEFT_" + kind + "_").str(), name.getValue(), i, used)
+         << " " << i << "\n";
+    os << "\n";
   };
-  list("weft_rt.arg_names", "WEFT_ARG_");
-  list("weft_rt.result_names", "WEFT_RESULT_");
+  list("weft_rt.arg_names", "ARG");
+  list("weft_rt.result_names", "RESULT");
   os << "#endif /* WEFT_PROGRAM_H */\n";
   return success();
 }
