@@ -55,6 +55,22 @@ void allowReordering(scf::ForOp loop) {
   }
 }
 
+/// Integers become bf16 by way of f32: LLVM would call a function.
+template <typename CastOp>
+struct CastThroughF32 : OpRewritePattern<CastOp> {
+  using OpRewritePattern<CastOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CastOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isBF16())
+      return failure();
+    Value wide = CastOp::create(rewriter, op.getLoc(), rewriter.getF32Type(),
+                                op.getIn());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
+    return success();
+  }
+};
+
 bool isApproximated(StringRef name) {
   // exp2, asin and the like are rare: those keep the C library's function.
   return llvm::is_contained({"math.exp", "math.log",
@@ -70,6 +86,8 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
     RewritePatternSet patterns(&getContext());
     populateMathF32ExpansionPatterns(patterns, isApproximated);
     populateMathPolynomialApproximationPatterns(patterns, isApproximated);
+    patterns.add<CastThroughF32<arith::SIToFPOp>,
+                 CastThroughF32<arith::UIToFPOp>>(&getContext());
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);

@@ -38,6 +38,12 @@ void weft::buildLowerHostPipeline(OpPassManager &pm, bool expandBF16) {
   pm.addPass(createCSEPass());
   pm.addPass(createConvertWeftRTToLLVMPass());
   if (expandBF16) {
+    // Without instructions for bf16 LLVM would call functions that the C++
+    // compiler's library may not have.
+    arith::ArithEmulateUnsupportedFloatsOptions emulation;
+    emulation.sourceTypeStrs = {"bf16"};
+    emulation.targetTypeStr = "f32";
+    pm.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
     arith::ArithExpandOpsPassOptions options;
     options.includeBf16 = true;
     pm.addPass(arith::createArithExpandOpsPass(options));
