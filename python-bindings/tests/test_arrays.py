@@ -81,6 +81,14 @@ def test_scalars_and_lists_are_cast():
     assert strided.flags.c_contiguous and strided.tolist() == [0, 2, 4]
 
 
+def test_integers_keep_their_values():
+    assert as_array(7, spec((), np.uint32)).dtype == np.uint32
+    assert as_array(np.array([-1, 2]), spec((2,), np.int8)).tolist() == [-1, 2]
+    for value, dtype in ((-1, np.uint32), (1 << 40, np.int32), (128, np.int8)):
+        with pytest.raises(ValueError, match="'x' is int64 with values that the program's"):
+            as_array(value, spec((), dtype))
+
+
 def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match=r"'x' has shape \(3,\), the program's is \(2,\)"):
         as_array(np.zeros(3, np.float32), spec((2,), np.float32))
@@ -90,3 +98,7 @@ def test_what_does_not_fit_is_named():
         as_array(object(), spec((), np.float32))
     with pytest.raises(TypeError, match="DLPack type code 5 with 64 bits"):
         to_numpy(Foreign(np.zeros(2, np.complex64)))
+    elsewhere = Foreign(np.zeros(2))
+    elsewhere.__dlpack_device__ = lambda: (2, 0)
+    with pytest.raises(TypeError, match="Foreign is on a device of DLPack's type 2"):
+        to_numpy(elsewhere)

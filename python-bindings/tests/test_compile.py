@@ -140,6 +140,7 @@ def test_a_module_of_another_frontend_has_no_trees(tmp_path):
     path = tmp_path / "f.mlir"
     path.write_text("func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {\n  return %x : tensor<8xf32>\n}\n")
     m = weft.Module.load(path)
+    assert weft.lower(path) == weft.lower(m)
     assert m.arguments is None and "func.func @f" in weft.lower(m)
     with pytest.raises(ValueError, match="f.mlir' does not say how its tensors relate"):
         m.save_inputs(tmp_path / "in.safetensors", np.zeros(8, np.float32))

@@ -62,6 +62,10 @@ def to_numpy(leaf):
 
 def _from_dlpack(leaf):
     from weft import _native
+    device = leaf.__dlpack_device__()[0]
+    if device != 1:
+        raise TypeError(f"{type(leaf).__name__} is on a device of DLPack's type {device}, "
+                        "expected the CPU's memory (1)")
     bits, code, width = _native.from_dlpack(leaf)
     dtype = _DLPACK.get((code, width))
     if dtype is None:
@@ -75,7 +79,17 @@ def as_array(leaf, spec):
     if array.shape != spec.shape:
         raise ValueError(f"'{spec.name}' has shape {array.shape}, the program's is {spec.shape}")
     if array.dtype != spec.dtype:
-        if not np.can_cast(array.dtype, spec.dtype, "same_kind"):
-            raise TypeError(f"'{spec.name}' is {array.dtype}, the program's is {spec.dtype}")
-        array = array.astype(spec.dtype)
+        array = _convert(array, spec)
     return np.ascontiguousarray(array).reshape(spec.shape)
+
+
+def _convert(array, spec):
+    """Floats may be rounded; integers have to keep their values."""
+    are_integers = array.dtype.kind in "iu" and spec.dtype.kind in "iu"
+    if not are_integers and not np.can_cast(array.dtype, spec.dtype, "same_kind"):
+        raise TypeError(f"'{spec.name}' is {array.dtype}, the program's is {spec.dtype}")
+    converted = array.astype(spec.dtype)
+    if are_integers and not np.array_equal(converted, array):
+        raise ValueError(f"'{spec.name}' is {array.dtype} with values that the program's "
+                         f"{spec.dtype} does not hold")
+    return converted

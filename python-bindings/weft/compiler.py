@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from dataclasses import dataclass
 
+from weft.module import Module
 from weft.program import load
 
 _SEVERITIES = ("error", "warning", "remark", "note")
@@ -40,11 +41,13 @@ class CompileWarning(UserWarning):
 
 
 def compile(module, *, threads=0, deadline=60.0, **options):
-    """Compiles a module for the ranks of its mesh and returns a `Program`.
+    """Compiles a module, or the file of one, for the ranks of its mesh and returns a
+    `Program`.
 
     threads: of all ranks together; 0: one per core. deadline: how many seconds a
     rank waits for another. options: as for `build`.
     """
+    module = _load(module)
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
         path = os.path.join(folder, "step.so")
         diagnostics = build(module, path, **options)
@@ -54,8 +57,9 @@ def compile(module, *, threads=0, deadline=60.0, **options):
 
 def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, remarks=False,
           header=None, arguments=()):
-    """Compiles a module to a file: by its suffix .mlir, .ll, .o or .so; without one an
-    executable. Returns the compiler's warnings and remarks.
+    """Compiles a module, or the file of one, to a file: by its suffix text (.mlir),
+    LLVM's (.ll), an object (.o), a library (.so), or without one an executable. Returns
+    the compiler's warnings and remarks.
 
     ranks: how many the mesh must have. mesh: new sizes of its axes, as a dict. cpu: the
     CPU to compile for. infer_storage: axes that shard both a weight and the batch shard the
@@ -64,6 +68,7 @@ def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, 
     line.
     """
     from weft import _native
+    module = _load(module)
     words = ["-o", os.fspath(path), *_words(ranks, mesh, cpu, infer_storage, remarks, arguments)]
     if header is not None:
         words += ["--emit-header", os.fspath(header)]
@@ -71,12 +76,17 @@ def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, 
 
 
 def lower(module, to="local", *, ranks=None, mesh=None, infer_storage=True, arguments=()):
-    """The module's text in a later phase."""
+    """The text of a module, or of a file's module, in a later phase."""
     from weft import _native
+    module = _load(module)
     words = ["--to", to, *_words(ranks, mesh, None, infer_storage, False, arguments)]
     status, diagnostics, text = _native.compile_to_text(module.text, module.source, words)
     _check(status, diagnostics)
     return text
+
+
+def _load(module):
+    return module if isinstance(module, Module) else Module.load(module)
 
 
 def _words(ranks, mesh, cpu, infer_storage, remarks, arguments):
