@@ -29,24 +29,24 @@ int64_t roundRobin(const Exchange &exchange, int64_t turn) {
   return member < exchange.size ? member : member - exchange.size;
 }
 
-void copyRows(char *to, int64_t toStride, const char *from, int64_t fromStride,
-              int64_t rows, int64_t bytes) {
-  if (bytes == 0)
-    return;
-  for (int64_t row = 0; row < rows; ++row)
-    std::memcpy(to + row * toStride, from + row * fromStride, bytes);
-}
-
 void allGather(const Exchange &exchange, int32_t i) {
   const weft_rt_operand &operand = exchange.collective->operands[i];
   int64_t row = byteSize(operand.type, operand.extent * operand.inner);
   char *out = outputOf(exchange, exchange.index, i);
-  for (int64_t turn = 0; turn < exchange.size; ++turn) {
-    int64_t member = roundRobin(exchange, turn);
-    copyRows(out + member * row, exchange.size * row,
-             inputOf(exchange, member, i), row, operand.outer, row);
+  if (row == 0)
+    return;
+  // Row by row, so that the output is written from front to back.
+  for (int64_t outer = 0; outer < operand.outer; ++outer) {
+    for (int64_t turn = 0; turn < exchange.size; ++turn) {
+      int64_t member = roundRobin(exchange, turn);
+      std::memcpy(out + (outer * exchange.size + member) * row,
+                  inputOf(exchange, member, i) + outer * row, row);
+    }
   }
 }
+
+/// Elements between what a reduction reads and what it fetches.
+constexpr int64_t fetchAhead = 512;
 
 void collectInputs(const Exchange &exchange, int32_t i) {
   for (int64_t member = 0; member < exchange.size; ++member)
@@ -61,10 +61,13 @@ void reduceScatter(const Exchange &exchange, int32_t i) {
   collectInputs(exchange, i);
   char *out = outputOf(exchange, exchange.index, i);
   int64_t rowBytes = byteSize(operand.type, row);
+  // Two rows ahead, where rows are short; more would be evicted again before
+  // they are read, as rows far apart compete for the same places in a cache.
+  int64_t ahead = row < fetchAhead ? 2 * exchange.size * row : fetchAhead;
   for (int64_t outer = 0; outer < operand.outer; ++outer)
     reduce(operand.type, exchange.collective->reduction, exchange.inputs,
            exchange.size, (outer * exchange.size + exchange.index) * row, row,
-           out + outer * rowBytes);
+           ahead, out + outer * rowBytes);
 }
 
 /// The elements [begin, end) of an all_reduce that belong to the part of
@@ -94,7 +97,7 @@ void allReduce(const Exchange &exchange, int32_t i) {
     int64_t offset = byteSize(operand.type, at);
     char *reduced = outputOf(exchange, exchange.index, i) + offset;
     reduce(operand.type, exchange.collective->reduction, exchange.inputs,
-           exchange.size, at, count, reduced);
+           exchange.size, at, count, fetchAhead, reduced);
     for (int64_t turn = 1; turn < exchange.size; ++turn)
       std::memcpy(outputOf(exchange, roundRobin(exchange, turn), i) + offset,
                   reduced, byteSize(operand.type, count));

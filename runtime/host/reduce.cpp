@@ -33,8 +33,8 @@ bool canReduce(weft_rt_type type, weft_rt_reduction reduction) {
 
 void reduce(weft_rt_type type, weft_rt_reduction reduction,
             const void *const *inputs, int64_t members, int64_t offset,
-            int64_t count, void *out) {
-  findKernel(type, reduction)(inputs, members, offset, count, out);
+            int64_t count, int64_t ahead, void *out) {
+  findKernel(type, reduction)(inputs, members, offset, count, ahead, out);
 }
 
 } // namespace weft::rt

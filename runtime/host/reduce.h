@@ -21,10 +21,11 @@ bool canReduce(weft_rt_type type, weft_rt_reduction reduction);
 
 /// Combines `count` elements at element `offset` of each of the `members`
 /// inputs into `out` (whose first element belongs to `offset`). `out` may be
-/// the place of one of the inputs.
+/// the place of one of the inputs. What lies `ahead` elements further is
+/// expected to be read soon.
 void reduce(weft_rt_type type, weft_rt_reduction reduction,
             const void *const *inputs, int64_t members, int64_t offset,
-            int64_t count, void *out);
+            int64_t count, int64_t ahead, void *out);
 
 } // namespace weft::rt
 

@@ -9,9 +9,11 @@
 
 namespace weft::rt {
 
-/// Combines `count` elements at element `offset` of each input into `out`.
+/// Combines `count` elements at element `offset` of each input into `out`, and
+/// fetches those `ahead` elements further.
 using ReduceKernel = void (*)(const void *const *inputs, int64_t members,
-                              int64_t offset, int64_t count, void *out);
+                              int64_t offset, int64_t count, int64_t ahead,
+                              void *out);
 
 /// The kernel for a type and reduction, or null where there is none. Each set
 /// needs a processor that has its instructions.

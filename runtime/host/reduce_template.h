@@ -5,9 +5,11 @@
 // used, so that no function compiled for AVX-512 can be picked by the linker
 // for another file.
 //
-// A kernel works in blocks that fit in the L1 cache: the running values of a
-// block stay in a local array, which no input can alias, so that each loop is
-// vectorized without checks, also when the output is one of the inputs.
+// A kernel works in small blocks, so that it reads all inputs side by side: the
+// running values of a block stay in a local array, which no input can alias, so
+// that each loop is vectorized without checks, also when the output is one of
+// the inputs. It asks for what it reads next ahead of time: with a row of each
+// input in turn, the processor would see no pattern.
 //
 // Include only from reduce_<set>.cpp.
 
@@ -219,18 +221,29 @@ struct ScaleMin {
 
 // ---- the kernel ------------------------------------------------------------
 
-constexpr int64_t blockElements = 1024;
+constexpr int64_t blockElements = 64;
 
+/// Asks for the block at `from`, which will be read soon; any address will do.
+template <typename Stored> void fetchBlock(const Stored *from) {
+  constexpr int64_t perLine = 64 / sizeof(Stored);
+  for (int64_t i = 0; i < blockElements; i += perLine)
+    __builtin_prefetch(from + i);
+}
+
+/// Inlined, so that a full block's running values stay in registers.
 template <typename Format, typename Op>
-void reduceBlock(const void *const *inputs, int64_t members, int64_t at,
-                 int64_t count, typename Format::Stored *out) {
+[[gnu::always_inline]] inline void
+reduceBlock(const void *const *inputs, int64_t members, int64_t at,
+            int64_t count, int64_t ahead, typename Format::Stored *out) {
   using Stored = typename Format::Stored;
   typename Format::Value running[blockElements];
   const Stored *first = static_cast<const Stored *>(inputs[0]) + at;
+  fetchBlock(first + ahead);
   for (int64_t i = 0; i < count; ++i)
     running[i] = Format::load(first[i]);
   for (int64_t member = 1; member < members; ++member) {
     const Stored *next = static_cast<const Stored *>(inputs[member]) + at;
+    fetchBlock(next + ahead);
     for (int64_t i = 0; i < count; ++i)
       running[i] = Op::apply(running[i], Format::load(next[i]));
   }
@@ -240,14 +253,15 @@ void reduceBlock(const void *const *inputs, int64_t members, int64_t at,
 
 template <typename Format, typename Op>
 void reduceAll(const void *const *inputs, int64_t members, int64_t offset,
-               int64_t count, void *out) {
+               int64_t count, int64_t ahead, void *out) {
   auto *to = static_cast<typename Format::Stored *>(out);
-  for (int64_t done = 0; done < count; done += blockElements) {
-    int64_t left = count - done;
-    reduceBlock<Format, Op>(inputs, members, offset + done,
-                            left < blockElements ? left : blockElements,
+  int64_t done = 0;
+  for (; done + blockElements <= count; done += blockElements)
+    reduceBlock<Format, Op>(inputs, members, offset + done, blockElements,
+                            ahead, to + done);
+  if (done < count)
+    reduceBlock<Format, Op>(inputs, members, offset + done, count - done, ahead,
                             to + done);
-  }
 }
 
 template <typename Format>
