@@ -83,6 +83,13 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
   pm.addPass(createInferStoragePass(storage));
 }
 
+/// Canonicalization of straight-line code: no branch is to be simplified.
+static std::unique_ptr<Pass> createCanonicalizeBlockPass() {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  return createCanonicalizerPass(config);
+}
+
 void weft::buildPartitionPipeline(OpPassManager &pm) {
   // From the user's shardings to one for each value ...
   pm.addPass(createPropagateShardingsPass());
@@ -93,11 +100,11 @@ void weft::buildPartitionPipeline(OpPassManager &pm) {
   // Types become local, reshards become collectives.
   pm.addPass(createPartitionPass());
   // Slices of what was just gathered, constants that became equal.
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizeBlockPass());
   pm.addPass(createCSEPass());
   // Fewer and smaller collectives, now that all are there.
   pm.addPass(createMergeCollectivesPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizeBlockPass());
   // The phase's gate.
   pm.addPass(createVerifyLocalPass());
 }

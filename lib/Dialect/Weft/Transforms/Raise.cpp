@@ -329,6 +329,8 @@ private:
                         const FrozenRewritePatternSet &patterns) {
     GreedyRewriteConfig config;
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+    // There is one block: no branch is to be simplified.
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     return applyPatternsGreedily(entry, patterns, config);
   }
 
