@@ -4,6 +4,7 @@
 // lines that training steps are comes close to the most that is ever alive.
 
 #include "BufferPlan.h"
+#include "KernelShape.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -11,11 +12,22 @@
 using namespace mlir;
 using namespace mlir::weft;
 
+int64_t mlir::weft::getElementBytes(Type element) {
+  return element.isIntOrFloat()
+             ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
+             : sizeof(int64_t);
+}
+
 int64_t mlir::weft::getTensorBytes(ShapedType type) {
-  unsigned bits = type.getElementType().isIndex()
-                      ? 64
-                      : type.getElementType().getIntOrFloatBitWidth();
-  return type.getNumElements() * llvm::divideCeil(bits, 8);
+  return type.getNumElements() * getElementBytes(type.getElementType());
+}
+
+SmallVector<int64_t> mlir::weft::getBufferStrides(MemRefType type) {
+  // Not MLIR's own strides of dense memrefs, which do not exist for sizes of 0.
+  if (type.getLayout().isIdentity())
+    return getDenseStrides(type.getShape());
+  auto [strides, offset] = type.getStridesAndOffset();
+  return strides;
 }
 
 int64_t mlir::weft::placeRoots(MutableArrayRef<Root> roots) {

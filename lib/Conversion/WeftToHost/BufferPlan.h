@@ -45,7 +45,11 @@ struct Place {
 /// Arena offsets are multiples of this.
 constexpr int64_t kArenaAlignment = 64;
 
-/// Bytes that a tensor of this type takes; i1 takes one byte per element.
+/// Bytes of an element in memory: i1 takes one, an index 8.
+int64_t getElementBytes(Type element);
+/// Strides of a buffer of static layout, in elements.
+llvm::SmallVector<int64_t> getBufferStrides(MemRefType type);
+/// Bytes that a tensor or buffer of this type takes, without gaps.
 int64_t getTensorBytes(ShapedType type);
 
 /// Gives each arena root its offset: largest first, at the lowest offset that

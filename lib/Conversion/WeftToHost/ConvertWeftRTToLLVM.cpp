@@ -3,6 +3,7 @@
 // The planned function's body moves into the entry function, and its ops are
 // replaced one by one: a buffer becomes its address.
 
+#include "BufferPlan.h"
 #include "KernelEmitter.h"
 #include "ProgramTable.h"
 #include "SplitEntry.h"
@@ -74,9 +75,9 @@ private:
 };
 
 Value EntryBuilder::loadPointer(Value base, int64_t index) {
-  Value place = LLVM::GEPOp::create(
-      builder, loc, pointer, pointer, base,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  Value place =
+      LLVM::GEPOp::create(builder, loc, pointer, pointer, base,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
   return LLVM::LoadOp::create(builder, loc, pointer, place);
 }
 
@@ -144,9 +145,9 @@ Value EntryBuilder::getAddress(Value buffer) {
 
 Value EntryBuilder::getElementAddress(Value buffer, ValueRange subscripts) {
   auto type = cast<MemRefType>(buffer.getType());
-  auto [strides, offset] = type.getStridesAndOffset();
   Value index = emitInt(builder, loc, 0);
-  for (auto [subscript, stride] : llvm::zip(subscripts, strides)) {
+  for (auto [subscript, stride] :
+       llvm::zip(subscripts, getBufferStrides(type))) {
     Value wide = arith::IndexCastOp::create(builder, loc, i64, subscript);
     index = arith::AddIOp::create(
         builder, loc, index,
@@ -158,9 +159,8 @@ Value EntryBuilder::getElementAddress(Value buffer, ValueRange subscripts) {
 }
 
 void EntryBuilder::convertLoad(memref::LoadOp op) {
-  Value value =
-      emitLoad(builder, loc, op.getType(),
-               getElementAddress(op.getMemRef(), op.getIndices()));
+  Value value = emitLoad(builder, loc, op.getType(),
+                         getElementAddress(op.getMemRef(), op.getIndices()));
   op.getResult().replaceAllUsesWith(value);
 }
 
@@ -171,22 +171,20 @@ void EntryBuilder::convertStore(memref::StoreOp op) {
 
 void EntryBuilder::convertCopy(memref::CopyOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
-  int64_t bytes = type.getNumElements() *
-                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  LLVM::MemcpyOp::create(builder, loc, getAddress(op.getTarget()),
-                         getAddress(op.getSource()),
-                         emitInt(builder, loc, bytes), /*isVolatile=*/false);
+  LLVM::MemcpyOp::create(
+      builder, loc, getAddress(op.getTarget()), getAddress(op.getSource()),
+      emitInt(builder, loc, getTensorBytes(type)), /*isVolatile=*/false);
 }
 
 /// Stores pointers for the call that follows.
 Value EntryBuilder::emitPointerArray(ValueRange values, int64_t begin) {
-  Value array = LLVM::GEPOp::create(
-      builder, loc, pointer, pointer, pointers,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(begin)});
+  Value array =
+      LLVM::GEPOp::create(builder, loc, pointer, pointer, pointers,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(begin)});
   for (auto [i, value] : llvm::enumerate(values)) {
-    Value place = LLVM::GEPOp::create(
-        builder, loc, pointer, pointer, array,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value place =
+        LLVM::GEPOp::create(builder, loc, pointer, pointer, array,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     LLVM::StoreOp::create(builder, loc, value, place);
   }
   return array;
@@ -220,6 +218,8 @@ void EntryBuilder::convertLaunch(rt::LaunchOp op) {
 }
 
 LogicalResult EntryBuilder::convertGemm(rt::GemmOp op) {
+  if (getTensorBytes(cast<MemRefType>(op.getOut().getType())) == 0)
+    return success();
   FailureOr<std::string> symbol = table.addGemm(op);
   if (failed(symbol))
     return failure();
@@ -230,9 +230,39 @@ LogicalResult EntryBuilder::convertGemm(rt::GemmOp op) {
   return success();
 }
 
+/// Checks that a collective has the parameters that its descriptor is made of.
+LogicalResult verifyParams(rt::StartOp op, MeshAttr mesh) {
+  auto axes = op.getParams().getAs<AxesAttr>("axes");
+  if (!axes || !llvm::all_of(axes.getAxes(), [&](AxisRefAttr axis) {
+        return mesh.getAxisIndex(axis.getName()).has_value();
+      }))
+    return op.emitOpError("expects 'axes' of the mesh ") << mesh;
+  SmallVector<StringRef> lists;
+  if (op.getCollective() == "all_to_all")
+    lists = {"split_dims", "concat_dims"};
+  else if (op.getCollective() == "all_gather" ||
+           op.getCollective() == "reduce_scatter")
+    lists = {"dims"};
+  for (StringRef list : lists) {
+    auto dims = op.getParams().getAs<DenseI64ArrayAttr>(list);
+    bool isValid =
+        dims && dims.size() == static_cast<int64_t>(op.getIns().size());
+    for (unsigned i = 0; isValid && i < op.getIns().size(); ++i)
+      isValid =
+          dims[i] >= 0 &&
+          dims[i] < cast<MemRefType>(op.getIns()[i].getType()).getRank() &&
+          dims[i] < cast<MemRefType>(op.getOuts()[i].getType()).getRank();
+    if (!isValid)
+      return op.emitOpError("expects '") << list << "', a dim per buffer";
+  }
+  return success();
+}
+
 LogicalResult EntryBuilder::convertStart(rt::StartOp op) {
   if (!table.getMesh())
     return op.emitOpError("needs a mesh, and the module has none");
+  if (failed(verifyParams(op, table.getMesh())))
+    return failure();
   FailureOr<std::string> symbol = table.addCollective(op);
   if (failed(symbol))
     return failure();
@@ -273,8 +303,8 @@ void EntryBuilder::convertAxisIndex(AxisIndexOp op) {
                               emitInt(builder, loc, size)),
         coordinate);
   }
-  op.getResult().replaceAllUsesWith(arith::IndexCastOp::create(
-      builder, loc, builder.getIndexType(), number));
+  op.getResult().replaceAllUsesWith(
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number));
 }
 
 LogicalResult EntryBuilder::convert(Operation *op) {
@@ -308,14 +338,12 @@ void EntryBuilder::convertGlobals() {
        llvm::make_early_inc_range(module.getOps<memref::GlobalOp>())) {
     auto elements = cast<DenseElementsAttr>(*global.getInitialValue());
     Type element = elements.getElementType();
-    if (element.isInteger(1)) {
-      SmallVector<int8_t> bytes;
-      for (bool value : elements.getValues<bool>())
-        bytes.push_back(value);
-      element = builder.getI8Type();
-      elements = DenseElementsAttr::get(
-          RankedTensorType::get({elements.getNumElements()}, element),
-          ArrayRef<int8_t>(bytes));
+    if (element.isInteger(1) || element.isIndex()) {
+      // As they lie in memory; see emitLoad.
+      unsigned bits = 8 * getElementBytes(element);
+      element = builder.getIntegerType(bits);
+      elements = elements.mapValues(
+          element, [&](const APInt &value) { return value.zext(bits); });
     }
     int64_t count = elements.getNumElements();
     elements = elements.reshape(RankedTensorType::get({count}, element));
@@ -333,9 +361,9 @@ LogicalResult EntryBuilder::run(ArrayRef<uint8_t> planHash) {
   SmallVector<Operation *> ops;
   entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
     Dialect *dialect = op->getDialect();
-    if (op != entry && (isa<rt::WeftRTDialect, memref::MemRefDialect,
-                            WeftDialect>(dialect) ||
-                        isa<func::ReturnOp>(op)))
+    if (op != entry &&
+        (isa<rt::WeftRTDialect, memref::MemRefDialect, WeftDialect>(dialect) ||
+         isa<func::ReturnOp>(op)))
       ops.push_back(op);
   });
   for (Operation *op : ops)
@@ -370,18 +398,26 @@ struct ConvertWeftRTToLLVMPass
     ModuleOp module = getOperation();
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
     if (functions.size() != 1) {
-      module.emitError("has ") << functions.size()
-                               << " functions, expected one step";
+      module.emitError("has ")
+          << functions.size() << " functions, expected one step";
+      return signalPassFailure();
+    }
+    func::FuncOp planned = functions.front();
+    if (planned.getNumArguments() != 0 ||
+        !planned->hasAttrOfType<ArrayAttr>("weft_rt.args") ||
+        !planned->hasAttrOfType<ArrayAttr>("weft_rt.results") ||
+        !planned->hasAttrOfType<IntegerAttr>("weft_rt.arena_bytes")) {
+      planned.emitOpError("is no planned step, which has 'weft_rt.args', "
+                          "'weft_rt.results' and 'weft_rt.arena_bytes'");
       return signalPassFailure();
     }
     // All ranks must run the same plan; its text stands for it.
     std::string text;
     llvm::raw_string_ostream os(text);
     module->print(os);
-    auto hash = llvm::SHA256::hash(
-        ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(text.data()),
-                          text.size()));
-    if (failed(EntryBuilder(module, functions.front()).run(hash)))
+    auto hash = llvm::SHA256::hash(ArrayRef<uint8_t>(
+        reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+    if (failed(EntryBuilder(module, planned).run(hash)))
       signalPassFailure();
   }
 };

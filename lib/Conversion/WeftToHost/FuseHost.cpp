@@ -7,6 +7,7 @@
 // no value leaves the group and comes back. Groups become weft_rt.fused, placed
 // in an order that keeps the program's wherever dependences allow.
 
+#include "BufferPlan.h"
 #include "KernelShape.h"
 
 #include "weft/Conversion/WeftToHost/Passes.h"
@@ -300,9 +301,7 @@ bool Grouping::isProfitable(ArrayRef<linalg::GenericOp> ops,
         waits |= !shape.isForwarded(value, member) && !shape.isRowScalar(value);
     if (waits)
       scratch += shape.getRowElements(value) *
-                 llvm::divideCeil(getElementTypeOrSelf(value)
-                                      .getIntOrFloatBitWidth(),
-                                  8);
+                 getElementBytes(getElementTypeOrSelf(value));
   }
   return scratch <= kMaxScratchBytes;
 }

@@ -6,6 +6,7 @@
 // updated in place.
 
 #include "KernelEmitter.h"
+#include "BufferPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,8 +30,7 @@ Type getMemoryType(Type element) {
 Type getElementType(Value value) { return getElementTypeOrSelf(value); }
 
 SmallVector<int64_t> getMemRefStrides(Value value) {
-  auto [strides, offset] = cast<MemRefType>(value.getType()).getStridesAndOffset();
-  return strides;
+  return getBufferStrides(cast<MemRefType>(value.getType()));
 }
 
 /// Emits one kernel. `index[d]` is the current value of dim d's loop.
@@ -231,10 +231,6 @@ Value Emitter::emitOperand(const Member &member, OpOperand &operand) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>())
     return scalars.lookupOrDefault(fill.getInputs()[0]);
   Type element = getElementType(value);
-  // Undefined, as the shape of a window is: any value will do.
-  if (value.getDefiningOp<tensor::EmptyOp>())
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getZeroAttr(element));
   Value place;
   int from = shape.findProducer(value);
   if (from < 0)

@@ -4,6 +4,7 @@
 // kernel if their regions print alike, their buffers have the same types, and
 // the same buffers are one or overlap.
 
+#include "BufferPlan.h"
 #include "KernelEmitter.h"
 
 #include "weft/Conversion/WeftToHost/Passes.h"
@@ -27,30 +28,26 @@ namespace {
 /// Scalar operations that are worth handing to another thread.
 constexpr int64_t kMinWork = 32 << 10;
 
-/// The memory that a buffer may touch: bytes [begin, end) of a space.
+/// The memory that a buffer may touch: bytes [begin, end) of a space, or any.
 struct Extent {
   rt::Space space;
   int64_t index = 0, begin = 0, end = 0;
+  bool isUnknown = false;
 
   bool overlaps(const Extent &other) const {
-    return space == other.space && index == other.index &&
-           begin < other.end && other.begin < end;
+    if (isUnknown || other.isUnknown)
+      return true;
+    return space == other.space && index == other.index && begin < other.end &&
+           other.begin < end;
   }
 };
 
-int64_t getElementBytes(MemRefType type) {
-  Type element = type.getElementType();
-  unsigned bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  return llvm::divideCeil(bits, 8);
-}
-
 /// Bytes from the first to behind the last element.
 int64_t getSpan(MemRefType type) {
-  auto [strides, offset] = type.getStridesAndOffset();
   int64_t last = 0;
-  for (auto [size, stride] : llvm::zip(type.getShape(), strides))
+  for (auto [size, stride] : llvm::zip(type.getShape(), getBufferStrides(type)))
     last += (size - 1) * stride;
-  return (last + 1) * getElementBytes(type);
+  return (last + 1) * getElementBytes(type.getElementType());
 }
 
 Extent getExtent(Value buffer) {
@@ -59,11 +56,16 @@ Extent getExtent(Value buffer) {
     Extent source = getExtent(view.getSource());
     if (view.getDynamicOffset())
       return source;
-    source.begin += view.getOffset() * getElementBytes(type);
+    source.begin += view.getOffset() * getElementBytes(type.getElementType());
     source.end = source.begin + getSpan(type);
     return source;
   }
   auto op = buffer.getDefiningOp<rt::BufferOp>();
+  if (!op) {
+    Extent extent{rt::Space::Arena};
+    extent.isUnknown = true;
+    return extent;
+  }
   Extent extent{op.getSpace()};
   if (op.getSpace() == rt::Space::Arena)
     extent.begin = op.getPosition();
@@ -163,8 +165,8 @@ LogicalResult Outliner::outline(rt::FusedOp op) {
   if (failed(shape))
     return failure();
   Kernel kernel{nextName(), shape->getExtent(), 1};
-  int64_t perIteration =
-      std::max<int64_t>(1, shape->getWork() / std::max<int64_t>(1, kernel.extent));
+  int64_t perIteration = std::max<int64_t>(
+      1, shape->getWork() / std::max<int64_t>(1, kernel.extent));
   kernel.grain = std::max<int64_t>(1, kMinWork / perIteration);
   KernelFunction function =
       createKernelFunction(builder, op.getLoc(), kernel.name, list.isPrivate);
@@ -186,7 +188,8 @@ void Outliner::outline(rt::ScatterAddOp op) {
     kernel.extent = emitScatterAdd(op, function, list.indexOf);
     int64_t work = op.getUpdates().getType().getNumElements();
     kernel.grain = std::max<int64_t>(
-        1, kMinWork / std::max<int64_t>(1, work / std::max<int64_t>(1, kernel.extent)));
+        1, kMinWork / std::max<int64_t>(
+                          1, work / std::max<int64_t>(1, kernel.extent)));
     it = kernels.try_emplace(key, kernel).first;
   }
   launch(op, it->second, list);
@@ -235,14 +238,14 @@ int64_t mlir::weft::emitScatterAdd(rt::ScatterAddOp op,
   }
   SmallVector<Value> index(updates.getRank());
   auto emitPlace = [&](MemRefType type, AffineMap map, int axis, Value row) {
-    auto [strides, offset] = type.getStridesAndOffset();
     SmallVector<Value> subscripts;
     for (AffineExpr expr : map.getResults())
       subscripts.push_back(index[cast<AffineDimExpr>(expr).getPosition()]);
     if (row)
       subscripts.insert(subscripts.begin() + axis, row);
     Value place = emitInt(builder, loc, 0);
-    for (auto [subscript, stride] : llvm::zip(subscripts, strides))
+    for (auto [subscript, stride] :
+         llvm::zip(subscripts, getBufferStrides(type)))
       place = arith::AddIOp::create(
           builder, loc, place,
           arith::MulIOp::create(builder, loc, subscript,
@@ -269,9 +272,10 @@ int64_t mlir::weft::emitScatterAdd(rt::ScatterAddOp op,
   if (row.getType() != i64)
     row = arith::ExtSIOp::create(builder, loc, i64, row);
   if (op.getBase()) {
-    Value base = emitLoad(builder, loc, builder.getIndexType(),
-                          getAddress(3, cast<MemRefType>(op.getBase().getType()),
-                                     emitInt(builder, loc, 0)));
+    Value base =
+        emitLoad(builder, loc, builder.getIndexType(),
+                 getAddress(3, cast<MemRefType>(op.getBase().getType()),
+                            emitInt(builder, loc, 0)));
     row = arith::SubIOp::create(
         builder, loc, row, arith::IndexCastOp::create(builder, loc, i64, base));
   }
@@ -280,8 +284,8 @@ int64_t mlir::weft::emitScatterAdd(rt::ScatterAddOp op,
       emitInt(builder, loc, table.getDimSize(op.getAxis())));
   auto branch = scf::IfOp::create(builder, loc, inside, /*withElse=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
-  Value address =
-      getAddress(0, table, emitPlace(table, op.getTableMap(), op.getAxis(), row));
+  Value address = getAddress(
+      0, table, emitPlace(table, op.getTableMap(), op.getAxis(), row));
   Value old = emitLoad(builder, loc, table.getElementType(), address);
   Value update = emitLoad(
       builder, loc, updates.getElementType(),

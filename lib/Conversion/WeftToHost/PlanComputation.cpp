@@ -132,6 +132,8 @@ SmallVector<Place> FusedPlacing::run() {
 } // namespace
 
 LogicalResult Planner::visitFused(rt::FusedOp op) {
+  if (op.getNumResults() == 0)
+    return success();
   SmallVector<Place> ins;
   for (Value input : op.getInputs())
     ins.push_back(places.get(input));

@@ -29,8 +29,8 @@ namespace {
 
 /// The index that a lookup finds, from the global one: `index - base`.
 Value getLocalIndex(OpBuilder &builder, Location loc, Value index, Value base) {
-  Value local = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                           index);
+  Value local =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index);
   return base ? arith::SubIOp::create(builder, loc, local, base).getResult()
               : local;
 }
@@ -47,13 +47,19 @@ struct TakeToGeneric : OpRewritePattern<TakeOp> {
     int64_t axis = op.getAxis();
     AffineMap tableMap = op.getTableMap();
     auto emitBody = [&](OpBuilder &b, Location loc, ValueRange args) {
+      Value none = arith::ConstantOp::create(
+          b, loc, b.getZeroAttr(type.getElementType()));
+      if (tableType.getNumElements() == 0) {
+        linalg::YieldOp::create(b, loc, none);
+        return;
+      }
       Value index = getLocalIndex(b, loc, args[0], op.getBase());
       Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-      Value last = arith::ConstantIndexOp::create(
-          b, loc, tableType.getDimSize(axis) - 1);
+      Value size =
+          arith::ConstantIndexOp::create(b, loc, tableType.getDimSize(axis));
       // Unsigned: a negative index is a large one.
-      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
-                                           index, last);
+      Value inside =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size);
       Value safe = arith::SelectOp::create(b, loc, inside, index, zero);
       SmallVector<Value> subscripts;
       for (AffineExpr expr : tableMap.getResults())
@@ -62,8 +68,6 @@ struct TakeToGeneric : OpRewritePattern<TakeOp> {
       subscripts.insert(subscripts.begin() + axis, safe);
       Value element =
           tensor::ExtractOp::create(b, loc, op.getTable(), subscripts);
-      Value none = arith::ConstantOp::create(
-          b, loc, b.getZeroAttr(type.getElementType()));
       Value result = arith::SelectOp::create(b, loc, inside, element, none);
       linalg::YieldOp::create(b, loc, result);
     };
@@ -73,8 +77,8 @@ struct TakeToGeneric : OpRewritePattern<TakeOp> {
                                                utils::IteratorType::parallel);
     rewriter.replaceOpWithNewOp<linalg::GenericOp>(
         op, type, ValueRange{op.getIndices()}, ValueRange{empty},
-        ArrayRef<AffineMap>{op.getIndexMap(), rewriter.getMultiDimIdentityMap(
-                                                  type.getRank())},
+        ArrayRef<AffineMap>{op.getIndexMap(),
+                            rewriter.getMultiDimIdentityMap(type.getRank())},
         iterators, emitBody);
     return success();
   }
@@ -106,13 +110,12 @@ struct ScatterAddToGeneric : OpRewritePattern<ScatterAddOp> {
     auto emitBody = [&](OpBuilder &b, Location loc, ValueRange args) {
       Value index = getLocalIndex(b, loc, args[1], op.getBase());
       Value here = linalg::IndexOp::create(b, loc, numDims);
-      Value hit = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index,
-                                        here);
+      Value hit =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, here);
       bool isFloat = isa<FloatType>(type.getElementType());
-      Value sum = isFloat
-                      ? arith::AddFOp::create(b, loc, args[0], args[2]).getResult()
-                      : arith::AddIOp::create(b, loc, args[0], args[2])
-                            .getResult();
+      Value sum =
+          isFloat ? arith::AddFOp::create(b, loc, args[0], args[2]).getResult()
+                  : arith::AddIOp::create(b, loc, args[0], args[2]).getResult();
       Value result = arith::SelectOp::create(b, loc, hit, sum, args[0]);
       linalg::YieldOp::create(b, loc, result);
     };
@@ -121,8 +124,7 @@ struct ScatterAddToGeneric : OpRewritePattern<ScatterAddOp> {
     SmallVector<utils::IteratorType> iterators(numDims + 1,
                                                utils::IteratorType::parallel);
     rewriter.replaceOpWithNewOp<linalg::GenericOp>(
-        op, type,
-        ValueRange{op.getInit(), op.getIndices(), op.getUpdates()},
+        op, type, ValueRange{op.getInit(), op.getIndices(), op.getUpdates()},
         ValueRange{empty},
         ArrayRef<AffineMap>{resultMap, widen(op.getIndexMap()), updateMap,
                             resultMap},
@@ -157,9 +159,9 @@ Value convertTensor(OpBuilder &builder, Location loc, Value value,
   auto emitBody = [&](OpBuilder &b, Location l, ValueRange args) {
     bool extends =
         element.getIntOrFloatBitWidth() > type.getElementTypeBitWidth();
-    Value result = extends
-                       ? arith::ExtFOp::create(b, l, element, args[0]).getResult()
-                       : arith::TruncFOp::create(b, l, element, args[0]);
+    Value result =
+        extends ? arith::ExtFOp::create(b, l, element, args[0]).getResult()
+                : arith::TruncFOp::create(b, l, element, args[0]);
     linalg::YieldOp::create(b, l, result);
   };
   return linalg::GenericOp::create(builder, loc, newType, value, empty,
@@ -191,6 +193,33 @@ struct WidenContraction : OpRewritePattern<MatmulOp> {
     Value wide = MatmulOp::create(rewriter, loc, type.clone(f32), a, b,
                                   op.getIndexingMaps());
     rewriter.replaceOp(op, convertTensor(rewriter, loc, wide, result));
+    return success();
+  }
+};
+
+/// Sums of several updates of a narrow type are f32, and are rounded once.
+struct WidenScatterAdd : OpRewritePattern<ScatterAddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScatterAddOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    auto element = dyn_cast<FloatType>(type.getElementType());
+    if (!element || element.getWidth() >= 32 ||
+        op.getTableMap().isPermutation())
+      return failure();
+    Location loc = op.getLoc();
+    Type f32 = rewriter.getF32Type();
+    Value init = convertTensor(rewriter, loc, op.getInit(), f32);
+    Value updates = convertTensor(rewriter, loc, op.getUpdates(), f32);
+    Operation *wide = rewriter.clone(*op);
+    rewriter.modifyOpInPlace(wide, [&] {
+      cast<ScatterAddOp>(wide).getInitMutable().assign(init);
+      cast<ScatterAddOp>(wide).getUpdatesMutable().assign(updates);
+      wide->getResult(0).setType(type.clone(f32));
+    });
+    rewriter.replaceOp(
+        op, convertTensor(rewriter, loc, wide->getResult(0), element));
     return success();
   }
 };
@@ -325,9 +354,9 @@ struct FoldOperandTranspose : OpRewritePattern<MatmulOp> {
     }
     if (!changed)
       return failure();
-    rewriter.replaceOpWithNewOp<MatmulOp>(
-        op, op.getResult().getType(), operands[0], operands[1],
-        rewriter.getAffineMapArrayAttr(maps));
+    rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getResult().getType(),
+                                          operands[0], operands[1],
+                                          rewriter.getAffineMapArrayAttr(maps));
     return success();
   }
 };
@@ -368,7 +397,8 @@ LogicalResult generalize(func::FuncOp func) {
   linalg::populateElementwiseToLinalgConversionPatterns(patterns);
   linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);
   linalg::populateDecomposePadPatterns(patterns);
-  patterns.add<TakeToGeneric, ScatterAddToGeneric, WidenContraction>(context);
+  patterns.add<TakeToGeneric, ScatterAddToGeneric, WidenContraction,
+               WidenScatterAdd>(context);
   return applyPatterns(func, std::move(patterns));
 }
 

@@ -3,6 +3,7 @@
 // Field order follows the structs of weft-rt/abi.h one by one.
 
 #include "ProgramTable.h"
+#include "BufferPlan.h"
 
 #include "weft-rt/abi.h"
 
@@ -80,7 +81,7 @@ FailureOr<std::string> ProgramTable::addGemm(rt::GemmOp op) {
   SmallVector<std::array<int64_t, 3>> strides(numDims, {0, 0, 0});
   SmallVector<unsigned> uses(numDims, 0);
   for (unsigned i = 0; i < 3; ++i) {
-    auto [typeStrides, offset] = types[i].getStridesAndOffset();
+    SmallVector<int64_t> typeStrides = getBufferStrides(types[i]);
     for (auto [t, expr] : llvm::enumerate(mapList[i].getResults())) {
       unsigned dim = cast<AffineDimExpr>(expr).getPosition();
       sizes[dim] = types[i].getDimSize(t);
@@ -198,9 +199,7 @@ void ProgramTable::noteTraffic(rt::StartOp op, int kind, int channel,
   Traffic &entry = traffic[{kind, channel}];
   for (auto [in, out] : llvm::zip(op.getIns(), op.getOuts())) {
     auto getBytes = [](Value value) -> int64_t {
-      auto type = cast<MemRefType>(value.getType());
-      return type.getNumElements() *
-             llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      return getTensorBytes(cast<MemRefType>(value.getType()));
     };
     int64_t full = std::max(getBytes(in), getBytes(out));
     int64_t received = full / groupSize * (groupSize - 1);

@@ -25,9 +25,8 @@ std::unique_ptr<llvm::Module> optimizeModule(ModuleOp module,
                                              llvm::TargetMachine &machine);
 
 /// Makes an object file of a translated module.
-LogicalResult generateObject(ModuleOp module, llvm::Module &llvmModule,
-                             llvm::TargetMachine &machine,
-                             llvm::SmallVectorImpl<char> &object);
+void generateObject(llvm::Module &llvmModule, llvm::TargetMachine &machine,
+                    llvm::SmallVectorImpl<char> &object);
 
 /// Cuts the module into at most `count` modules that link into the same
 /// program: the first has the entry and all data, kernels are spread by size.

@@ -27,7 +27,8 @@ LogicalResult compilePart(ModuleOp part, const HostOptions &options,
   std::unique_ptr<llvm::Module> module = optimizeModule(part, context, *machine);
   if (!module)
     return failure();
-  return generateObject(part, *module, *machine, object);
+  generateObject(*module, *machine, object);
+  return success();
 }
 
 /// A C identifier for a tensor's name. Names that differ only in what C does not

@@ -29,7 +29,8 @@ def dtype_of(type):
 def divide(a, b):
     if np.any(np.asarray(b) == 0):
         raise Fault("division by zero")
-    return np.asarray(np.trunc(np.asarray(a, np.float64) / b), np.asarray(a).dtype)
+    down = np.asarray(a) // b
+    return np.asarray(down + ((down * b != a) & ((a < 0) != (b < 0))), np.asarray(a).dtype)
 
 
 def remainder(a, b):
@@ -51,6 +52,15 @@ def signless(function):
 
 def number_or(a, b, function):
     return np.where(np.isnan(a), b, np.where(np.isnan(b), a, function(a, b)))
+
+
+def maximum(a, b):
+    """NaN wins, and -0 is less than +0."""
+    return np.where(np.equal(a, b), np.where(np.signbit(a), b, a), np.maximum(a, b))
+
+
+def minimum(a, b):
+    return np.where(np.equal(a, b), np.where(np.signbit(a), a, b), np.minimum(a, b))
 
 
 CMPI = [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal] + [
@@ -80,12 +90,15 @@ BINARY = {
     "arith.addf": np.add, "arith.subf": np.subtract, "arith.mulf": np.multiply,
     "arith.divf": np.divide, "arith.addi": np.add, "arith.subi": np.subtract,
     "arith.muli": np.multiply, "arith.divsi": divide, "arith.remsi": remainder,
-    "arith.maximumf": np.maximum, "arith.minimumf": np.minimum,
+    "arith.maximumf": maximum, "arith.minimumf": minimum, "arith.remf": np.fmod,
     "arith.maxnumf": lambda a, b: number_or(a, b, np.maximum),
     "arith.minnumf": lambda a, b: number_or(a, b, np.minimum),
     "arith.maxsi": np.maximum, "arith.minsi": np.minimum,
     "arith.andi": lambda a, b: a & b, "arith.ori": lambda a, b: a | b,
     "arith.xori": lambda a, b: a ^ b, "math.powf": np.power,
+    "arith.shli": np.left_shift, "arith.shrsi": np.right_shift,
+    "arith.shrui": signless(np.right_shift), "arith.divui": signless(np.floor_divide),
+    "arith.remui": signless(np.remainder), "math.copysign": np.copysign,
 }  # fmt: skip
 UNARY = {
     "arith.negf": np.negative, "math.exp": np.exp, "math.log": np.log,
@@ -103,4 +116,6 @@ def convert(name, x, dtype):
     x = np.asarray(x)
     if x.dtype == np.bool_ and "si" in name and dtype.kind in "if":
         return -(x.astype(dtype))
+    if name in ("arith.extui", "arith.uitofp", "arith.index_castui") and x.dtype.kind == "i":
+        x = x.view(x.dtype.str.replace("i", "u"))
     return x.astype(dtype)

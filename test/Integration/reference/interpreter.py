@@ -122,6 +122,8 @@ def lookup_indices(op, shape, table_shape, indices, base):
 
 def take(op, table, indices, base=0):
     shape = op.result_types[0].shape
+    if table.size == 0:
+        return np.zeros(shape, table.dtype)
     where, valid = lookup_indices(op, shape, table.shape, indices, base)
     return np.where(valid, table[tuple(where)], np.zeros((), table.dtype))
 
@@ -242,7 +244,26 @@ class Interpreter:
             return [take(op, *operands)]
         if name == "weft.scatter_add":
             return [scatter_add(op, *operands)]
+        if name == "scf.for":
+            return self.loop(op, operands, env)
+        if name == "scf.if":
+            return self.block(op.regions[0 if operands[0] else 1], [], env)
         return [self.shape_op(op, operands, env)]
+
+    def loop(self, op, operands, env):
+        first, end, stride, *carried = operands
+        for i in range(int(first), int(end), int(stride)):
+            carried = self.block(op.regions[0], [np.int64(i), *carried], env)
+        return carried
+
+    def block(self, block, args, outer):
+        """Runs the ops of a block; returns what its terminator gives."""
+        env = dict(outer)
+        env.update({name: value for (name, _), value in zip(block.args, args)})
+        for op in block.ops[:-1]:
+            values = self.evaluate(op, [env[v] for v in op.operands], env)
+            env.update(zip(op.results, values))
+        return [env[v] for v in block.ops[-1].operands]
 
     def shape_op(self, op, operands, env):
         name, attrs = op.name, op.attrs
@@ -255,6 +276,8 @@ class Interpreter:
             return self.poison(shape, dtype_of(op.result_types[0]))
         if name == "tensor.splat":
             return np.full(shape, operands[0], dtype_of(op.result_types[0]))
+        if name == "tensor.from_elements":
+            return np.array(operands, dtype_of(op.result_types[0])).reshape(shape)
         if name == "tensor.concat":
             return np.concatenate(operands, attrs["dim"])
         if name == "tensor.extract":

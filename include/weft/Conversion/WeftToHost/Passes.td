@@ -84,8 +84,8 @@ def OutlineKernelsPass : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
 def LowerMathPass : Pass<"weft-lower-math", "::mlir::ModuleOp"> {
   let summary = "expand functions into polynomials that vectorize";
   let description = [{
-    exp, log, tanh, erf and the like on f32, by formulas of a few units in the
-    last place that keep infinities and NaN; bf16 and f16 are computed in f32.
+    exp, log, tanh, erf, log1p and expm1 on f32, by formulas of a few units in the
+    last place that keep infinities, NaN and denormals. Other functions stay.
     Lets the sums and products that a loop carries be taken in another order, so
     that they can be vectorized (reassoc), and f32 and f64 products be rounded
     together with the sum that they go into (contract). No other fast-math flag

@@ -48,10 +48,10 @@ public:
         builder(OpBuilder::atBlockBegin(op.getBlock())),
         outside(op.getOperation()) {}
 
-  LogicalResult run() {
+  void run() {
     offsetIndices();
     guardTraps();
-    return maskReductions();
+    maskReductions();
   }
 
 private:
@@ -124,34 +124,28 @@ private:
         guard(*operand, valid, harmless);
   }
 
-  LogicalResult maskReductions() {
+  void maskReductions() {
     Value valid = isValid(/*reductionsOnly=*/true);
     if (!valid)
-      return success();
+      return;
     Operation *yield = op.getBlock()->getTerminator();
     for (unsigned i = 0; i < yield->getNumOperands(); ++i)
-      if (failed(maskReduction(yield->getOperand(i).getDefiningOp(),
-                               op.getRegionOutputArgs()[i], valid)))
-        return failure();
-    return success();
+      maskReduction(yield->getOperand(i).getDefiningOp(),
+                    op.getRegionOutputArgs()[i], valid);
   }
 
-  /// Masks what `combiner` combines with the accumulator.
-  LogicalResult maskReduction(Operation *combiner, BlockArgument accumulator,
-                              Value valid) {
-    std::optional<TypedAttr> neutral;
-    if (combiner && combiner->getNumOperands() == 2)
-      neutral = arith::getNeutralElement(combiner);
-    if (!neutral || !llvm::is_contained(combiner->getOperands(), accumulator))
-      return op.emitOpError("reduces an uneven dimension in a way that has no "
-                            "neutral element");
+  /// Masks what `combiner` combines with the accumulator. Its sharding rule says
+  /// that it is one of the ops that ranks can share, which all have a neutral
+  /// element.
+  void maskReduction(Operation *combiner, BlockArgument accumulator,
+                     Value valid) {
+    TypedAttr neutral = *arith::getNeutralElement(combiner);
     OpOperand &entering =
         combiner->getOpOperand(combiner->getOperand(0) == accumulator ? 1 : 0);
     builder.setInsertionPoint(combiner);
-    Value other = arith::ConstantOp::create(builder, loc, *neutral);
+    Value other = arith::ConstantOp::create(builder, loc, neutral);
     entering.set(
         arith::SelectOp::create(builder, loc, valid, entering.get(), other));
-    return success();
   }
 
   LocalBuilder &local;
@@ -186,7 +180,8 @@ LogicalResult mlir::weft::partitionLinalg(LocalBuilder &local,
     return op.emitOpError("is sharded in a way that changes its body; raise "
                           "it to linalg.generic first");
   }
-  return BodyRewriter(local, clone, cuts).run();
+  BodyRewriter(local, clone, cuts).run();
+  return success();
 }
 
 Value mlir::weft::maskPadding(LocalBuilder &local, Location loc, Value value,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The weft_rt dialect object and the verifier of its fused op.
+// The weft_rt dialect object and the verifiers of its ops.
 
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,6 +33,16 @@ void WeftRTDialect::initialize() {
       >();
 }
 
+bool mlir::weft::rt::isBuffer(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref || !memref.hasStaticShape() ||
+      !memref.getElementType().isIntOrIndexOrFloat())
+    return false;
+  auto layout = dyn_cast<StridedLayoutAttr>(memref.getLayout());
+  return memref.getLayout().isIdentity() ||
+         (layout && layout.hasStaticLayout() && layout.getOffset() == 0);
+}
+
 namespace {
 
 /// What the region sees of an operand: a tensor in place of a buffer.
@@ -40,35 +52,145 @@ Type getValueType(Type type) {
   return type;
 }
 
-} // namespace
+bool hasTensor(TypeRange types) {
+  return llvm::any_of(types, llvm::IsaPred<TensorType>);
+}
 
+LogicalResult verifyInputs(FusedOp op) {
+  Block &block = op.getBody().front();
+  if (block.getNumArguments() != op.getInputs().size()) // fused_c1
+    return op.emitOpError("region has ")
+           << block.getNumArguments() << " arguments, expected "
+           << op.getInputs().size();
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    if (isa<MemRefType>(input.getType()) != op.isOnBuffers()) // fused_c3
+      return op.emitOpError("input #")
+             << i << " has type " << input.getType() << ", expected a "
+             << (op.isOnBuffers() ? "buffer" : "tensor");
+    Type expected = getValueType(input.getType());
+    if (block.getArgument(i).getType() != expected) // fused_c1
+      return op.emitOpError("region argument #")
+             << i << " has type " << block.getArgument(i).getType()
+             << ", expected " << expected;
+  }
+  return success();
+}
+
+LogicalResult verifyYield(FusedOp op) {
+  Block &block = op.getBody().front();
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(&block.back());
+  TypeRange given = op.isOnBuffers() ? TypeRange(op.getOuts().getTypes())
+                                     : TypeRange(op.getResultTypes());
+  if (!yield) // fused_c2
+    return op.emitOpError("does not end in a 'weft_rt.yield' op");
+  if (yield.getValues().size() != given.size()) // fused_c2
+    return op.emitOpError("yields ")
+           << yield.getValues().size() << " values, expected " << given.size();
+  llvm::SmallPtrSet<Value, 8> seen;
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    if (value.getType() != getValueType(given[i])) // fused_c2
+      return op.emitOpError("yields #")
+             << i << " of type " << value.getType() << ", expected "
+             << getValueType(given[i]);
+    if (!value.getDefiningOp<linalg::GenericOp>()) // fused_c4
+      return op.emitOpError("yields #")
+             << i << " that is no result of a 'linalg.generic' op";
+    if (!seen.insert(value).second) // fused_c4
+      return op.emitOpError("yields #") << i << " for the second time";
+  }
+  return success();
+}
+
+/// Checks that an op in a body takes elements only of inputs of `fused`.
+LogicalResult verifyLookup(FusedOp fused, Operation *op) {
+  for (Value operand : op->getOperands())
+    if (isa<TensorType>(operand.getType()) &&
+        (!isa<tensor::ExtractOp>(op) ||
+         operand.getParentBlock() != &fused.getBody().front() ||
+         !isa<BlockArgument>(operand)))
+      return op->emitOpError("is in a body of a 'weft_rt.fused' op, where it "
+                             "may only take elements of an input");
+  return success();
+}
+
+LogicalResult verifyOps(FusedOp fused) {
+  for (Operation &op : fused.getBody().front().without_terminator()) {
+    if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      WalkResult result = generic.getBody()->walk([&](Operation *inner) {
+        return WalkResult(verifyLookup(fused, inner));
+      });
+      if (result.wasInterrupted())
+        return failure();
+    }
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
+    bool isKnown =
+        extract ? isa<BlockArgument>(extract.getTensor()) &&
+                      extract.getTensor().getType().getRank() == 0
+        : isa<linalg::GenericOp, linalg::FillOp>(op)
+            ? op.getNumResults() != 0
+            : isa<tensor::EmptyOp>(op) || (op.getNumRegions() == 0 &&
+                                           !hasTensor(op.getOperandTypes()) &&
+                                           !hasTensor(op.getResultTypes()));
+    if (!isKnown) // fused_c5
+      return op.emitOpError("has no form in a 'weft_rt.fused' op");
+  }
+  return success();
+}
+
+} // namespace
 
 LogicalResult FusedOp::verify() {
   if (!getOuts().empty() && getNumResults() != 0) // fused_c3
     return emitOpError("has ")
            << getNumResults() << " results and " << getOuts().size()
            << " outputs, expected one kind only";
-  Block &block = getBody().front();
-  if (block.getNumArguments() != getInputs().size())
-    return emitOpError("region has ")
-           << block.getNumArguments() << " arguments, expected "
-           << getInputs().size();
-  for (auto [i, input] : llvm::enumerate(getInputs())) {
-    Type expected = getValueType(input.getType());
-    if (block.getArgument(i).getType() != expected) // fused_c1
-      return emitOpError("region argument #")
-             << i << " has type " << block.getArgument(i).getType()
-             << ", expected " << expected;
+  return success(succeeded(verifyInputs(*this)) &&
+                 succeeded(verifyYield(*this)) && succeeded(verifyOps(*this)));
+}
+
+LogicalResult BufferOp::verify() {
+  int64_t unit = getSpace() == Space::Arena ? 64 : 1;
+  int64_t position = getPosition();
+  if (position < 0 || position % unit != 0) // buffer_c1
+    return emitOpError("has position ")
+           << position << ", expected a multiple of " << unit;
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  Type source = getSource().getType().getElementType();
+  Type result = getType().getElementType();
+  if (source != result) // view_c1
+    return emitOpError("has a source of ")
+           << source << " and a result of " << result;
+  return success();
+}
+
+LogicalResult GemmOp::verify() {
+  if (getIndexingMaps().size() != 3) // gemm_c1
+    return emitOpError("has ")
+           << getIndexingMaps().size() << " maps, expected 3";
+  SmallVector<AffineMap> maps(
+      getIndexingMaps().getAsValueRange<AffineMapAttr>());
+  for (auto [i, type] : llvm::enumerate(getOperandTypes())) {
+    int64_t rank = cast<MemRefType>(type).getRank();
+    if (!maps[i].isProjectedPermutation() || maps[i].getNumResults() != rank ||
+        maps[i].getNumDims() != maps[0].getNumDims()) // gemm_c1
+      return emitOpError("map #")
+             << i << " is " << AffineMapAttr::get(maps[i])
+             << ", expected a projected permutation"
+             << " of " << maps[0].getNumDims() << " dims to " << rank;
   }
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  TypeRange given = isOnBuffers() ? TypeRange(getOuts().getTypes())
-                                  : TypeRange(getResultTypes());
-  if (!yield || yield.getValues().size() != given.size())
-    return emitOpError("yields ") << (yield ? yield.getValues().size() : 0)
-                                  << " values, expected " << given.size();
-  for (auto [i, value] : llvm::enumerate(yield.getValues()))
-    if (value.getType() != getValueType(given[i])) // fused_c2
-      return emitOpError("yields #") << i << " of type " << value.getType()
-                                     << ", expected " << getValueType(given[i]);
+  return success();
+}
+
+LogicalResult StartOp::verify() {
+  if (getIns().size() != getOuts().size()) // start_c1
+    return emitOpError("has ")
+           << getOuts().size() << " outputs, expected " << getIns().size();
+  StringRef known[] = {"all_gather", "reduce_scatter", "all_reduce",
+                       "all_to_all", "permute"};
+  if (!llvm::is_contained(known, getCollective())) // start_c2
+    return emitOpError("has unknown collective '") << getCollective() << "'";
   return success();
 }

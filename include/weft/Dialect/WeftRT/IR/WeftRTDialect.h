@@ -17,6 +17,14 @@
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h.inc"
 #include "weft/Dialect/WeftRT/IR/WeftRTEnums.h.inc"
 
+namespace mlir::weft::rt {
+
+/// Says whether the type is a memref of integers, floats or indices whose sizes
+/// and strides are static.
+bool isBuffer(Type type);
+
+} // namespace mlir::weft::rt
+
 #define GET_ATTRDEF_CLASSES
 #include "weft/Dialect/WeftRT/IR/WeftRTAttrs.h.inc"
 

@@ -36,6 +36,11 @@ def WeftRT_SpaceAttr : EnumAttr<WeftRT_Dialect, WeftRT_Space, "space"> {
   let assemblyFormat = "$value";
 }
 
+/// Where it lies is known but for its first byte.
+def WeftRT_Buffer : Type<CPred<"::mlir::weft::rt::isBuffer($_self)">,
+    "memref of integers, floats or indices with static sizes and strides",
+    "::mlir::MemRefType">;
+
 class WeftRT_Op<string mnemonic, list<Trait> traits = []>
     : Op<WeftRT_Dialect, mnemonic, traits>;
 
@@ -55,9 +60,44 @@ def WeftRT_FusedOp : WeftRT_Op<"fused",
        shape and element type.
     2. (c2) yielded value i has the type of result i, or the tensor type of
        `outs[i]`.
-    3. (c3) either results or `outs`.
+    3. (c3) either results, and inputs that are tensors, or `outs`, and inputs
+       that are buffers.
+    4. (c4) what is yielded is the result of a linalg.generic in the region, each
+       once.
+    5. (c5) the region contains linalg.generic and linalg.fill on tensors,
+       tensor.empty, tensor.extract of inputs of rank 0, and ops on scalars. A
+       generic's body takes elements only of inputs.
+
+    Example: twice a tensor, before and after buffers are planned.
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %m: memref<8xf32>) -> tensor<8xf32> {
+      %0 = weft_rt.fused ins(%x : tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%a: tensor<8xf32>):
+        %e = tensor.empty() : tensor<8xf32>
+        %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+            ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+        ^bb0(%v: f32, %o: f32):
+          %s = arith.addf %v, %v : f32
+          linalg.yield %s : f32
+        } -> tensor<8xf32>
+        weft_rt.yield %r : tensor<8xf32>
+      }
+      weft_rt.fused ins(%m : memref<8xf32>) outs(%m : memref<8xf32>) {
+      ^bb0(%a: tensor<8xf32>):
+        %e = tensor.empty() : tensor<8xf32>
+        %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+            ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+        ^bb0(%v: f32, %o: f32):
+          %s = arith.addf %v, %v : f32
+          linalg.yield %s : f32
+        } -> tensor<8xf32>
+        weft_rt.yield %r : tensor<8xf32>
+      }
+      return %0 : tensor<8xf32>
+    }
+    ```
   }];
-  let arguments = (ins Variadic<AnyType>:$inputs, Variadic<AnyMemRef>:$outs);
+  let arguments = (ins Variadic<AnyTypeOf<[AnyRankedTensor, WeftRT_Buffer]>>:$inputs, Variadic<WeftRT_Buffer>:$outs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -74,6 +114,17 @@ def WeftRT_FusedOp : WeftRT_Op<"fused",
 def WeftRT_YieldOp : WeftRT_Op<"yield",
     [Pure, Terminator, ReturnLike, HasParent<"FusedOp">]> {
   let summary = "end a fused region with what it gives";
+  let description = [{
+    Example: a kernel that does nothing.
+    ```mlir
+    func.func @f() {
+      weft_rt.fused ins() {
+        weft_rt.yield
+      }
+      return
+    }
+    ```
+  }];
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
@@ -84,14 +135,18 @@ def WeftRT_BufferOp : WeftRT_Op<"buffer", [Pure]> {
     `argument 3` and `result 3` are the step's own; `arena 4096` begins at that
     byte of the arena. Arena offsets are multiples of 64.
 
+    Constraints:
+    1. (c1) the position is at least 0, and in the arena a multiple of 64.
+
     Example:
-    ```
+    ```mlir
     %0 = weft_rt.buffer arena 4096 : memref<8x128xf32>
     ```
   }];
   let arguments = (ins WeftRT_SpaceAttr:$space, I64Attr:$position);
-  let results = (outs AnyMemRef:$result);
+  let results = (outs WeftRT_Buffer:$result);
   let assemblyFormat = "$space $position attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def WeftRT_ViewOp : WeftRT_Op<"view", [Pure]> {
@@ -100,41 +155,73 @@ def WeftRT_ViewOp : WeftRT_Op<"view", [Pure]> {
     The result begins `offset` elements, plus `dynamic_offset` if present, after
     the source. Its type says sizes and strides.
 
+    Constraints:
+    1. (c1) source and result have one element type.
+
     Example: rows 2 and 3.
-    ```
+    ```mlir
+    %0 = weft_rt.buffer argument 0 : memref<8x128xf32>
     %1 = weft_rt.view %0 at 256 : memref<8x128xf32> to memref<2x128xf32>
     ```
   }];
-  let arguments = (ins AnyMemRef:$source, Optional<Index>:$dynamic_offset,
+  let arguments = (ins WeftRT_Buffer:$source, Optional<Index>:$dynamic_offset,
                        I64Attr:$offset);
-  let results = (outs AnyMemRef:$result);
+  let results = (outs WeftRT_Buffer:$result);
   let assemblyFormat = [{
     $source `at` $offset (`plus` $dynamic_offset^)? attr-dict
     `:` type($source) `to` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def WeftRT_GemmOp : WeftRT_Op<"gemm", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "contract two buffers into a third";
   let description = [{
-    weft.matmul on buffers: `out = lhs * rhs`, the maps as there.
+    weft.matmul on buffers: `out = lhs * rhs`, the maps as there. `out` overlaps
+    neither operand.
+
+    Constraints:
+    1. (c1) three maps over the same dims, each a projected permutation without
+       constants with one result per dim of its buffer.
+
+    Example:
+    ```mlir
+    %a = weft_rt.buffer argument 0 : memref<8x16xf32>
+    %b = weft_rt.buffer argument 1 : memref<16x4xf32>
+    %c = weft_rt.buffer result 0 : memref<8x4xf32>
+    weft_rt.gemm %a, %b into %c {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+        affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+        : memref<8x16xf32>, memref<16x4xf32> into memref<8x4xf32>
+    ```
   }];
-  let arguments = (ins AnyMemRef:$lhs, AnyMemRef:$rhs, AnyMemRef:$out,
+  let arguments = (ins WeftRT_Buffer:$lhs, WeftRT_Buffer:$rhs, WeftRT_Buffer:$out,
                        AffineMapArrayAttr:$indexing_maps);
   let assemblyFormat = [{
     $lhs `,` $rhs `into` $out attr-dict
     `:` type($lhs) `,` type($rhs) `into` type($out)
   }];
+  let hasVerifier = 1;
 }
 
 def WeftRT_ScatterAddOp : WeftRT_Op<"scatter_add",
     [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "add slices into rows of a buffer";
   let description = [{
-    weft.scatter_add on buffers; `table` is updated in place.
+    weft.scatter_add on buffers; `table` is updated in place. `base` is a buffer
+    of one index.
+
+    Example: gradient of an embedding lookup.
+    ```mlir
+    %t = weft_rt.buffer arena 0 : memref<1024x64xf32>
+    %i = weft_rt.buffer argument 0 : memref<128xi32>
+    %u = weft_rt.buffer arena 262144 : memref<128x64xf32>
+    weft_rt.scatter_add %t, %i, %u {axis = 0 : i64,
+        table_map = affine_map<(s, d) -> (d)>, index_map = affine_map<(s, d) -> (s)>}
+        : memref<1024x64xf32>, memref<128xi32>, memref<128x64xf32>
+    ```
   }];
-  let arguments = (ins AnyMemRef:$table, AnyMemRef:$indices,
-                       AnyMemRef:$updates, Optional<AnyMemRef>:$base,
+  let arguments = (ins WeftRT_Buffer:$table, WeftRT_Buffer:$indices,
+                       WeftRT_Buffer:$updates, Optional<WeftRT_Buffer>:$base,
                        I64Attr:$axis, AffineMapAttr:$table_map,
                        AffineMapAttr:$index_map);
   let assemblyFormat = [{
@@ -149,18 +236,47 @@ def WeftRT_StartOp : WeftRT_Op<"start", [AttrSizedOperandSegments,
   let description = [{
     `collective` names the weft op; `params` holds its attributes. The buffers
     belong to the runtime until the wait.
+
+    Constraints:
+    1. (c1) as many outputs as inputs.
+    2. (c2) `collective` is all_gather, reduce_scatter, all_reduce, all_to_all
+       or permute.
+
+    Example: a sum over the ranks of a mesh's axis, in place.
+    ```mlir
+    weft.mesh @mesh = <["dp"=2]>
+    func.func @f() {
+      %x = weft_rt.buffer arena 0 : memref<16xf32>
+      %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>, kind = #weft<reduce_kind sum>, mesh = @mesh}
+          ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
+      weft_rt.wait %t
+      return
+    }
+    ```
   }];
-  let arguments = (ins StrAttr:$collective, Variadic<AnyMemRef>:$ins,
-                       Variadic<AnyMemRef>:$outs, DictionaryAttr:$params);
+  let arguments = (ins StrAttr:$collective, Variadic<WeftRT_Buffer>:$ins,
+                       Variadic<WeftRT_Buffer>:$outs, DictionaryAttr:$params);
   let results = (outs I64:$ticket);
   let assemblyFormat = [{
     $collective $params `ins` `(` $ins `:` type($ins) `)`
     `outs` `(` $outs `:` type($outs) `)` attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 def WeftRT_WaitOp : WeftRT_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait for a collective";
+  let description = [{
+    Exactly once per weft_rt.start; then its buffers are the program's again.
+
+    Example: see weft_rt.start.
+    ```mlir
+    func.func @f(%ticket: i64) {
+      weft_rt.wait %ticket
+      return
+    }
+    ```
+  }];
   let arguments = (ins I64:$ticket);
   let assemblyFormat = "$ticket attr-dict";
 }
@@ -170,8 +286,15 @@ def WeftRT_LaunchOp : WeftRT_Op<"launch",
   let summary = "run a kernel over a range";
   let description = [{
     Calls the kernel for pieces of `[0, extent)` of at least `grain` iterations.
+
+    Example: eight rows, two at least at a time.
+    ```mlir
+    %x = weft_rt.buffer argument 0 : memref<8x128xf32>
+    weft_rt.launch @weft_k0(%x : memref<8x128xf32>) extent 8 grain 2
+    llvm.func @weft_k0(!llvm.ptr, i64, i64)
+    ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$buffers,
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<WeftRT_Buffer>:$buffers,
                        I64Attr:$extent, I64Attr:$grain);
   let assemblyFormat = [{
     $kernel `(` ($buffers^ `:` type($buffers))? `)` `extent` $extent

@@ -1,0 +1,74 @@
+// RUN: weft-opt %s --convert-weft-rt-to-llvm -split-input-file -verify-diagnostics
+
+// expected-error @below {{has 2 functions, expected one step}}
+module {
+  func.func @f() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} { return }
+  func.func @g() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} { return }
+}
+
+// -----
+
+func.func @not_outlined() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} {
+  // expected-error @+1 {{'weft_rt.fused' op has no form in the target phase}}
+  weft_rt.fused ins() {
+    weft_rt.yield
+  }
+  return
+}
+
+// -----
+
+func.func @no_mesh() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.start' op needs a mesh, and the module has none}}
+  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>} ins(%x : memref<4xf32>) outs(%x : memref<4xf32>)
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+func.func @no_axes() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.start' op expects 'axes' of the mesh}}
+  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"tp"}>} ins(%x : memref<4xf32>) outs(%x : memref<4xf32>)
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+func.func @no_dims() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer arena 0 : memref<4xf32>
+  %y = weft_rt.buffer arena 64 : memref<8xf32>
+  // expected-error @+1 {{'weft_rt.start' op expects 'dims', a dim per buffer}}
+  %t = weft_rt.start "all_gather" {axes = #weft.axes<{"dp"}>, dims = array<i64: 1>} ins(%x : memref<4xf32>) outs(%y : memref<8xf32>)
+  return
+}
+
+// -----
+
+func.func @gemm_dims() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 : memref<2x2x2x2x2xf32>
+  %y = weft_rt.buffer argument 1 : memref<2x2x2x2xf32>
+  %z = weft_rt.buffer result 0 : memref<2x2x2x2x2x2x2x2x2xf32>
+  // expected-error @+1 {{'weft_rt.gemm' op has 9 dims, at most 8 are possible}}
+  weft_rt.gemm %x, %y into %z {indexing_maps = [affine_map<(a, b, c, d, e, f, g, h, i) -> (a, b, c, d, e)>,
+      affine_map<(a, b, c, d, e, f, g, h, i) -> (f, g, h, i)>, affine_map<(a, b, c, d, e, f, g, h, i) -> (a, b, c, d, e, f, g, h, i)>]}
+      : memref<2x2x2x2x2xf32>, memref<2x2x2x2xf32> into memref<2x2x2x2x2x2x2x2x2xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{the runtime has no element type 'i4'}}
+func.func @element_type() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [{global = tensor<4xi4>, local = tensor<4xi4>, name = "x"}], weft_rt.results = []} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op is no planned step, which has 'weft_rt.args', 'weft_rt.results' and 'weft_rt.arena_bytes'}}
+func.func @not_planned() {
+  return
+}

@@ -1,0 +1,136 @@
+// RUN: weft-opt %s --weft-plan-buffers -split-input-file | FileCheck %s
+
+#row = affine_map<(i) -> (i)>
+
+// A donated argument is updated in place; another is not written.
+
+// CHECK-LABEL: func @update()
+// CHECK-SAME: weft_rt.arena_bytes = 0 : i64
+// CHECK-SAME: weft_rt.args = [{global = tensor<8xf32>, local = tensor<8xf32>, name = "p"}, {global = tensor<8xf32>, local = tensor<8xf32>, name = "g"}]
+// CHECK-SAME: weft_rt.results = [{alias = 0 : index, global = tensor<8xf32>, local = tensor<8xf32>, name = "p"}]
+// CHECK-DAG: %[[P:.*]] = weft_rt.buffer argument 0 : memref<8xf32>
+// CHECK-DAG: %[[G:.*]] = weft_rt.buffer argument 1 : memref<8xf32>
+// CHECK: weft_rt.fused ins(%[[P]], %[[G]] : memref<8xf32>, memref<8xf32>) outs(%[[P]] : memref<8xf32>)
+// CHECK-NOT: weft_rt.fused
+// CHECK: return
+func.func @update(%p: tensor<8xf32> {weft.name = "p"}, %g: tensor<8xf32> {weft.name = "g"})
+    -> (tensor<8xf32> {weft.name = "p", weft.alias = 0 : index}) {
+  %r = weft_rt.fused ins(%p, %g : tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %s = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel"]}
+        ins(%a, %b : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %d = arith.subf %x, %y : f32
+      linalg.yield %d : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %s : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+#row = affine_map<(i) -> (i)>
+#turned = affine_map<(i) -> (-i + 7)>
+
+// What is read in another order than it is written is not updated in place.
+
+// CHECK-LABEL: func @reversed()
+// CHECK-DAG: %[[P:.*]] = weft_rt.buffer argument 0 : memref<8xf32>
+// CHECK-DAG: %[[T:.*]] = weft_rt.buffer arena 0 : memref<8xf32>
+// CHECK: weft_rt.fused ins(%[[P]] : memref<8xf32>) outs(%[[T]] : memref<8xf32>)
+// CHECK: weft_rt.fused ins(%[[T]] : memref<8xf32>) outs(%[[P]] : memref<8xf32>)
+func.func @reversed(%p: tensor<8xf32>) -> (tensor<8xf32> {weft.alias = 0 : index}) {
+  %r = weft_rt.fused ins(%p : tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %s = linalg.generic {indexing_maps = [#turned, #row], iterator_types = ["parallel"]}
+        ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      linalg.yield %x : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %s : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#out = affine_map<(m, n, k) -> (m, n)>
+
+// Contractions go into the concatenation that they are parts of, which is the
+// result; a temporary that is dead gives its memory to a later one.
+
+// CHECK-LABEL: func @parts()
+// CHECK-SAME: weft_rt.arena_bytes = 128 : i64
+// CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 : memref<4x4xf32>
+// CHECK-DAG: %[[T0:.*]] = weft_rt.buffer arena 0 : memref<4x4xf32>
+// CHECK-DAG: %[[T1:.*]] = weft_rt.buffer arena 64 : memref<4x4xf32>
+// CHECK-DAG: %[[T2:.*]] = weft_rt.buffer arena 0 : memref<4x4xf32>
+// CHECK-DAG: %[[LEFT:.*]] = weft_rt.buffer result 0 : memref<4x4xf32, strided<[8, 1]>>
+// CHECK: weft_rt.gemm %[[X]], %[[X]] into %[[T0]]
+// CHECK: weft_rt.gemm %[[T0]], %[[X]] into %[[T1]]
+// CHECK: weft_rt.gemm %[[T1]], %[[X]] into %[[T2]]
+// CHECK: weft_rt.gemm %[[T2]], %[[X]] into %[[LEFT]]
+// CHECK: %[[RIGHT:.*]] = weft_rt.view %{{.*}} at 4 : memref<32xf32> to memref<4x4xf32, strided<[8, 1]>>
+// CHECK: weft_rt.gemm %[[X]], %[[T2]] into %[[RIGHT]]
+// CHECK-NOT: weft_rt.fused
+// CHECK: return
+func.func @parts(%x: tensor<4x4xf32>) -> tensor<4x8xf32> {
+  %a = weft.matmul %x, %x {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %b = weft.matmul %a, %x {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %c = weft.matmul %b, %x {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %d = weft.matmul %c, %x {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %e = weft.matmul %x, %c {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %r = tensor.concat dim(1) %d, %e : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// -----
+
+// A carried tensor is filled in place, and what a loop does not change is not
+// copied.
+
+// CHECK-LABEL: func @loop()
+// CHECK-DAG: %[[ACC:.*]] = weft_rt.buffer arena 0 : memref<20xf32>
+// CHECK: scf.for
+// CHECK: %[[OFFSET:.*]] = arith.muli
+// CHECK: %[[SLICE:.*]] = weft_rt.view %[[ACC]] at 0 plus %[[OFFSET]] : memref<20xf32> to memref<4xf32>
+// CHECK: weft_rt.fused ins(%{{.*}} : memref<4xf32>) outs(%[[SLICE]] : memref<4xf32>)
+// CHECK-NOT: weft_rt.fused
+// CHECK: }
+// CHECK: return
+func.func @loop(%x: tensor<4xf32>) -> tensor<5x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %e = tensor.empty() : tensor<5x4xf32>
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%a = %e) -> (tensor<5x4xf32>) {
+    %s = tensor.insert_slice %x into %a[%i, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<5x4xf32>
+    scf.yield %s : tensor<5x4xf32>
+  }
+  return %r : tensor<5x4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+
+// A reduction over ranks is in place if its operand is not needed any more.
+
+// CHECK-LABEL: func @collectives()
+// CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 : memref<4xf32>
+// CHECK-DAG: %[[Y:.*]] = weft_rt.buffer argument 1 : memref<4xf32>
+// CHECK-DAG: %[[R:.*]] = weft_rt.buffer result 1 : memref<4xf32>
+// CHECK: %[[T0:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[X]] : memref<4xf32>) outs(%[[X]] : memref<4xf32>)
+// CHECK-NEXT: weft_rt.wait %[[T0]]
+// CHECK: %[[T1:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[Y]] : memref<4xf32>) outs(%[[R]] : memref<4xf32>)
+// CHECK-NEXT: weft_rt.wait %[[T1]]
+func.func @collectives(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32> {weft.alias = 0 : index}, tensor<4xf32>) {
+  %0 = weft.all_reduce sum %x on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = weft.all_reduce sum %y on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

@@ -1,0 +1,158 @@
+// RUN: weft-opt %s -split-input-file -verify-diagnostics
+
+func.func @fused_c1_count(%x: tensor<8xf32>) {
+  // expected-error @+1 {{'weft_rt.fused' op region has 0 arguments, expected 1}}
+  weft_rt.fused ins(%x : tensor<8xf32>) {
+    weft_rt.yield
+  }
+  return
+}
+
+// -----
+
+func.func @fused_c1_type(%x: tensor<8xf32>) {
+  // expected-error @+1 {{'weft_rt.fused' op region argument #0 has type 'tensor<4xf32>', expected 'tensor<8xf32>'}}
+  weft_rt.fused ins(%x : tensor<8xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    weft_rt.yield
+  }
+  return
+}
+
+// -----
+
+func.func @fused_c2_count(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'weft_rt.fused' op yields 0 values, expected 1}}
+  %0 = weft_rt.fused ins(%x : tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    weft_rt.yield
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @fused_c2_type(%x: tensor<8xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'weft_rt.fused' op yields #0 of type 'tensor<8xf32>', expected 'tensor<4xf32>'}}
+  %0 = weft_rt.fused ins(%x : tensor<8xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    weft_rt.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @fused_c3_both(%x: tensor<8xf32>, %m: memref<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'weft_rt.fused' op has 1 results and 1 outputs, expected one kind only}}
+  %0 = weft_rt.fused ins(%x : tensor<8xf32>) outs(%m : memref<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    weft_rt.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @fused_c3_buffer(%m: memref<8xf32>) {
+  // expected-error @+1 {{'weft_rt.fused' op input #0 has type 'memref<8xf32>', expected a tensor}}
+  weft_rt.fused ins(%m : memref<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    weft_rt.yield
+  }
+  return
+}
+
+// -----
+
+func.func @fused_c3_tensor(%x: tensor<8xf32>, %m: memref<8xf32>) {
+  // expected-error @+1 {{'weft_rt.fused' op input #0 has type 'tensor<8xf32>', expected a buffer}}
+  weft_rt.fused ins(%x : tensor<8xf32>) outs(%m : memref<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    weft_rt.yield %a : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fused_c4_argument(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'weft_rt.fused' op yields #0 that is no result of a 'linalg.generic' op}}
+  %0 = weft_rt.fused ins(%x : tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    weft_rt.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+#row = affine_map<(i) -> (i)>
+func.func @fused_c4_twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // expected-error @+1 {{'weft_rt.fused' op yields #1 for the second time}}
+  %r:2 = weft_rt.fused ins(%x : tensor<8xf32>) -> tensor<8xf32>, tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %g = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+        ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      linalg.yield %v : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %g, %g : tensor<8xf32>, tensor<8xf32>
+  }
+  return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+func.func @fused_c5_op(%x: tensor<8xf32>) {
+  weft_rt.fused ins(%x : tensor<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    // expected-error @+1 {{'arith.negf' op has no form in a 'weft_rt.fused' op}}
+    %n = arith.negf %a : tensor<8xf32>
+    weft_rt.yield
+  }
+  return
+}
+
+// -----
+
+func.func @fused_c5_extract(%x: tensor<8xf32>) {
+  weft_rt.fused ins(%x : tensor<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{'tensor.extract' op has no form in a 'weft_rt.fused' op}}
+    %n = tensor.extract %a[%c0] : tensor<8xf32>
+    weft_rt.yield
+  }
+  return
+}
+
+// -----
+
+#row = affine_map<(i) -> (i)>
+func.func @fused_c5_body(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = weft_rt.fused ins(%x : tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %g = linalg.generic {indexing_maps = [#row], iterator_types = ["parallel"]} outs(%e : tensor<8xf32>) {
+    ^bb0(%o: f32):
+      %i = linalg.index 0 : index
+      // expected-error @+1 {{'tensor.extract' op is in a body of a 'weft_rt.fused' op, where it may only take elements of an input}}
+      %v = tensor.extract %e[%i] : tensor<8xf32>
+      linalg.yield %v : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %g : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @fused_c2_no_yield() {
+  // expected-error @+1 {{'weft_rt.fused' op does not end in a 'weft_rt.yield' op}}
+  weft_rt.fused ins() {
+    %c = arith.constant 0 : i32
+  }
+  return
+}
