@@ -22,6 +22,19 @@ def mesh_text(mesh):
     return ",".join(f"{axis}={size}" for axis, size in mesh.items())
 
 
+def run_files(step, inputs, mesh, folder, steps=1):
+    """Compiles a step for a mesh and runs it; its results by name.
+
+    Memory that the program must not read holds NaN bits.
+    """
+    tag = "-".join(str(size) for size in mesh.values())
+    library, outputs = folder / f"step-{tag}.so", folder / f"outputs-{tag}.safetensors"
+    tool("weft-compile", step, "--mesh", mesh_text(mesh), "-o", library)
+    tool("weft-run", library, "--ranks", int(np.prod(list(mesh.values()))), "--inputs", inputs,
+         "--outputs", outputs, "--steps", steps, "--poison", "--quiet")
+    return safetensors.load(outputs)
+
+
 class Exported:
     """An exported step with its inputs in a folder, to be compiled for several meshes."""
 
@@ -32,16 +45,8 @@ class Exported:
         module.save_inputs(self.inputs, *args)
 
     def run(self, mesh, steps=1):
-        """What the step returns on this mesh, as the pytree that the function returns.
-
-        Memory that the program must not read holds NaN bits.
-        """
-        tag = "-".join(str(size) for size in mesh.values())
-        library, outputs = self.folder / f"step-{tag}.so", self.folder / f"outputs-{tag}.safetensors"
-        tool("weft-compile", self.step, "--mesh", mesh_text(mesh), "-o", library)
-        tool("weft-run", library, "--ranks", int(np.prod(list(mesh.values()))), "--inputs", self.inputs,
-             "--outputs", outputs, "--steps", steps, "--poison", "--quiet")
-        tensors = safetensors.load(outputs)
+        """What the step returns on this mesh, as the pytree that the function returns."""
+        tensors = run_files(self.step, self.inputs, mesh, self.folder, steps)
         # Files have a program's integers, which have no sign.
         return self.module.out_tree.unflatten([tensors[r.name].view(r.dtype) for r in self.module.results])
 
@@ -69,3 +74,16 @@ def assert_agrees(module, got, expected, tolerance):
     errors = named_errors(module, got, expected)
     wrong = {name: error for name, error in errors.items() if not error <= tolerance}
     assert not wrong, f"{len(wrong)} of {len(errors)} results differ: {dict(list(wrong.items())[:6])}"
+
+
+def assert_as_close_as_jax(module, got, rounded, exact):
+    """Each result within twice the difference of JAX's own bf16 and f32 runs.
+
+    Where that is less than an f32 rounding, or belongs to one number, which may
+    come out well by chance, a bar of its kind of value stands in for it.
+    """
+    bars, errors = named_errors(module, rounded, exact), named_errors(module, got, exact)
+    floor = {spec.name: 1e-6 if spec.shape else 1e-4 for spec in module.results}
+    wrong = {name: (error, bars[name]) for name, error in errors.items()
+             if not error <= 2 * max(bars[name], floor[name])}
+    assert not wrong, f"{len(wrong)} of {len(errors)} results differ (error, JAX's): {wrong}"

@@ -73,6 +73,28 @@ def test_scatter(name):
     check(SCATTERS[name], TABLE, ROWS, normal(3, 4, 6, seed=2))
 
 
+REPLACEMENTS = {
+    "set": lambda t, i, u: t.at[i].set(u), "drop": lambda t, i, u: t.at[i].set(1.0, mode="drop"),
+    "booleans": lambda t, i, u: (t > 0).at[i].set(u > 0), "max": lambda t, i, u: t.at[i].max(u),
+    "min": lambda t, i, u: t.at[i].min(u), "multiply": lambda t, i, u: t.at[i].multiply(u),
+    "columns": lambda t, i, u: t.at[:, i[0]].set(u[0, 0, :4]), "pairs": lambda t, i, u: t.at[i, (i + 1) % 6].set(u[..., 0]),
+    "of_each_row": lambda t, i, u: t.at[jnp.arange(11), jnp.argmax(t, 1)].set(5.0),
+    "segment_max": lambda t, i, u: jax.ops.segment_max(u[0], i[0] % 4, 4),
+    "segment_min": lambda t, i, u: jax.ops.segment_min((u[0] * 9).astype(jnp.int32), i[0] % 4, 4),
+}
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_replacement(name):
+    """Rows that are replaced, or take a maximum; the last of several updates counts."""
+    check(REPLACEMENTS[name], TABLE, ROWS, normal(3, 4, 6, seed=2))
+
+
+def test_gradient_of_a_replacement():
+    fn = lambda t, i, u: jnp.sum(t.at[i].set(u) ** 2)
+    check(jax.grad(fn, argnums=(0, 2)), TABLE, np.array([3, 1, 2, 7], np.int32), normal(4, 6, seed=2))
+
+
 def test_dynamic_slices():
     start, x = np.int32(3), normal(8, 5)
     cut = lambda x, i: lax.dynamic_slice(x, (i, 1), (3, 2))
@@ -94,7 +116,8 @@ def test_static_places():
 @pytest.mark.parametrize("fn,words", [
     (lambda t, i: jnp.sort(jnp.zeros(5000) + t[0, 0]), "sorts 5000 elements"),
     (lambda t, i: lax.top_k(jnp.zeros(500) + t[0, 0], 100), "takes the 100 largest"),
-    (lambda t, i: t.at[i].set(1.0), "stablehlo.scatter"), (lambda t, i: t.at[i].max(1.0), "maximum"),
+    (lambda t, i: jnp.zeros((9000, 6)).at[jnp.tile(i, (1, 300))].set(t[0, 0]), "compares 9000 rows"),
+    (lambda t, i: jnp.fft.fft(t).real, "complex numbers"), (lambda t, i: t.at[i].apply(jnp.sin), "several operations"),
     (lambda t, i: lax.while_loop(lambda s: s.sum() < 9, lambda s: s + 1, t), "trip count is not static"),
     (lambda t, i: lax.conv(t[None, None], t[None, None, :2, :2], (1, 1), "SAME"), "convolution"),
     (lambda t, i: jnp.linalg.qr(t), "custom_call"),

@@ -73,6 +73,20 @@ def test_reduce(name):
     check(REDUCE[name], normal(3, 5, 4))
 
 
+WINDOWS = {
+    "max": lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (2, 2), "VALID"),
+    "mean": lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 3), (2, 3), "SAME") / 6,
+    "dilated": lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 3), (1, 2), ((1, 0), (2, 2)), base_dilation=(2, 1),
+                                           window_dilation=(1, 2)),
+    "gradient": jax.grad(lambda x: jnp.sum(lax.reduce_window(x, 0.0, lax.add, (2, 3), (2, 3), "SAME") ** 2)),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_window(name):
+    check(WINDOWS[name], normal(7, 12))
+
+
 SHAPE = {
     "transpose": lambda x: x.transpose(2, 0, 1), "reshape": lambda x: x.reshape(5, 12), "flip": lambda x: x[:, ::-1],
     "pad": lambda x: lax.pad(x, jnp.float32(1), [(1, 2, 0), (0, 0, 2), (-1, 0, 0)]),
@@ -122,8 +136,14 @@ def test_contraction_types():
     assert "weft.matmul" not in integers.text
 
 
+def test_a_scalar_is_reduced_over_nothing():
+    check(jax.grad(lambda x: jnp.minimum(x, 4.0) * 2), np.float32(3))
+    check(lambda x: lax.reduce(x, np.float32(0), lax.add, ()), normal(2, 3))
+
+
 def test_random_bits_are_arithmetic():
     key = jax.random.PRNGKey(0)
+    check(lambda key: jax.random.bits(key, (3, 40)), np.asarray(key))
     check(lambda key: jax.random.normal(key, (4, 6)), np.asarray(key))
     check(lambda key, x: jnp.where(jax.random.bernoulli(key, 0.9, x.shape), x / 0.9, 0), np.asarray(key), normal(4, 6))
 

@@ -231,6 +231,10 @@ Value Emitter::emitOperand(const Member &member, OpOperand &operand) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>())
     return scalars.lookupOrDefault(fill.getInputs()[0]);
   Type element = getElementType(value);
+  // Undefined, as the shape of a window is: any value will do.
+  if (value.getDefiningOp<tensor::EmptyOp>())
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getZeroAttr(element));
   Value place;
   int from = shape.findProducer(value);
   if (from < 0)

@@ -13,12 +13,11 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _contract, _fold, _lookup, _slices, _sorting
+from weft.jax import _contract, _fold, _lookup, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
 from weft.jax._sharding import weft_sharding
-from weft.jax._windows import cumulative
 
 # Copies of loop bodies that one export may make.
 UNROLL_LIMIT = 4096
@@ -74,6 +73,8 @@ class Importer:
             return operands
         if op.name in _REJECTED:
             raise self.error(op, _REJECTED[op.name])
+        if any("complex<" in str(v.type) for v in [*op.results, *op.operands]):
+            raise self.error(op, "computes with complex numbers; write them as pairs of real ones")
         if _is_empty(op):
             return [self._empty(op.results[0].type)]
         results = handler(op, operands, env) if handler else None
@@ -312,7 +313,7 @@ class Importer:
         return operands[:len(operands) // 2]
 
     def _stablehlo_reduce_window(self, op, operands, env):
-        made = cumulative(self.build, op, operands)
+        made = _windows.cumulative(self.build, op, operands) or _windows.small(self.build, op, operands)
         return None if made is None else [made]
 
     def _stablehlo_convolution(self, op, operands, env):

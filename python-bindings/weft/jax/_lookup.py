@@ -15,6 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from weft.jax import _scatter
 from weft.jax._builder import element_of, is_unsigned, shape_of
 from weft.jax._contract import map_attribute
 from weft.jax._slices import insert_at
@@ -207,8 +208,8 @@ def restored_table(build, merged, places, order):
     return build.transpose(moved, inverse)
 
 
-def lookup_attributes(places, layout, batched_dims):
-    """axis and maps of take/scatter_add.
+def lookup_maps(places, layout, batched_dims):
+    """The axis, the table map and the index map of take and scatter_add.
 
     `batched_dims` are the dims of the batched side in the iteration space's
     order; what is not among them (a window dim of size one) is dropped.
@@ -220,11 +221,14 @@ def lookup_attributes(places, layout, batched_dims):
             table_map.append(position[places.batch_dims[places.batching[dim]]])
         elif dim is not None:
             table_map.append(position[places.windows[dim]])
-    index_map = [position[d] for d in places.batch_dims]
-    i64 = ir.IntegerType.get_signless(64)
-    return {"axis": ir.IntegerAttr.get(i64, layout.index(None)),
-            "table_map": map_attribute(len(batched_dims), table_map),
-            "index_map": map_attribute(len(batched_dims), index_map)}
+    return layout.index(None), table_map, [position[d] for d in places.batch_dims]
+
+
+def lookup_attributes(maps, rank):
+    axis, table_map, index_map = maps
+    return {"axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis),
+            "table_map": map_attribute(rank, table_map),
+            "index_map": map_attribute(rank, index_map)}
 
 
 def iteration_dims(places, rank):
@@ -257,7 +261,7 @@ def gather(build, op, table, indices):
     dims = iteration_dims(places, len(result.shape))
     shape = [result.shape[d] for d in dims]
     made = build.value("weft.take", build.tensor(shape, result.element_type), [merged, index],
-                       lookup_attributes(places, layout, dims))
+                       lookup_attributes(lookup_maps(places, layout, dims), len(dims)))
     return build.reshape(made, result.shape)
 
 
@@ -318,7 +322,7 @@ def scatter(build, op, table, indices, updates):
     starts = scalar_starts(build, places)
     if starts is not None and combiner in ("add", "set"):
         return _update_window(build, table, updates, places, starts, combiner)
-    if combiner != "add":
+    if combiner not in ("add", *_scatter.COMBINERS):
         raise ValueError(f"combines with '{combiner}' at indices that are not constant")
     counting_columns_to_batching(build, places)
     fixed, full_shape = fixed_columns(build, places), places.table_shape
@@ -330,8 +334,12 @@ def scatter(build, op, table, indices, updates):
     update_shape = shape_of(updates)
     dims = iteration_dims(places, len(update_shape))
     updates = build.reshape(updates, [update_shape[d] for d in dims])
-    made = build.value("weft.scatter_add", merged.type, [merged, index, updates],
-                       lookup_attributes(places, layout, dims))
+    maps = lookup_maps(places, layout, dims)
+    if combiner == "add":
+        made = build.value("weft.scatter_add", merged.type, [merged, index, updates],
+                           lookup_attributes(maps, len(dims)))
+    else:
+        made = _scatter.scatter(build, merged, index, updates, maps, combiner)
     made = restored_table(build, made, places, order)
     return insert_at(build, table, made, corner)
 

@@ -69,6 +69,8 @@ def _given_text(what, sharding, shape):
     spec = tuple(sharding.spec)
     if len(spec) > len(shape):
         raise ExportError(f"{what} gives {sharding.spec} to a value of rank {len(shape)}")
+    if not shape:
+        return None
     return tuple(_spec_text(entry) for entry in spec + (None,) * (len(shape) - len(spec)))
 
 
