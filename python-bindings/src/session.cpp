@@ -40,6 +40,16 @@ void check(weft_rt_status status) {
   }
 }
 
+/// Makes a call that may take long: other Python threads run meanwhile.
+template <typename Call> void callReleased(Call call) {
+  weft_rt_status status;
+  {
+    nb::gil_scoped_release release;
+    status = call();
+  }
+  check(status);
+}
+
 using InputBytes =
     nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutputBytes =
@@ -53,12 +63,8 @@ public:
     options.ranks = ranks;
     options.threads = threads;
     options.deadline_seconds = deadline;
-    weft_rt_status status;
-    {
-      nb::gil_scoped_release release;
-      status = weft_rt_session_open(path.c_str(), &options, &session);
-    }
-    check(status);
+    callReleased(
+        [&] { return weft_rt_session_open(path.c_str(), &options, &session); });
   }
   ~Session() {
     nb::gil_scoped_release release;
@@ -67,33 +73,23 @@ public:
   Session(const Session &) = delete;
 
   void setArgument(int32_t index, InputBytes bytes) {
-    weft_rt_status status;
-    {
-      nb::gil_scoped_release release;
-      status = weft_rt_session_set_argument(session, index, bytes.data(),
-                                            int64_t(bytes.size()));
-    }
-    check(status);
+    callReleased([&] {
+      return weft_rt_session_set_argument(session, index, bytes.data(),
+                                          int64_t(bytes.size()));
+    });
   }
 
   void getResult(int32_t index, OutputBytes bytes) {
-    weft_rt_status status;
-    {
-      nb::gil_scoped_release release;
-      status = weft_rt_session_get_result(session, index, bytes.data(),
-                                          int64_t(bytes.size()));
-    }
-    check(status);
+    callReleased([&] {
+      return weft_rt_session_get_result(session, index, bytes.data(),
+                                        int64_t(bytes.size()));
+    });
   }
 
   std::vector<double> run(int64_t steps) {
     std::vector<double> seconds(steps > 0 ? steps : 0);
-    weft_rt_status status;
-    {
-      nb::gil_scoped_release release;
-      status = weft_rt_session_run(session, steps, seconds.data());
-    }
-    check(status);
+    callReleased(
+        [&] { return weft_rt_session_run(session, steps, seconds.data()); });
     return seconds;
   }
 

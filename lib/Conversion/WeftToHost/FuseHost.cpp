@@ -217,9 +217,8 @@ private:
   void number();
   void tryJoin(linalg::GenericOp op);
   bool tryJoinGroup(linalg::GenericOp op, int group);
-  bool isProfitable(ArrayRef<linalg::GenericOp> ops, const KernelShape &shape);
-  bool reaches(int from, int to, bool direct);
-  void addEdges(Operation *op);
+  bool isProfitable(const KernelShape &shape);
+  bool reaches(int from, int to);
   int groupOf(Operation *op) const { return groupIds.lookup(op); }
   void reorder();
   void build(int group);
@@ -254,9 +253,9 @@ void Grouping::number() {
   }
 }
 
-/// Says whether a path of dependences leads from group `from` back to group
-/// `to`. With `direct` false, edges from `from` straight to `to` do not count.
-bool Grouping::reaches(int from, int to, bool direct) {
+/// Says whether a path of dependences leads from group `from` back to group `to`
+/// by way of another group: edges from `from` straight to `to` do not count.
+bool Grouping::reaches(int from, int to) {
   std::set<int> seen;
   SmallVector<int> stack;
   // Nothing before the first op of `to` can depend on it.
@@ -279,17 +278,16 @@ bool Grouping::reaches(int from, int to, bool direct) {
       }
     return false;
   };
-  if (expand(from, !direct))
+  if (expand(from, /*skipDirect=*/true))
     return true;
   while (!stack.empty())
-    if (int group = stack.pop_back_val(); expand(group, false))
+    if (int group = stack.pop_back_val(); expand(group, /*skipDirect=*/false))
       return true;
   return false;
 }
 
 /// What a joint kernel must keep: enough rows to share out, little scratch.
-bool Grouping::isProfitable(ArrayRef<linalg::GenericOp> ops,
-                            const KernelShape &shape) {
+bool Grouping::isProfitable(const KernelShape &shape) {
   if (shape.phases.size() > 1 && shape.getExtent() < 8 &&
       shape.getWork() > (1 << 16))
     return false;
@@ -324,8 +322,8 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, int group) {
     return getDenseStrides(cast<RankedTensorType>(value.getType()).getShape());
   });
   int own = groupOf(op);
-  if (failed(shape) || !isProfitable(ops, *shape) ||
-      reaches(own, group, /*direct=*/false) || reaches(group, own, false))
+  if (failed(shape) || !isProfitable(*shape) || reaches(own, group) ||
+      reaches(group, own))
     return false;
   groups[own].clear();
   groups[group].assign(ops.begin(), ops.end());
@@ -417,7 +415,6 @@ void Grouping::build(int id) {
   Location loc = last->getLoc();
   // Inputs: tensors from outside, and scalars that are not constants.
   llvm::SetVector<Value> inputs;
-  SmallVector<Operation *> copied;
   DenseSet<Operation *> members(group.begin(), group.end());
   auto isCopied = [](Operation *def) {
     return def && (isa<tensor::EmptyOp>(def) || def->hasTrait<OpTrait::ConstantLike>());
