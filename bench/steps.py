@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Exports training steps of real sizes, in bf16 with f32 weights and AdamW.
+
+    bench/steps.py OUT_DIR [--step qwen3-8b ...] [--layers N] [--batch N]
+
+Shapes only: no weight is made, so that 32 billion of them fit on a laptop. The
+mesh's sizes are weft-compile's to choose (--mesh), among dp, fsdp and tp, and ep
+for experts.
+"""
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path += [str(ROOT / "examples" / "qwen3"), str(ROOT / "python-bindings")]
+
+import model  # noqa: E402
+import moe  # noqa: E402
+import weft  # noqa: E402
+
+SEQ, BATCH = 4096, 16
+VOCAB = 151936
+# layers, width, heads, key heads, width of a head, ffn, vocabulary
+STEPS = {
+    "qwen3-0.6b": model.Config(28, 1024, 16, 8, 128, 3072, VOCAB, SEQ, BATCH, "bf16"),
+    "qwen3-8b": model.Config(36, 4096, 32, 8, 128, 12288, VOCAB, SEQ, BATCH, "bf16"),
+    "qwen3-32b": model.Config(64, 5120, 64, 8, 128, 25600, VOCAB, SEQ, BATCH, "bf16"),
+    "moe-8x7b": moe.Config(32, 4096, 32, 8, 128, 14336, 32000, SEQ, BATCH, "bf16"),
+    "moe-30b-a3b": moe.Config(48, 2048, 32, 4, 128, 768, VOCAB, SEQ, BATCH, "bf16",
+                              experts=128, chosen=8),
+}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--step", nargs="+", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--layers", type=int, help="instead of the model's own number")
+    parser.add_argument("--batch", type=int, help=f"of the whole job, instead of {BATCH}")
+    return parser.parse_args()
+
+
+def is_weight(leaf):
+    return isinstance(leaf, tuple)
+
+
+def export(c):
+    """The step's module."""
+    experts = isinstance(c, moe.Config)
+    tree = moe.weights(c) if experts else model.weights(c)
+    specs = jax.tree.map(lambda w: w[1], tree, is_leaf=is_weight)
+    params = jax.tree.map(lambda w: jax.ShapeDtypeStruct(w[0], jnp.float32), tree,
+                          is_leaf=is_weight)
+    opt = {"m": params, "v": params, "t": jax.ShapeDtypeStruct((), jnp.int32)}
+    tokens = jax.ShapeDtypeStruct((c.batch, c.seq), jnp.int32)
+    opt_specs = {"m": specs, "v": specs, "t": P()}
+    data = P(moe.BATCH if experts else model.BATCH, None)
+    axes = ("dp", "fsdp", "ep", "tp") if experts else ("dp", "fsdp", "tp")
+    return weft.jax.export(
+        moe.make_step(c, specs) if experts else model.make_step(c), params, opt, tokens, tokens,
+        mesh={name: 8 if name == "fsdp" else 1 for name in axes}, donate_argnums=(0, 1),
+        in_shardings=(specs, opt_specs, data, data), out_shardings=(specs, opt_specs, P()))
+
+
+def main():
+    options = arguments()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.step:
+        given = {key: getattr(options, key) for key in ("layers", "batch")
+                 if getattr(options, key) is not None}
+        start, path = time.perf_counter(), options.folder / f"{name}.mlir"
+        export(replace(STEPS[name], **given)).save(path)
+        print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s",
+              flush=True)
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_platforms", "cpu")
+    main()
