@@ -372,12 +372,17 @@ void Propagation::runToFixpoint(bool onlyMaps) {
 //===----------------------------------------------------------------------===//
 
 /// Says whether compute's axes of a value leave the stored dims to it: they
-/// are what is stored without the storage axes.
+/// are what is stored without the storage axes that compute does not use
+/// itself, as it may those of experts.
 bool Propagation::canRest(const ValueNode &value,
                           const Sharding &stored) const {
-  return !value.stored && !value.isFixed &&
-         (value.sharding.isReplicated() ||
-          value.sharding.closed().dims == stored.withoutStorage().dims);
+  if (value.stored || value.isFixed)
+    return false;
+  if (value.sharding.isReplicated())
+    return true;
+  Sharding atRest = stored;
+  atRest.storage = subtractAxes(stored.storage, value.sharding.usedAxes());
+  return value.sharding.closed().dims == atRest.withoutStorage().dims;
 }
 
 /// Gives the stored sharding of one tensor to the op's results, or to its
