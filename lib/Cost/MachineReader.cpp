@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Reads machine descriptions. Every field is checked: a name that is not known,
+// a type or value that is not allowed and a field that is missing end the
+// reading with a message that names the field by its path and shows the value.
+
+#include "weft/Cost/Machine.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace mlir::weft;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+namespace {
+
+/// Nothing is slower, larger or more than this: times stay whole nanoseconds
+/// that can be added.
+constexpr double largest = 1e18;
+
+/// Fields of one object. The first error of all objects of a file is kept;
+/// after it everything that is read is nothing.
+class Fields {
+public:
+  Fields(const json::Value &value, std::string path, std::string &error)
+      : object(value.getAsObject()), path(std::move(path)), error(error) {
+    if (!object)
+      fail(this->path.empty() ? "the description" : this->path, value,
+           "an object");
+  }
+
+  bool isOk() const { return error.empty(); }
+
+  bool has(StringRef key) const { return object && object->get(key); }
+
+  std::string pathOf(StringRef key) const {
+    return path.empty() ? key.str() : path + "." + key.str();
+  }
+
+  /// The value of a field, or null. A field that is missing is an error.
+  const json::Value *get(StringRef key) {
+    known.push_back(key);
+    const json::Value *value = object ? object->get(key) : nullptr;
+    if (!value && isOk())
+      error = "'" + pathOf(key) + "' is missing";
+    return isOk() ? value : nullptr;
+  }
+
+  /// As get; a field that is missing is none.
+  const json::Value *getOptional(StringRef key) {
+    known.push_back(key);
+    return object && isOk() ? object->get(key) : nullptr;
+  }
+
+  double number(StringRef key, double smallest) {
+    return checkNumber(get(key), key, smallest);
+  }
+
+  double number(StringRef key, double smallest, double missing) {
+    const json::Value *value = getOptional(key);
+    return value ? checkNumber(value, key, smallest) : missing;
+  }
+
+  int64_t integer(StringRef key, int64_t smallest, int64_t missing) {
+    const json::Value *value = getOptional(key);
+    if (!value)
+      return missing;
+    std::optional<int64_t> number = value->getAsInteger();
+    if (number && *number >= smallest && *number <= int64_t(largest))
+      return *number;
+    fail(pathOf(key), *value,
+         "a whole number of at least " + std::to_string(smallest));
+    return missing;
+  }
+
+  std::string text(StringRef key, bool isNeeded) {
+    const json::Value *value = isNeeded ? get(key) : getOptional(key);
+    if (value && value->getAsString())
+      return value->getAsString()->str();
+    if (value)
+      fail(pathOf(key), *value, "a string");
+    return "";
+  }
+
+  bool boolean(StringRef key, bool missing) {
+    const json::Value *value = getOptional(key);
+    if (value && !value->getAsBoolean())
+      fail(pathOf(key), *value, "true or false");
+    return value ? value->getAsBoolean().value_or(missing) : missing;
+  }
+
+  const json::Array *array(StringRef key, bool isNeeded) {
+    const json::Value *value = isNeeded ? get(key) : getOptional(key);
+    if (value && !value->getAsArray())
+      fail(pathOf(key), *value, "an array");
+    return value ? value->getAsArray() : nullptr;
+  }
+
+  /// Keys in alphabetical order.
+  std::vector<StringRef> keys() const {
+    std::vector<StringRef> all;
+    if (object)
+      for (const auto &entry : *object)
+        all.push_back(entry.first);
+    llvm::sort(all);
+    return all;
+  }
+
+  const json::Value &value(StringRef key) const { return *object->get(key); }
+
+  /// Fails if there is a field that nobody asked for.
+  void finish() {
+    for (StringRef key : keys())
+      if (isOk() && !llvm::is_contained(known, key))
+        fail(pathOf(key), value(key),
+             "only the fields " + llvm::join(known, ", "));
+  }
+
+  void fail(const std::string &field, const json::Value &value,
+            const std::string &expected) {
+    if (!isOk())
+      return;
+    std::string text;
+    llvm::raw_string_ostream(text) << value;
+    if (text.size() > 60)
+      text = text.substr(0, 60) + "...";
+    error = "'" + field + "' is " + text + ": expected " + expected;
+  }
+
+private:
+  double checkNumber(const json::Value *value, StringRef key, double smallest) {
+    if (!value)
+      return smallest;
+    std::optional<double> number = value->getAsNumber();
+    if (number && *number >= smallest && *number <= largest)
+      return *number;
+    std::string bound;
+    llvm::raw_string_ostream(bound) << json::Value(smallest);
+    fail(pathOf(key), *value, "a number from " + bound + " to 1e18");
+    return smallest;
+  }
+
+  const json::Object *object;
+  std::string path;
+  std::string &error;
+  llvm::SmallVector<StringRef> known;
+};
+
+/// [[size, factor], ...] with rising sizes and positive factors.
+EfficiencyTable readTable(Fields &fields, StringRef key) {
+  EfficiencyTable table;
+  const json::Array *points = fields.array(key, /*isNeeded=*/false);
+  if (!points)
+    return table;
+  double last = -1;
+  for (size_t i = 0; i < points->size(); ++i) {
+    const json::Value &point = (*points)[i];
+    const json::Array *pair = point.getAsArray();
+    auto number = [&](size_t at) {
+      return pair && pair->size() == 2 ? (*pair)[at].getAsNumber()
+                                       : std::nullopt;
+    };
+    std::optional<double> size = number(0), factor = number(1);
+    if (!size || !factor || *size <= last || *size > largest ||
+        *factor < 1e-6 || *factor > 1e6) {
+      fields.fail(fields.pathOf(key) + "[" + std::to_string(i) + "]", point,
+                  "[size, factor] with a size above that before and a factor "
+                  "from 1e-6 to 1e6");
+      return table;
+    }
+    table.points.push_back({*size, *factor});
+    last = *size;
+  }
+  return table;
+}
+
+LinkRate readLink(Fields &fields) {
+  LinkRate link;
+  link.latencyNs = fields.number("latency_ns", 0);
+  link.latencyPerRankNs = fields.number("latency_ns_per_rank", 0, 0);
+  link.bytesPerSecond = fields.number("bytes_per_s", 1);
+  return link;
+}
+
+void readRates(const json::Value &value, Machine &machine, std::string &error) {
+  Fields types(value, "compute.flops", error);
+  types.get("f32");
+  for (StringRef type : {"f64", "f16", "bf16", "f8", "f4"})
+    types.getOptional(type);
+  types.finish();
+  for (StringRef type : types.keys()) {
+    Fields fields(types.value(type), types.pathOf(type), error);
+    ComputeRate &rate = machine.rates[type.str()];
+    rate.flopsPerSecond = fields.number("per_s", 1);
+    rate.byFlops = readTable(fields, "efficiency_by_flops");
+    rate.bySmallestDim = readTable(fields, "efficiency_by_smallest_dim");
+    fields.finish();
+  }
+}
+
+void readCompute(const json::Value &value, Machine &machine,
+                 std::string &error) {
+  Fields fields(value, "compute", error);
+  machine.threads = fields.integer("threads", 1, 1);
+  machine.kernelOverheadNs = fields.number("kernel_overhead_ns", 0);
+  machine.elementwisePerSecond = fields.number("elementwise_per_s", 1);
+  if (const json::Value *flops = fields.get("flops"))
+    readRates(*flops, machine, error);
+  fields.finish();
+}
+
+void readMemory(const json::Value &value, Machine &machine,
+                std::string &error) {
+  Fields fields(value, "memory", error);
+  machine.memoryBytes = fields.integer("bytes", 1, 0);
+  machine.memoryBytesPerSecond = fields.number("bytes_per_s", 1);
+  machine.memoryByBytes = readTable(fields, "efficiency_by_bytes");
+  fields.finish();
+}
+
+/// A level holds whole blocks of the one inside it.
+void checkLevel(const Machine &machine, Fields &fields, const json::Value &of) {
+  size_t last = machine.levels.size() - 1;
+  if (last == 0)
+    return;
+  int64_t inner = machine.levels[last - 1].ranks;
+  int64_t ranks = machine.levels[last].ranks;
+  if (inner == 0 || (ranks != 0 && (ranks <= inner || ranks % inner != 0)))
+    fields.fail(fields.pathOf("ranks"), of,
+                "a multiple of the level before, which has " +
+                    (inner ? std::to_string(inner) : "any number of") +
+                    " ranks");
+}
+
+void readLevels(const json::Array &levels, Machine &machine,
+                std::string &error) {
+  for (size_t i = 0; i < levels.size() && error.empty(); ++i) {
+    Fields fields(levels[i], "levels[" + std::to_string(i) + "]", error);
+    MachineLevel level;
+    level.name = fields.text("name", /*isNeeded=*/true);
+    level.ranks = fields.integer("ranks", 1, 0);
+    level.sharedLink = fields.boolean("shared_link", true);
+    level.link = readLink(fields);
+    fields.finish();
+    machine.levels.push_back(level);
+    if (error.empty())
+      checkLevel(machine, fields, level.ranks);
+  }
+}
+
+void readAxes(const json::Value &value, Machine &machine, std::string &error) {
+  Fields axes(value, "axes", error);
+  for (StringRef axis : axes.keys()) {
+    Fields fields(axes.value(axis), axes.pathOf(axis), error);
+    machine.axes[axis.str()] = readLink(fields);
+    fields.finish();
+  }
+}
+
+void readDurations(const json::Value &value, Machine &machine,
+                   std::string &error) {
+  Fields fields(value, "durations_ns", error);
+  for (StringRef name : fields.keys())
+    machine.durations[name] = fields.integer(name, 0, 0);
+}
+
+void readMachine(const json::Value &value, Machine &machine,
+                 std::string &error) {
+  Fields fields(value, "", error);
+  machine.name = fields.text("name", /*isNeeded=*/true);
+  machine.description = fields.text("description", /*isNeeded=*/false);
+  if (const json::Value *memory = fields.get("memory"))
+    readMemory(*memory, machine, error);
+  if (const json::Value *compute = fields.get("compute"))
+    readCompute(*compute, machine, error);
+  if (const json::Array *levels = fields.array("levels", /*isNeeded=*/true))
+    readLevels(*levels, machine, error);
+  if (const json::Value *axes = fields.getOptional("axes"))
+    readAxes(*axes, machine, error);
+  if (const json::Value *durations = fields.getOptional("durations_ns"))
+    readDurations(*durations, machine, error);
+  fields.finish();
+}
+
+/// "[3:5, byte=40]: what" as "3:5: what".
+std::string getSyntaxError(llvm::Error error) {
+  std::string text = llvm::toString(std::move(error));
+  auto [place, what] = StringRef(text).split("]: ");
+  if (!place.consume_front("["))
+    return text;
+  return (place.split(',').first + ": " + what).str();
+}
+
+} // namespace
+
+llvm::FailureOr<Machine> Machine::parse(StringRef text, StringRef file,
+                                        std::string &error) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value) {
+    error = (file + ":" + getSyntaxError(value.takeError())).str();
+    return llvm::failure();
+  }
+  Machine machine;
+  std::string problem;
+  readMachine(*value, machine, problem);
+  if (!problem.empty()) {
+    error = (file + ": " + problem).str();
+    return llvm::failure();
+  }
+  return machine;
+}

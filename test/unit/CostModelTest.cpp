@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Times against figures worked out by hand, and the same for an op on tensors
+// and on buffers.
+
+#include "weft/Cost/CostModel.h"
+
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// One flop, byte, or element each ns; kernels cost 100 ns more. 4 ranks a
+/// node at 2 bytes/ns, nodes at 1 byte/ns.
+Machine makeMachine() {
+  std::string error;
+  auto machine = Machine::parse(R"({
+    "name": "m",
+    "memory": {"bytes_per_s": 1e9},
+    "compute": {"kernel_overhead_ns": 100, "elementwise_per_s": 1e9,
+      "flops": {"f32": {"per_s": 1e9},
+                "bf16": {"per_s": 1e10, "efficiency_by_smallest_dim": [[1, 0.5], [100, 1]]}}},
+    "levels": [
+      {"name": "node", "ranks": 4, "latency_ns": 10, "latency_ns_per_rank": 1,
+       "bytes_per_s": 2e9, "shared_link": false},
+      {"name": "net", "latency_ns": 1000, "latency_ns_per_rank": 100, "bytes_per_s": 1e9}]
+  })",
+                                "m", error);
+  EXPECT_TRUE(succeeded(machine)) << error;
+  return *machine;
+}
+
+class CostModelTest : public testing::Test {
+protected:
+  CostModelTest() : machine(makeMachine()) {
+    context.loadDialect<WeftDialect, rt::WeftRTDialect, arith::ArithDialect,
+                        func::FuncDialect, linalg::LinalgDialect,
+                        math::MathDialect, memref::MemRefDialect,
+                        scf::SCFDialect, tensor::TensorDialect>();
+  }
+
+  /// Parses ops on a mesh dp=2, fsdp=2, tp=4; returns those of @f's body.
+  std::vector<Operation *> parse(const std::string &arguments,
+                                 const std::string &body) {
+    module = parseSourceString<ModuleOp>(
+        "weft.mesh @mesh = <[\"dp\"=2, \"fsdp\"=2, \"tp\"=4]>\n"
+        "#id = affine_map<(i) -> (i)>\n"
+        "#mk = affine_map<(m, n, k) -> (m, k)>\n"
+        "#kn = affine_map<(m, n, k) -> (k, n)>\n"
+        "#mn = affine_map<(m, n, k) -> (m, n)>\n"
+        "func.func @f(" +
+            arguments + ") {\n" + body + "\nreturn }",
+        &context);
+    std::vector<Operation *> ops;
+    if (!module) {
+      ADD_FAILURE() << "does not parse";
+      return ops;
+    }
+    auto function = *module->getOps<func::FuncOp>().begin();
+    for (Operation &op : function.getBody().front())
+      ops.push_back(&op);
+    mesh = (*module->getOps<MeshOp>().begin()).getMesh();
+    return ops;
+  }
+
+  int64_t timeOf(Operation *op) {
+    return CostModel(machine, mesh).getComputeNanoseconds(op);
+  }
+
+  MLIRContext context;
+  Machine machine;
+  OwningOpRef<ModuleOp> module;
+  MeshAttr mesh;
+};
+
+const std::string kernelBody = R"({
+  ^bb0(%a: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+        ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %s = math.exp %v : f32
+      %t = arith.addf %s, %s : f32
+      linalg.yield %t : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %r : tensor<8xf32>
+  })";
+
+TEST_F(CostModelTest, Products) {
+  auto ops = parse(
+      "%x: tensor<8x100xf32>, %y: tensor<100x4xf32>, %u: tensor<50x100xbf16>, "
+      "%v: tensor<100x50xbf16>, %a: memref<8x100xf32>, %b: memref<100x4xf32>, "
+      "%c: memref<8x4xf32>",
+      R"(%0 = weft.matmul %x, %y {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<8x100xf32>, tensor<100x4xf32> -> tensor<8x4xf32>
+         weft_rt.gemm %a, %b into %c {indexing_maps = [#mk, #kn, #mn]}
+             : memref<8x100xf32>, memref<100x4xf32> into memref<8x4xf32>
+         %1 = weft.matmul %u, %v {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<50x100xbf16>, tensor<100x50xbf16> -> tensor<50x50xbf16>)");
+  EXPECT_EQ(timeOf(ops[0]), 2 * 8 * 100 * 4 + 100);
+  EXPECT_EQ(timeOf(ops[1]), timeOf(ops[0]));
+  // 500000 operations at 10 / ns * (0.5 + 0.5 * 49 / 99) take 66892 ns, more
+  // than 25000 bytes.
+  EXPECT_EQ(timeOf(ops[2]), 66892 + 100);
+}
+
+TEST_F(CostModelTest, SkinnyProductsMoveBytes) {
+  auto ops = parse("%x: tensor<1x100xbf16>, %y: tensor<100x50xbf16>",
+                   R"(%0 = weft.matmul %x, %y {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<1x100xbf16>, tensor<100x50xbf16> -> tensor<1x50xbf16>)");
+  EXPECT_EQ(timeOf(ops[0]), 2 * (100 + 5000 + 50) + 100);
+}
+
+TEST_F(CostModelTest, Kernels) {
+  auto ops =
+      parse("%x: tensor<8xf32>, %m: memref<8xf32>",
+            "%0 = weft_rt.fused ins(%x : tensor<8xf32>) -> tensor<8xf32> " +
+                kernelBody +
+                "\nweft_rt.fused ins(%m : memref<8xf32>) "
+                "outs(%m : memref<8xf32>) " +
+                kernelBody);
+  // 8 elements of 16 + 1 operations are more than 64 bytes.
+  EXPECT_EQ(timeOf(ops[0]), 8 * 17 + 100);
+  EXPECT_EQ(timeOf(ops[1]), timeOf(ops[0]));
+}
+
+TEST_F(CostModelTest, ScatterAdd) {
+  auto ops =
+      parse("%t: tensor<64x4xf32>, %i: tensor<8xi32>, %u: tensor<8x4xf32>, "
+            "%mt: memref<64x4xf32>, %mi: memref<8xi32>, %mu: memref<8x4xf32>",
+            R"(%0 = weft.scatter_add %t, %i, %u {axis = 0 : i64,
+           table_map = affine_map<(s, d) -> (d)>, index_map = affine_map<(s, d) -> (s)>}
+           : tensor<64x4xf32>, tensor<8xi32>, tensor<8x4xf32>
+         weft_rt.scatter_add %mt, %mi, %mu {axis = 0 : i64,
+           table_map = affine_map<(s, d) -> (d)>, index_map = affine_map<(s, d) -> (s)>}
+           : memref<64x4xf32>, memref<8xi32>, memref<8x4xf32>)");
+  EXPECT_EQ(timeOf(ops[0]), 3 * 128 + 32 + 100);
+  EXPECT_EQ(timeOf(ops[1]), timeOf(ops[0]));
+}
+
+TEST_F(CostModelTest, LoopsAndViews) {
+  auto ops = parse("%m: memref<8xf32>", R"(
+    %c0 = arith.constant 0 : index
+    %c5 = arith.constant 5 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %c5 step %c1 {
+      weft_rt.fused ins(%m : memref<8xf32>) outs(%m : memref<8xf32>) )" +
+                                            kernelBody + R"(
+    }
+    %0 = weft_rt.view %m at 2 : memref<8xf32> to memref<4xf32>)");
+  EXPECT_EQ(timeOf(ops[0]), 0);
+  EXPECT_EQ(timeOf(ops[3]), 5 * (8 * 17 + 100));
+  EXPECT_EQ(timeOf(ops[4]), 0);
+}
+
+TEST_F(CostModelTest, MeasuredDurations) {
+  machine.durations["kernel #3"] = 77;
+  auto ops = parse("%x: tensor<8xf32>",
+                   "%0 = weft_rt.fused ins(%x : tensor<8xf32>) -> "
+                   "tensor<8xf32> " +
+                       kernelBody);
+  ops[0]->setAttr("weft.op", StringAttr::get(&context, "kernel #3"));
+  EXPECT_EQ(timeOf(ops[0]), 77);
+}
+
+TEST_F(CostModelTest, Collectives) {
+  auto ops =
+      parse("%x: tensor<8xf32>, %m: memref<8xf32>, %g: memref<32xf32>", R"(
+    %0 = weft.all_gather %x on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<32xf32>
+    %1 = weft_rt.start "all_gather" {axes = #weft.axes<{"tp"}>, dims = array<i64: 0>, mesh = @mesh}
+        ins(%m : memref<8xf32>) outs(%g : memref<32xf32>)
+    %2 = weft.all_reduce sum %x on @mesh <{"fsdp"}> : (tensor<8xf32>) -> tensor<8xf32>
+    %3 = weft.reduce_scatter sum %x on @mesh <{"dp", "tp"}> dims [0] : (tensor<8xf32>) -> tensor<1xf32>
+    %4 = weft.all_to_all %x on @mesh <{"tp":(2)2}> split [0] concat [0] : (tensor<8xf32>) -> tensor<8xf32>)");
+  CostModel cost(machine, mesh);
+  auto time = [&](int i) { return cost.getCollectiveNanoseconds(ops[i]); };
+  EXPECT_EQ(time(0), 10 + 3 + 96 / 2);
+  EXPECT_EQ(time(1), time(0));
+  EXPECT_EQ(time(2), 1000 + 100 + 32);
+  EXPECT_EQ(time(3), 1000 + 700 + 28);
+  EXPECT_EQ(time(4), 10 + 1 + 16 / 2);
+  EXPECT_EQ(cost.getComputeNanoseconds(ops[0]), 0);
+  // Links between nodes are shared, those in a node are each channel's own.
+  EXPECT_EQ(cost.getLink(ops[2]), 1);
+  EXPECT_EQ(cost.getLink(ops[3]), 1);
+  EXPECT_GT(cost.getLink(ops[0]), 1);
+  EXPECT_EQ(cost.getLink(ops[0]), cost.getLink(ops[1]));
+}
+
+TEST_F(CostModelTest, AxesWithLinksOfTheirOwn) {
+  machine.axes["tp"] = {7, 0, 1e9};
+  machine.axes["dp"] = {3, 0, 5e8};
+  auto ops = parse("%x: tensor<8xf32>", R"(
+    %0 = weft.all_gather %x on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<32xf32>
+    %1 = weft.all_reduce sum %x on @mesh <{"dp", "tp"}> : (tensor<8xf32>) -> tensor<8xf32>)");
+  CostModel cost(machine, mesh);
+  EXPECT_EQ(cost.getCollectiveNanoseconds(ops[0]), 7 + 96);
+  EXPECT_EQ(cost.getCollectiveNanoseconds(ops[1]), 7 + 56 * 2);
+}
+
+TEST_F(CostModelTest, GroupsOfOneRank) {
+  auto ops = parse("%x: tensor<8xf32>", R"(
+    %0 = weft.all_reduce sum %x on @mesh <{}> : (tensor<8xf32>) -> tensor<8xf32>)");
+  CostModel cost(machine, mesh);
+  EXPECT_EQ(cost.getCollectiveNanoseconds(ops[0]), 0);
+  EXPECT_EQ(cost.getLink(ops[0]), -1);
+}
+
+} // namespace
