@@ -108,7 +108,9 @@ LogicalResult fuseElementwise(func::FuncOp func) {
   linalg::populateInlineConstantOperandsPatterns(patterns);
   patterns.add<RepeatCheapProducer>(func.getContext());
   // A chain of n ops takes about n rounds, and each round makes fewer of them.
+  // There are no branches to simplify.
   GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
   if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
     return failure();

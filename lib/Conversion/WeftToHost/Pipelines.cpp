@@ -24,7 +24,9 @@ using namespace mlir;
 
 void weft::buildPlanHostPipeline(OpPassManager &pm) {
   pm.addPass(createPrepareHostPass());
-  pm.addPass(createCanonicalizerPass());
+  GreedyRewriteConfig straightLine;
+  straightLine.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  pm.addPass(createCanonicalizerPass(straightLine));
   pm.addPass(createCSEPass());
   pm.addPass(createFuseHostPass());
   pm.addPass(createPlanBuffersPass());

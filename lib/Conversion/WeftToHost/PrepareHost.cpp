@@ -384,9 +384,10 @@ struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
 };
 
 /// Rewrites until nothing is left to do: a limit of rounds would be a failure
-/// that nobody explains.
+/// that nobody explains. There are no branches to simplify.
 LogicalResult applyPatterns(func::FuncOp func, RewritePatternSet &&patterns) {
   GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
   return applyPatternsGreedily(func, std::move(patterns), config);
 }
