@@ -117,7 +117,7 @@ static KernelWork getCopyWork(Type type) {
 /// Memory of constants is the step's: their values are copied there.
 static std::optional<KernelWork> getConstantWork(arith::ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!elements || elements.isSplat() || isa<rt::FusedOp>(op->getParentOp()))
+  if (!elements || op->getParentOfType<rt::FusedOp>())
     return std::nullopt;
   return getCopyWork(op.getType());
 }
