@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How fast a schedule could be at best, whatever its order, if memory were no
+// limit. docs/schedule.md derives the formulas.
+
+#ifndef WEFT_SCHEDULE_BOUND_H
+#define WEFT_SCHEDULE_BOUND_H
+
+#include "weft/Schedule/Problem.h"
+
+#include <algorithm>
+
+namespace mlir::weft {
+
+/// Tasks with what comes directly before and after each; either as they are, or
+/// with time turned round.
+struct TaskGraph {
+  explicit TaskGraph(const ScheduleProblem &problem);
+  /// The graph in which task i is task n - 1 - i of this one.
+  TaskGraph reversed() const;
+
+  int size() const { return static_cast<int>(durations.size()); }
+
+  std::vector<int64_t> durations;
+  std::vector<int> resources;
+  int numResources;
+  Adjacency before, after;
+
+private:
+  TaskGraph() = default;
+};
+
+/// For each task a time before which it cannot begin. Along a path durations
+/// add up; in front of collectives the work of all that they depend on counts,
+/// since one resource does one thing at a time.
+std::vector<int64_t> computeHeads(const TaskGraph &graph);
+
+/// Four bounds on the time of any schedule, in nanoseconds.
+struct ScheduleBound {
+  /// All work of the compute stream.
+  int64_t compute = 0;
+  /// All work of the busiest link.
+  int64_t link = 0;
+  /// The longest path, where what is on it waits for nothing else.
+  int64_t path = 0;
+  /// Jackson's preemptive schedule of each resource with heads and tails.
+  int64_t headsAndTails = 0;
+
+  int64_t get() const {
+    return std::max(std::max(compute, link), std::max(path, headsAndTails));
+  }
+};
+
+ScheduleBound computeLowerBound(const ScheduleProblem &problem);
+
+} // namespace mlir::weft
+
+#endif // WEFT_SCHEDULE_BOUND_H

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// From a problem to a schedule. docs/schedule.md describes the policies.
+
+#ifndef WEFT_SCHEDULE_SCHEDULER_H
+#define WEFT_SCHEDULE_SCHEDULER_H
+
+#include "weft/Schedule/Bound.h"
+#include "weft/Schedule/Problem.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::weft {
+
+enum class SchedulePolicy {
+  /// Each collective is waited for where it stands.
+  Sync,
+  /// Program order; while a layer computes, the weights of the next one are
+  /// gathered, and gradients are waited for a layer later.
+  NextLayer,
+  /// Program order of what can be computed; collectives as early as they can.
+  Greedy,
+  /// The best of several list schedules and their improvements.
+  Best
+};
+
+/// Returns "sync", "next-layer", "greedy" or "best".
+const char *stringifySchedulePolicy(SchedulePolicy policy);
+
+/// The policy of that name, or nullopt.
+std::optional<SchedulePolicy> symbolizeSchedulePolicy(const std::string &name);
+
+struct ScheduleOptions {
+  SchedulePolicy policy = SchedulePolicy::Best;
+  /// Bytes that a rank may use, those of arguments and results included; 0: no
+  /// limit is known.
+  int64_t memoryLimit = 0;
+};
+
+/// A schedule and what there is to say about it.
+struct Schedule {
+  ScheduleResult result;
+  /// Gathers that are not done again: their data is kept since the forward
+  /// pass.
+  std::vector<bool> kept;
+  /// The bound of the problem without the kept gathers.
+  ScheduleBound bound;
+  /// Whether the limit is kept. If not, this is the schedule that needs least.
+  bool fits = true;
+
+  /// The compute stream's idle time beyond what every schedule has, and the
+  /// communication that could be hidden, both in nanoseconds.
+  int64_t getAvoidableTime() const;
+  int64_t getHideableTime(const ScheduleProblem &problem) const;
+};
+
+/// The problem that `schedule` is a schedule of.
+inline ScheduleProblem getScheduledProblem(const ScheduleProblem &problem,
+                                           const Schedule &schedule) {
+  return problem.keepGathers(schedule.kept);
+}
+
+Schedule makeSchedule(const ScheduleProblem &problem,
+                      const ScheduleOptions &options);
+
+} // namespace mlir::weft
+
+#endif // WEFT_SCHEDULE_SCHEDULER_H

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Heads, tails, and the relaxation to one resource at a time.
+//
+// A head is a time before which a task cannot begin, a tail the time that must
+// pass after its end. If only one resource could do one thing at a time, and
+// its tasks could be interrupted, then doing at each moment what has the
+// longest tail among what could begin would be optimal (Jackson's preemptive
+// schedule; J. Carlier, "The one-machine sequencing problem", EJOR 11, 1982).
+// Its length is a bound for the real problem.
+//
+// Heads are better than longest paths: if tasks S of one resource must all be
+// done before v, then v begins at least min head(S) + sum duration(S). The best
+// S for one resource is the tasks above some head, so sorting by head finds it.
+
+#include "weft/Schedule/Bound.h"
+
+#include <queue>
+
+using namespace mlir::weft;
+
+TaskGraph::TaskGraph(const ScheduleProblem &problem)
+    : numResources(problem.getNumResources()) {
+  std::vector<std::pair<int, int>> edges, reversed;
+  for (int i = 0; i < problem.size(); ++i) {
+    durations.push_back(problem.task(i).duration);
+    resources.push_back(problem.resource(i));
+    for (int next : problem.successors(i)) {
+      edges.emplace_back(i, next);
+      reversed.emplace_back(next, i);
+    }
+  }
+  after = Adjacency(size(), edges);
+  before = Adjacency(size(), reversed);
+}
+
+TaskGraph TaskGraph::reversed() const {
+  TaskGraph graph;
+  int last = size() - 1;
+  graph.durations.assign(durations.rbegin(), durations.rend());
+  graph.resources.assign(resources.rbegin(), resources.rend());
+  graph.numResources = numResources;
+  std::vector<std::pair<int, int>> edges, reversedEdges;
+  for (int i = 0; i <= last; ++i)
+    for (int next : after[i]) {
+      edges.emplace_back(last - next, last - i);
+      reversedEdges.emplace_back(last - i, last - next);
+    }
+  graph.after = Adjacency(size(), edges);
+  graph.before = Adjacency(size(), reversedEdges);
+  return graph;
+}
+
+namespace {
+
+/// How many tasks in front of a collective are looked at for its head, and in
+/// front of how many tasks everything is. Both keep the work near linear.
+constexpr int kWindow = 160;
+constexpr int kNumPivots = 24;
+
+/// Computes heads in order of the tasks' numbers.
+class HeadComputation {
+public:
+  explicit HeadComputation(const TaskGraph &graph)
+      : graph(graph), heads(graph.size(), 0), seen(graph.size(), -1),
+        byResource(graph.numResources) {}
+
+  std::vector<int64_t> run() {
+    int pivotDistance = graph.size() / kNumPivots + 1;
+    int nextPivot = pivotDistance;
+    for (int i = 0; i < graph.size(); ++i) {
+      for (int previous : graph.before[i])
+        heads[i] =
+            std::max(heads[i], heads[previous] + graph.durations[previous]);
+      bool isPivot = i >= nextPivot || i + 1 == graph.size();
+      if (isPivot)
+        nextPivot = i + pivotDistance;
+      if (isPivot || graph.resources[i] != 0)
+        improve(i, isPivot ? graph.size() : kWindow);
+    }
+    return std::move(heads);
+  }
+
+private:
+  /// Raises the head of `task` by what the nearest `limit` tasks in front of it
+  /// occupy.
+  void improve(int task, int limit) {
+    for (std::vector<int> &list : byResource)
+      list.clear();
+    std::priority_queue<int> queue;
+    auto visit = [&](int i) {
+      for (int previous : graph.before[i])
+        if (seen[previous] != task) {
+          seen[previous] = task;
+          queue.push(previous);
+        }
+    };
+    visit(task);
+    for (int count = 0; count < limit && !queue.empty(); ++count) {
+      int ancestor = queue.top();
+      queue.pop();
+      if (graph.durations[ancestor] > 0)
+        byResource[graph.resources[ancestor]].push_back(ancestor);
+      visit(ancestor);
+    }
+    for (std::vector<int> &list : byResource)
+      heads[task] = std::max(heads[task], getEnd(list));
+  }
+
+  /// When `tasks` of one resource can be done at the earliest.
+  int64_t getEnd(std::vector<int> &tasks) const {
+    std::sort(tasks.begin(), tasks.end(), [&](int a, int b) {
+      return std::make_pair(heads[a], a) > std::make_pair(heads[b], b);
+    });
+    int64_t end = 0, sum = 0;
+    for (int task : tasks) {
+      sum += graph.durations[task];
+      end = std::max(end, heads[task] + sum);
+    }
+    return end;
+  }
+
+  const TaskGraph &graph;
+  std::vector<int64_t> heads;
+  /// The task for which each task was visited last.
+  std::vector<int> seen;
+  std::vector<std::vector<int>> byResource;
+};
+
+/// A task of the relaxed problem of one resource.
+struct Job {
+  int64_t head, duration, tail;
+};
+
+/// The length of Jackson's preemptive schedule.
+int64_t getPreemptiveLength(std::vector<Job> jobs) {
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const Job &a, const Job &b) { return a.head < b.head; });
+  // What has arrived and is not done: longest tail first.
+  std::priority_queue<std::pair<int64_t, int>> open;
+  int64_t now = 0, length = 0;
+  size_t next = 0;
+  while (next < jobs.size() || !open.empty()) {
+    if (open.empty())
+      now = std::max(now, jobs[next].head);
+    for (; next < jobs.size() && jobs[next].head <= now; ++next)
+      open.emplace(jobs[next].tail, next);
+    Job &job = jobs[open.top().second];
+    int64_t step = job.duration;
+    if (next < jobs.size())
+      step = std::min(step, jobs[next].head - now);
+    now += step;
+    job.duration -= step;
+    if (job.duration == 0) {
+      length = std::max(length, now + job.tail);
+      open.pop();
+    }
+  }
+  return length;
+}
+
+int64_t getLongestPath(const TaskGraph &graph) {
+  std::vector<int64_t> ends(graph.size(), 0);
+  int64_t longest = 0;
+  for (int i = 0; i < graph.size(); ++i) {
+    for (int previous : graph.before[i])
+      ends[i] = std::max(ends[i], ends[previous]);
+    ends[i] += graph.durations[i];
+    longest = std::max(longest, ends[i]);
+  }
+  return longest;
+}
+
+} // namespace
+
+std::vector<int64_t> mlir::weft::computeHeads(const TaskGraph &graph) {
+  return HeadComputation(graph).run();
+}
+
+ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
+  TaskGraph graph(problem);
+  ScheduleBound bound;
+  bound.path = getLongestPath(graph);
+  std::vector<int64_t> heads = computeHeads(graph);
+  std::vector<int64_t> tails = computeHeads(graph.reversed());
+  std::reverse(tails.begin(), tails.end());
+  std::vector<std::vector<Job>> jobs(graph.numResources);
+  std::vector<int64_t> work(graph.numResources, 0);
+  for (int i = 0; i < graph.size(); ++i) {
+    if (graph.durations[i] == 0)
+      continue;
+    jobs[graph.resources[i]].push_back(
+        Job{heads[i], graph.durations[i], tails[i]});
+    work[graph.resources[i]] += graph.durations[i];
+  }
+  bound.compute = work[0];
+  for (int r = 0; r < graph.numResources; ++r) {
+    if (r > 0)
+      bound.link = std::max(bound.link, work[r]);
+    bound.headsAndTails =
+        std::max(bound.headsAndTails, getPreemptiveLength(std::move(jobs[r])));
+  }
+  return bound;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// List scheduling: walks through time, and at each moment when the compute
+// stream is free decides what it does next and which collectives are started.
+// Policies differ in the keys that say what goes first.
+
+#ifndef WEFT_LIB_SCHEDULE_LISTSCHEDULER_H
+#define WEFT_LIB_SCHEDULE_LISTSCHEDULER_H
+
+#include "weft/Schedule/Problem.h"
+
+#include <vector>
+
+namespace mlir::weft {
+
+struct ListOptions {
+  /// Of two tasks that could go first, the one with the lower key does.
+  std::vector<int64_t> keys;
+  /// Bytes that may be alive at any time; 0: no limit. At least what program
+  /// order needs.
+  int64_t limit = 0;
+  /// Start collectives as soon as they could, instead of just before their link
+  /// gets free: simpler, but what turns up later and is urgent waits behind.
+  bool startsEarly = false;
+  /// Work that fills the wait for something more urgent may take longer than
+  /// the wait. It is done if what it takes longer is at most this percentage of
+  /// the wait; otherwise the compute stream stands still.
+  int64_t overrunPercent = 100;
+};
+
+/// A line of events that is correct and within the limit.
+std::vector<ScheduleEvent> scheduleList(const ScheduleProblem &problem,
+                                        const ListOptions &options);
+
+/// The time at which each task would begin if all were done as late as possible
+/// for a step of `time` ns: list scheduling with time turned round, where what
+/// ends last in `schedule` goes first. Memory is no limit.
+std::vector<int64_t> computeLatestBegins(const ScheduleProblem &problem,
+                                         const ScheduleResult &schedule);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_SCHEDULE_LISTSCHEDULER_H

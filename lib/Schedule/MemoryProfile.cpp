@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A tree over program order with addition to a range and the maximum of all.
+
+#include "MemoryProfile.h"
+
+#include <algorithm>
+
+using namespace mlir::weft;
+
+MemoryProfile::MemoryProfile(const ScheduleProblem &problem)
+    : problem(problem), tree(4 * std::max(1, problem.size())),
+      isDone(problem.size(), false), lastReader(problem.getBuffers().size()),
+      takenBy(problem.getBuffers().size(), -1) {
+  const std::vector<ScheduleBuffer> &buffers = problem.getBuffers();
+  for (int i = 0, e = buffers.size(); i < e; ++i) {
+    lastReader[i] = static_cast<int>(buffers[i].readers.size()) - 1;
+    if (buffers[i].inPlaceOf >= 0)
+      takenBy[buffers[i].inPlaceOf] = i;
+  }
+  add(0, problem.size() - 1, problem.fixedBytes);
+  for (int i = 0, e = buffers.size(); i < e; ++i) {
+    int last = buffers[i].readers.empty() ? buffers[i].producer
+                                          : buffers[i].readers.back();
+    add(buffers[i].producer, getEnd(i, last), buffers[i].bytes);
+  }
+}
+
+int MemoryProfile::getEnd(int buffer, int reader) const {
+  int taker = takenBy[buffer];
+  bool isTaken = taker >= 0 && problem.getBuffers()[taker].producer == reader;
+  return isTaken ? reader - 1 : reader;
+}
+
+void MemoryProfile::add(int first, int last, int64_t bytes) {
+  if (first <= last && bytes != 0)
+    add(1, 0, problem.size() - 1, first, last, bytes);
+}
+
+void MemoryProfile::add(int node, int begin, int end, int first, int last,
+                        int64_t bytes) {
+  if (first <= begin && end <= last) {
+    tree[node].max += bytes;
+    tree[node].add += bytes;
+    return;
+  }
+  int middle = (begin + end) / 2;
+  if (first <= middle)
+    add(2 * node, begin, middle, first, last, bytes);
+  if (last > middle)
+    add(2 * node + 1, middle + 1, end, first, last, bytes);
+  tree[node].max =
+      tree[node].add + std::max(tree[2 * node].max, tree[2 * node + 1].max);
+}
+
+int MemoryProfile::findReader(const std::vector<int> &readers, int &i,
+                              int task) const {
+  while (i >= 0 && (isDone[readers[i]] || readers[i] == task))
+    --i;
+  return i < 0 ? -1 : readers[i];
+}
+
+void MemoryProfile::apply(int task, int sign) {
+  const std::vector<ScheduleBuffer> &buffers = problem.getBuffers();
+  // What it makes is alive from now on instead of from its place.
+  for (int output : problem.outputs(task)) {
+    int64_t bytes = sign * buffers[output].bytes;
+    add(0, task - 1, bytes);
+    if (buffers[output].readers.empty())
+      add(0, task, -bytes);
+  }
+  // What it reads is alive until its next reader from the end.
+  for (int input : problem.inputs(task)) {
+    const std::vector<int> &readers = buffers[input].readers;
+    int i = lastReader[input];
+    int last = findReader(readers, i, -1);
+    if (last != task)
+      continue;
+    int next = findReader(readers, i, task);
+    int end = next < 0 ? -1 : getEnd(input, next);
+    add(end + 1, getEnd(input, task), -sign * buffers[input].bytes);
+  }
+}
+
+int64_t MemoryProfile::getPeakAfter(int task) {
+  apply(task, 1);
+  int64_t peak = getPeak();
+  apply(task, -1);
+  return peak;
+}
+
+void MemoryProfile::execute(int task) {
+  apply(task, 1);
+  isDone[task] = true;
+  for (int input : problem.inputs(task))
+    findReader(problem.getBuffers()[input].readers, lastReader[input], -1);
+}

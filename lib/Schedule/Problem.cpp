@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Tasks, buffers and the lists between them.
+
+#include "weft/Schedule/Problem.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+
+using namespace mlir::weft;
+
+Adjacency::Adjacency(int count, const std::vector<std::pair<int, int>> &pairs)
+    : starts(count + 1, 0) {
+  std::vector<std::pair<int, int>> sorted = pairs;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  values.reserve(sorted.size());
+  for (auto [from, to] : sorted) {
+    ++starts[from + 1];
+    values.push_back(to);
+  }
+  for (int i = 0; i < count; ++i)
+    starts[i + 1] += starts[i];
+}
+
+int ScheduleProblem::addTask(const ScheduleTask &task) {
+  tasks.push_back(task);
+  return size() - 1;
+}
+
+void ScheduleProblem::addDependence(int before, int after) {
+  assert(before < after && "tasks are numbered in program order");
+  edges.emplace_back(before, after);
+}
+
+int ScheduleProblem::addBuffer(int64_t bytes, int producer) {
+  ScheduleBuffer buffer;
+  buffer.bytes = bytes;
+  buffer.producer = producer;
+  buffers.push_back(std::move(buffer));
+  return static_cast<int>(buffers.size()) - 1;
+}
+
+void ScheduleProblem::addReader(int buffer, int task) {
+  buffers[buffer].readers.push_back(task);
+  addDependence(buffers[buffer].producer, task);
+}
+
+void ScheduleProblem::finalize() {
+  std::vector<std::pair<int, int>> reversed, makes, reads;
+  reversed.reserve(edges.size());
+  for (auto [from, to] : edges)
+    reversed.emplace_back(to, from);
+  for (int i = 0, e = buffers.size(); i < e; ++i) {
+    std::vector<int> &readers = buffers[i].readers;
+    std::sort(readers.begin(), readers.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    makes.emplace_back(buffers[i].producer, i);
+    for (int reader : readers)
+      reads.emplace_back(reader, i);
+  }
+  after = Adjacency(size(), edges);
+  before = Adjacency(size(), reversed);
+  made = Adjacency(size(), makes);
+  read = Adjacency(size(), reads);
+  numberResources();
+}
+
+/// Links first come, first numbered; a collective without a link has its
+/// channel for itself.
+void ScheduleProblem::numberResources() {
+  std::map<std::pair<int, int>, int> numbers;
+  resources.assign(size(), 0);
+  numChannels = 0;
+  for (int i = 0; i < size(); ++i) {
+    const ScheduleTask &task = tasks[i];
+    numChannels = std::max(numChannels, task.channel + 1);
+    if (!task.isCollective())
+      continue;
+    std::pair<int, int> key(task.link, task.link < 0 ? task.channel : -1);
+    auto [it, isNew] = numbers.emplace(key, numbers.size() + 1);
+    resources[i] = it->second;
+  }
+  numResources = static_cast<int>(numbers.size()) + 1;
+}
+
+int64_t ScheduleProblem::getComputeTime() const {
+  int64_t sum = 0;
+  for (const ScheduleTask &task : tasks)
+    sum += task.isCollective() ? 0 : task.duration;
+  return sum;
+}
+
+int64_t ScheduleProblem::getCommunicationTime() const {
+  int64_t sum = 0;
+  for (const ScheduleTask &task : tasks)
+    sum += task.isCollective() ? task.duration : 0;
+  return sum;
+}
+
+ScheduleProblem
+ScheduleProblem::keepGathers(const std::vector<bool> &kept) const {
+  ScheduleProblem result;
+  result.fixedBytes = fixedBytes;
+  result.tasks = tasks;
+  result.edges = edges;
+  result.buffers = buffers;
+  for (int i = 0; i < size(); ++i) {
+    if (!kept[i])
+      continue;
+    int first = tasks[i].sameAs;
+    assert(first >= 0 && outputs(i).size() == outputs(first).size() &&
+           "only what repeats a gather can be left out");
+    result.tasks[i] = ScheduleTask();
+    result.tasks[i].layer = tasks[i].layer;
+    result.addDependence(first, i);
+    for (int o = 0; o < outputs(i).size(); ++o) {
+      ScheduleBuffer &repeated = result.buffers[outputs(i)[o]];
+      ScheduleBuffer &original = result.buffers[outputs(first)[o]];
+      for (int reader : repeated.readers) {
+        original.readers.push_back(reader);
+        result.addDependence(first, reader);
+      }
+      repeated.bytes = 0;
+    }
+    // What it read, it reads no longer.
+    for (int input : inputs(i)) {
+      std::vector<int> &readers = result.buffers[input].readers;
+      readers.erase(std::find(readers.begin(), readers.end(), i));
+    }
+  }
+  result.finalize();
+  return result;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Steps in the order in which a framework would write them.
+
+#include "ScheduleExamples.h"
+
+#include <random>
+
+using namespace mlir::weft;
+using namespace mlir::weft::test;
+
+namespace {
+
+constexpr int kGatherChannel = 0;
+constexpr int kReduceChannel = 1;
+constexpr int kActivationChannel = 2;
+
+class StepBuilder {
+public:
+  explicit StepBuilder(const StepShape &shape) : shape(shape) {}
+
+  ScheduleProblem build() {
+    int x = compute(shape.matmul, {}, shape.activationBytes);
+    std::vector<int> saved;
+    for (int layer = 0; layer < shape.layers; ++layer)
+      for (int w = 0; w < shape.weights; ++w) {
+        saved.push_back(x);
+        int weight = gather(layer, -1);
+        firstGathers.push_back(lastTask);
+        x = compute(shape.matmul, {x, weight}, shape.activationBytes);
+        x = sum(x, w);
+      }
+    for (int layer = shape.layers - 1; layer >= 0; --layer)
+      for (int w = shape.weights - 1; w >= 0; --w) {
+        int number = layer * shape.weights + w;
+        backward(layer, x, saved[number], firstGathers[number], w);
+      }
+    problem.fixedBytes = shape.layers * shape.weights * shape.weightBytes;
+    problem.finalize();
+    return std::move(problem);
+  }
+
+private:
+  /// Gradients of a weight and of what it is multiplied with.
+  void backward(int layer, int &x, int saved, int firstGather, int w) {
+    int weight = gather(layer, firstGather);
+    int gradient = compute(shape.matmul, {x, saved}, shape.weightBytes);
+    int shard = collective(shape.reduce, kReduceChannel, TaskRole::Reduce,
+                           layer, {gradient}, shape.weightBytes / 8);
+    x = compute(shape.matmul, {x, weight}, shape.activationBytes);
+    x = sum(x, w);
+    compute(shape.update, {shard}, 0);
+  }
+
+  /// A task that reads buffers. Returns the buffer that it makes.
+  int add(const ScheduleTask &task, const std::vector<int> &inputs,
+          int64_t bytes) {
+    lastTask = problem.addTask(task);
+    for (int input : inputs)
+      problem.addReader(input, lastTask);
+    return problem.addBuffer(bytes, lastTask);
+  }
+
+  int compute(int64_t duration, const std::vector<int> &inputs, int64_t bytes) {
+    ScheduleTask task;
+    task.duration = duration;
+    return add(task, inputs, bytes);
+  }
+
+  int collective(int64_t duration, int channel, TaskRole role, int layer,
+                 const std::vector<int> &inputs, int64_t bytes) {
+    ScheduleTask task;
+    task.duration = duration;
+    task.channel = channel;
+    task.link = shape.sharesLink ? 0 : -1;
+    task.role = role;
+    task.layer = layer;
+    return add(task, inputs, bytes);
+  }
+
+  int gather(int layer, int sameAs) {
+    int buffer = collective(shape.gather, kGatherChannel, TaskRole::Gather,
+                            layer, {}, shape.weightBytes);
+    if (sameAs >= 0)
+      repeats.emplace_back(lastTask, sameAs);
+    return buffer;
+  }
+
+  /// The sum over ranks behind every second matmul.
+  int sum(int x, int w) {
+    if (shape.activation == 0 || w % 2 == 0)
+      return x;
+    return collective(shape.activation, kActivationChannel,
+                      TaskRole::Activation, -1, {x}, shape.activationBytes);
+  }
+
+  const StepShape &shape;
+  ScheduleProblem problem;
+  int lastTask = -1;
+  std::vector<int> firstGathers;
+  std::vector<std::pair<int, int>> repeats;
+};
+
+} // namespace
+
+ScheduleProblem test::makeStep(const StepShape &shape) {
+  return StepBuilder(shape).build();
+}
+
+ScheduleProblem test::makeRandomProblem(uint64_t seed, int size) {
+  std::mt19937_64 random(seed);
+  auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  ScheduleProblem problem;
+  int numLinks = below(3);
+  std::vector<int> buffers;
+  for (int i = 0; i < size; ++i) {
+    ScheduleTask task;
+    task.duration = below(4) == 0 ? 0 : below(1000);
+    if (below(3) == 0) {
+      task.channel = below(3);
+      task.link = task.channel < numLinks ? task.channel / 2 : -1;
+      task.role = static_cast<TaskRole>(1 + below(3));
+      task.layer = i / 10;
+    }
+    problem.addTask(task);
+    int near = std::max<int>(0, static_cast<int>(buffers.size()) - 12);
+    for (int k = below(3); k > 0 && !buffers.empty(); --k)
+      problem.addReader(buffers[near + below(buffers.size() - near)], i);
+    if (i > 0 && below(8) == 0)
+      problem.addDependence(below(i), i);
+    for (int k = below(3); k > 0; --k)
+      buffers.push_back(problem.addBuffer(below(5000), i));
+  }
+  problem.fixedBytes = below(1000);
+  problem.finalize();
+  return problem;
+}

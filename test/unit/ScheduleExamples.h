@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Problems for the scheduler's tests: steps with the shape of a training step
+// of a transformer, and random ones.
+
+#ifndef WEFT_TEST_UNIT_SCHEDULEEXAMPLES_H
+#define WEFT_TEST_UNIT_SCHEDULEEXAMPLES_H
+
+#include "weft/Schedule/Problem.h"
+
+#include <cstdint>
+
+namespace mlir::weft::test {
+
+/// Sizes of a step; durations in ns, bytes of one tensor.
+struct StepShape {
+  int layers = 4;
+  /// Weights per layer, each with a matmul in the forward pass, and two in the
+  /// backward pass.
+  int weights = 4;
+  int64_t matmul = 1000;
+  int64_t gather = 400;
+  int64_t reduce = 800;
+  /// A sum over tensor-parallel ranks in the middle and at the end of a layer;
+  /// 0: none.
+  int64_t activation = 0;
+  int64_t update = 100;
+  int64_t weightBytes = 1000;
+  int64_t activationBytes = 500;
+  /// Whether all collectives share one link.
+  bool sharesLink = false;
+};
+
+/// A step: forward pass, backward pass with its own gathers, a reduction per
+/// gradient and the update of its weight.
+ScheduleProblem makeStep(const StepShape &shape);
+
+/// A random problem of `size` tasks.
+ScheduleProblem makeRandomProblem(uint64_t seed, int size);
+
+} // namespace mlir::weft::test
+
+#endif // WEFT_TEST_UNIT_SCHEDULEEXAMPLES_H

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What holds for every schedule, on random problems and on steps: it is
+// correct, within the limit, no faster than the bound, and the policies stand
+// in their order.
+
+#include "ScheduleExamples.h"
+#include "weft/Schedule/Scheduler.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir::weft;
+using namespace mlir::weft::test;
+
+namespace {
+
+constexpr SchedulePolicy policies[] = {
+    SchedulePolicy::Sync, SchedulePolicy::NextLayer, SchedulePolicy::Greedy,
+    SchedulePolicy::Best};
+
+Schedule run(const ScheduleProblem &problem, SchedulePolicy policy,
+             int64_t limit) {
+  ScheduleOptions options;
+  options.policy = policy;
+  options.memoryLimit = limit;
+  return makeSchedule(problem, options);
+}
+
+/// Checks all policies under `limit`. Returns the time of the best.
+int64_t check(const ScheduleProblem &problem, int64_t limit) {
+  std::vector<int64_t> times;
+  for (SchedulePolicy policy : policies) {
+    SCOPED_TRACE(stringifySchedulePolicy(policy));
+    Schedule schedule = run(problem, policy, limit);
+    ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
+    const ScheduleResult &result = schedule.result;
+    EXPECT_STREQ(findFault(scheduled, result.events), "");
+    EXPECT_TRUE(schedule.fits);
+    if (limit > 0) {
+      EXPECT_LE(result.peakBytes, limit);
+    }
+    EXPECT_GE(result.time, computeLowerBound(scheduled).get());
+    EXPECT_EQ(result.time,
+              scheduled.getComputeTime() + result.getExposedTime());
+    // What one policy needs does not depend on earlier runs.
+    EXPECT_EQ(run(problem, policy, limit).result.events, result.events);
+    times.push_back(result.time);
+  }
+  EXPECT_LE(times[3], times[0]);
+  EXPECT_LE(times[3], times[1]);
+  EXPECT_LE(times[3], times[2]);
+  return times[3];
+}
+
+TEST(SchedulePropertyTest, RandomProblems) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    ScheduleProblem problem = makeRandomProblem(seed, 2 + seed % 90);
+    int64_t least = run(problem, SchedulePolicy::Sync, 0).result.peakBytes;
+    check(problem, 0);
+    check(problem, least);
+    check(problem, least + least / 4);
+  }
+}
+
+TEST(SchedulePropertyTest, LessThanTheLeastNeverFits) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    ScheduleProblem problem = makeRandomProblem(seed, 40);
+    int64_t least = run(problem, SchedulePolicy::Sync, 0).result.peakBytes;
+    Schedule schedule = run(problem, SchedulePolicy::Best, least - 1);
+    EXPECT_FALSE(schedule.fits);
+    EXPECT_EQ(schedule.result.peakBytes, least);
+  }
+}
+
+TEST(SchedulePropertyTest, NeverWorseThanNextLayerAtItsMemory) {
+  for (int64_t gather : {100, 700, 1500})
+    for (int64_t activation : {0, 300, 900})
+      for (bool sharesLink : {false, true}) {
+        StepShape shape;
+        shape.gather = gather;
+        shape.activation = activation;
+        shape.sharesLink = sharesLink;
+        ScheduleProblem problem = makeStep(shape);
+        Schedule peer = run(problem, SchedulePolicy::NextLayer, 0);
+        EXPECT_LE(check(problem, peer.result.peakBytes), peer.result.time);
+      }
+}
+
+TEST(SchedulePropertyTest, StepsWithThreeLayersOfWeightsAreNearTheBound) {
+  for (int layers : {4, 12})
+    for (int64_t gather : {200, 400, 900})
+      for (int64_t activation : {0, 300}) {
+        StepShape shape;
+        shape.layers = layers;
+        shape.gather = gather;
+        shape.activation = activation;
+        ScheduleProblem problem = makeStep(shape);
+        int64_t least = run(problem, SchedulePolicy::Sync, 0).result.peakBytes;
+        int64_t limit = least + 3 * shape.weights * shape.weightBytes;
+        Schedule best = run(problem, SchedulePolicy::Best, limit);
+        int64_t bound = best.bound.get();
+        EXPECT_LE((best.result.time - bound) * 100, bound)
+            << layers << " layers, gather " << gather << ", sum " << activation
+            << ": " << best.result.time << " ns, bound " << bound << " ns";
+      }
+}
+
+TEST(SchedulePropertyTest, MoreMemoryNeverCostsTime) {
+  StepShape shape;
+  shape.activation = 400;
+  ScheduleProblem problem = makeStep(shape);
+  int64_t least = run(problem, SchedulePolicy::Sync, 0).result.peakBytes;
+  int64_t before = run(problem, SchedulePolicy::Best, least).result.time;
+  int64_t unlimited = run(problem, SchedulePolicy::Best, 0).result.time;
+  EXPECT_LE(unlimited, before);
+}
+
+} // namespace
