@@ -400,7 +400,15 @@ LogicalResult generalize(func::FuncOp func) {
   linalg::populateDecomposePadPatterns(patterns);
   patterns.add<TakeToGeneric, ScatterAddToGeneric, WidenContraction,
                WidenScatterAdd>(context);
-  return applyPatterns(func, std::move(patterns));
+  // Most ops are generic, and there is nothing to do in or about them.
+  SmallVector<Operation *> ops;
+  func.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<linalg::GenericOp>(op))
+      return WalkResult::skip();
+    ops.push_back(op);
+    return WalkResult::advance();
+  });
+  return applyOpPatternsGreedily(ops, std::move(patterns));
 }
 
 LogicalResult simplify(func::FuncOp func) {
