@@ -112,9 +112,12 @@ LogicalResult fuseElementwise(func::FuncOp func) {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+  config.enableFolding(false);
   if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
     return failure();
-  // Afterwards: a result that lost its last reader is not visited again.
+  // Afterwards: a result that lost its last reader is not visited again. What
+  // can be folded was so before; the rest is where bodies came together.
+  config.enableFolding(true);
   RewritePatternSet cleanup(func.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(cleanup);
   return applyPatternsGreedily(func, std::move(cleanup), config);
