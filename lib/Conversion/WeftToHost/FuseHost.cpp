@@ -233,6 +233,8 @@ private:
   SmallVector<Group> groups;
   DenseMap<Operation *, int> groupIds;
   DenseMap<Operation *, unsigned> positions;
+  /// For each value the generic ops that were visited so far and take it.
+  DenseMap<Value, SmallVector<linalg::GenericOp>> readers;
   unsigned numGroups = 0, numFused = 0;
 };
 
@@ -350,17 +352,18 @@ void Grouping::tryJoin(linalg::GenericOp op) {
       continue;
     if (Operation *def = operand.getDefiningOp())
       add(def, operand);
-    for (Operation *user : operand.getUsers())
-      if (user != op && user->getBlock() == &block &&
-          positions[user] < positions[op] &&
-          positions[op] - positions[user] < kMaxSiblingDistance)
-        add(user, operand);
+    for (Operation *user : llvm::reverse(readers[operand])) {
+      if (positions[op] - positions[user] >= kMaxSiblingDistance)
+        break;
+      add(user, operand);
+    }
   }
   llvm::stable_sort(candidates, [&](auto &a, auto &b) {
     return a.first < b.first;
   });
+  DenseSet<int> tried;
   for (auto [size, group] : candidates)
-    if (tryJoinGroup(op, group))
+    if (tried.insert(group).second && tryJoinGroup(op, group))
       return;
 }
 
@@ -495,8 +498,12 @@ void Grouping::build(int id) {
 void Grouping::run() {
   number();
   SmallVector<linalg::GenericOp> ops(block.getOps<linalg::GenericOp>());
-  for (linalg::GenericOp op : ops)
+  for (linalg::GenericOp op : ops) {
     tryJoin(op);
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        readers[operand].push_back(op);
+  }
   reorder();
   for (int group = 0, e = groups.size(); group < e; ++group)
     if (!groups[group].empty() && isa<linalg::GenericOp>(groups[group].front()))
