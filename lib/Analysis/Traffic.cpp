@@ -42,10 +42,22 @@ AxesAttr mlir::weft::getCollectiveAxes(Operation *op) {
           [](auto op) { return op.getAxesAttr(); });
 }
 
-static FlatSymbolRefAttr getCollectiveMesh(Operation *op) {
+FlatSymbolRefAttr mlir::weft::getCollectiveMesh(Operation *op) {
   return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
       .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
           [](auto op) { return op.getMeshAttr(); });
+}
+
+FlatSymbolRefAttr mlir::weft::getCollectiveChannel(Operation *op) {
+  return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
+      .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
+          [](auto op) { return op.getChannelAttr(); });
+}
+
+WaitOp mlir::weft::getWait(Operation *op) {
+  bool isStart = op->getNumResults() != 0 &&
+                 isa<FutureType>(op->getResult(0).getType());
+  return isStart ? cast<WaitOp>(*op->user_begin()) : WaitOp();
 }
 
 int64_t mlir::weft::getBufferBytes(RankedTensorType type) {
@@ -64,7 +76,7 @@ int64_t mlir::weft::getReceivedBytes(Operation *op) {
   for (auto [in, out] :
        llvm::zip(op->getOperandTypes(), op->getResultTypes())) {
     bool isGather = kind == CollectiveKind::AllGather;
-    int64_t full = getBufferBytes(cast<RankedTensorType>(isGather ? out : in));
+    int64_t full = getBufferBytes(getTensorType(isGather ? out : in));
     int64_t factor = kind == CollectiveKind::AllReduce ? 2 : 1;
     bytes += kind == CollectiveKind::Permute
                  ? full

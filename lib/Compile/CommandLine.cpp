@@ -28,8 +28,8 @@ inside, which takes the flags of weft-run.
 
 options:
   -o FILE               the output; "-" is text on the standard output
-  --to PHASE            for text: stop at global, local (the default), planned
-                        or llvm
+  --to PHASE            for text: stop at global, local (the default),
+                        scheduled, planned or llvm
   --target host         the machine that the code is for
   --cpu NAME            its CPU as LLVM names it; native (the default): this one
   --linker PROGRAM      the C++ compiler that links (c++)
@@ -127,7 +127,7 @@ std::string setValue(StringRef name, StringRef value, CompileOptions &options) {
   } else if (name == "--to") {
     options.to = symbolizePhase(value);
     if (!options.to)
-      return bad("global, local, planned or llvm");
+      return bad("global, local, scheduled, planned or llvm");
   } else if (name == "--target") {
     if (value != "host")
       return bad("host");

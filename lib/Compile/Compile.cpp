@@ -148,9 +148,12 @@ LogicalResult Compilation::partition(Phase phase) {
   return runPipeline(buildPartitionPipeline);
 }
 
-/// From the local phase to the planned one and machine code's.
+/// From the local phase to the scheduled and planned ones and machine code's.
 LogicalResult Compilation::lower(Phase phase) {
-  if (phase <= Phase::Local && getLastPhase() >= Phase::Planned &&
+  if (phase <= Phase::Local && getLastPhase() >= Phase::Scheduled &&
+      failed(runPipeline(buildScheduleHostPipeline)))
+    return failure();
+  if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Planned &&
       failed(runPipeline(buildPlanHostPipeline)))
     return failure();
   if (phase == Phase::Target || getLastPhase() < Phase::Target)
@@ -174,7 +177,7 @@ LogicalResult Compilation::runPhases() {
                 "' already, its mesh cannot be changed");
   if (failed(partition(phase)))
     return failure();
-  if (phase <= Phase::Local && last >= Phase::Local && options.stats)
+  if (phase <= Phase::Scheduled && last >= Phase::Local && options.stats)
     printStats(llvm::errs());
   return lower(phase);
 }

@@ -6,6 +6,7 @@
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -22,6 +23,8 @@ llvm::StringRef weft::stringifyPhase(Phase phase) {
     return "global";
   case Phase::Local:
     return "local";
+  case Phase::Scheduled:
+    return "scheduled";
   case Phase::Planned:
     return "planned";
   case Phase::Target:
@@ -34,6 +37,7 @@ std::optional<Phase> weft::symbolizePhase(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<Phase>>(name)
       .Case("global", Phase::Global)
       .Case("local", Phase::Local)
+      .Case("scheduled", Phase::Scheduled)
       .Case("planned", Phase::Planned)
       .Case("llvm", Phase::Target)
       .Default(std::nullopt);
@@ -44,8 +48,13 @@ static Phase getPhaseOfOp(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (dialect == "llvm")
     return Phase::Target;
-  if (dialect == "weft_rt")
+  if (auto fused = dyn_cast<rt::FusedOp>(op))
+    return fused.isOnBuffers() ? Phase::Planned : Phase::Scheduled;
+  if ((dialect == "weft_rt" && !isa<rt::YieldOp>(op)) ||
+      op->hasAttr("weft_rt.args"))
     return Phase::Planned;
+  if (op->hasAttr(WeftDialect::kOpNameAttr) || isa<ChannelOp, WaitOp>(op))
+    return Phase::Scheduled;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (dialect == "weft" && effects && effects.hasEffect<MemoryEffects::Write>())
     return Phase::Local; // collectives are the ops of weft with effects

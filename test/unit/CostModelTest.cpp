@@ -56,6 +56,7 @@ protected:
                                  const std::string &body) {
     module = parseSourceString<ModuleOp>(
         "weft.mesh @mesh = <[\"dp\"=2, \"fsdp\"=2, \"tp\"=4]>\n"
+        "weft.channel @gather.tp on @mesh <{\"tp\"}> purpose gather\n"
         "#id = affine_map<(i) -> (i)>\n"
         "#mk = affine_map<(m, n, k) -> (m, k)>\n"
         "#kn = affine_map<(m, n, k) -> (k, n)>\n"
@@ -178,9 +179,9 @@ TEST_F(CostModelTest, MeasuredDurations) {
 TEST_F(CostModelTest, Collectives) {
   auto ops =
       parse("%x: tensor<8xf32>, %m: memref<8xf32>, %g: memref<32xf32>", R"(
-    %0 = weft.all_gather %x on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<32xf32>
+    %0 = weft.all_gather %x on @mesh <{"tp"}> dims [0] {channel = @gather.tp} : (tensor<8xf32>) -> tensor<32xf32>
     %1 = weft_rt.start "all_gather" {axes = #weft.axes<{"tp"}>, dims = array<i64: 0>, mesh = @mesh}
-        ins(%m : memref<8xf32>) outs(%g : memref<32xf32>)
+        ins(%m : memref<8xf32>) outs(%g : memref<32xf32>) {channel = @gather.tp}
     %2 = weft.all_reduce sum %x on @mesh <{"fsdp"}> : (tensor<8xf32>) -> tensor<8xf32>
     %3 = weft.reduce_scatter sum %x on @mesh <{"dp", "tp"}> dims [0] : (tensor<8xf32>) -> tensor<1xf32>
     %4 = weft.all_to_all %x on @mesh <{"tp":(2)2}> split [0] concat [0] : (tensor<8xf32>) -> tensor<8xf32>)");

@@ -35,10 +35,20 @@ StringRef stringifyCollectiveKind(CollectiveKind kind);
 /// Returns the axes of a weft collective.
 AxesAttr getCollectiveAxes(Operation *op);
 
+/// Returns the mesh that a weft collective names.
+FlatSymbolRefAttr getCollectiveMesh(Operation *op);
+
+/// Returns the channel that a weft collective names, or null.
+FlatSymbolRefAttr getCollectiveChannel(Operation *op);
+
+/// Returns the weft.wait of a started collective, or null for other ops.
+WaitOp getWait(Operation *op);
+
 /// Returns the bytes that `type` takes in memory: bits packed, i1 in a byte.
 int64_t getBufferBytes(RankedTensorType type);
 
-/// Returns the bytes that a rank receives by a weft collective.
+/// Returns the bytes that a rank receives by a weft collective, whether its
+/// results are tensors or futures.
 int64_t getReceivedBytes(Operation *op);
 
 struct TrafficEntry {

@@ -2,7 +2,7 @@
 
 // The phases of compilation and the pipelines between them.
 //
-//   global --> local --> planned --> target
+//   global --> local --> scheduled --> planned --> target
 //
 // A module in any phase can be printed, edited, and compiled on from there:
 // the phase is seen from what the module contains. The pipelines are also
@@ -24,13 +24,15 @@ enum class Phase {
   Global,
   /// Tensors of one rank; collectives move data.
   Local,
+  /// The same, in the order of issue; collectives are started on channels.
+  Scheduled,
   /// Slices of one arena.
   Planned,
   /// The LLVM dialect.
   Target
 };
 
-/// Returns "global", "local", "planned" or "llvm".
+/// Returns "global", "local", "scheduled", "planned" or "llvm".
 llvm::StringRef stringifyPhase(Phase phase);
 
 /// The phase of that name, or nullopt.

@@ -6,6 +6,8 @@
 #include "BufferPlan.h"
 #include "KernelShape.h"
 
+#include "weft/Analysis/Traffic.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -79,11 +81,16 @@ Lifetimes::Lifetimes(Operation *function) {
   number(function);
 }
 
-int64_t Lifetimes::getLastUse(Value value) const {
+int64_t Lifetimes::getLastUse(Value value, Operation *except) const {
   Region *home = value.getParentRegion();
   int64_t lastUse = value.getDefiningOp() ? getPosition(value.getDefiningOp())
                                           : getPosition(home->getParentOp());
-  for (Operation *user : value.getUsers())
-    lastUse = std::max(lastUse, getEnd(home->findAncestorOpInRegion(*user)));
+  for (Operation *user : value.getUsers()) {
+    Operation *outer = home->findAncestorOpInRegion(*user);
+    if (outer == except)
+      continue;
+    WaitOp wait = getWait(outer);
+    lastUse = std::max(lastUse, getEnd(wait ? wait : outer));
+  }
   return lastUse;
 }

@@ -64,8 +64,9 @@ public:
   int64_t getPosition(Operation *op) const { return first.lookup(op); }
   int64_t getEnd(Operation *op) const { return last.lookup(op); }
   /// The position of the last op that uses the value itself (not a view of it);
-  /// an op in a loop that the value outlives counts as the end of the loop.
-  int64_t getLastUse(Value value) const;
+  /// an op in a loop that the value outlives counts as the end of the loop, a
+  /// started collective as its wait. What `except` itself uses does not count.
+  int64_t getLastUse(Value value, Operation *except = nullptr) const;
 
 private:
   llvm::DenseMap<Operation *, int64_t> first, last;

@@ -385,8 +385,9 @@ LogicalResult EntryBuilder::run(ArrayRef<uint8_t> planHash) {
                     builder.getArrayAttr(names));
   }
   planned.erase();
-  for (MeshOp mesh : llvm::make_early_inc_range(module.getOps<MeshOp>()))
-    mesh.erase();
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<MeshOp, ChannelOp>(op))
+      op.erase();
   return result;
 }
 

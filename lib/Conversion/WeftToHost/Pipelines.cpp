@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The two pipelines of the host target, with the reason for each step.
+// The pipelines of the host target, with the reason for each step.
 
 #include "weft/Conversion/WeftToHost/Passes.h"
 
@@ -18,17 +18,26 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 using namespace mlir;
 
-void weft::buildPlanHostPipeline(OpPassManager &pm) {
+void weft::buildScheduleHostPipeline(OpPassManager &pm) {
   pm.addPass(createPrepareHostPass());
   GreedyRewriteConfig straightLine;
   straightLine.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   pm.addPass(createCanonicalizerPass(straightLine));
   pm.addPass(createCSEPass());
+  // While dataflow is seen op by op: it says what a collective is for.
+  pm.addPass(createAssignChannelsPass());
+  // What is ordered are kernels, whose times are known.
   pm.addPass(createFuseHostPass());
+  pm.addPass(createNameOpsPass());
+  pm.addPass(createStartCollectivesPass());
+}
+
+void weft::buildPlanHostPipeline(OpPassManager &pm) {
   pm.addPass(createPlanBuffersPass());
 }
 
@@ -62,8 +71,11 @@ void weft::buildLowerHostPipeline(OpPassManager &pm, bool expandBF16) {
 }
 
 void weft::registerHostPipelines() {
+  PassPipelineRegistration<> schedule(
+      "weft-schedule-host", "from the local to the scheduled phase",
+      [](OpPassManager &pm) { buildScheduleHostPipeline(pm); });
   PassPipelineRegistration<> plan(
-      "weft-plan-host", "from the local to the planned phase",
+      "weft-plan-host", "from the scheduled to the planned phase",
       [](OpPassManager &pm) { buildPlanHostPipeline(pm); });
   PassPipelineRegistration<> lower(
       "weft-lower-host", "from the planned to the target phase",

@@ -96,7 +96,7 @@ bool Places::isDense(Value value) const {
 bool Places::isFree(int root, Operation *op, MayShare mayShare) const {
   int64_t now = lifetimes.getPosition(op);
   bool isDead = llvm::all_of(roots[root].values, [&](Value value) {
-    return lifetimes.getLastUse(value) <= now;
+    return lifetimes.getLastUse(value, op) <= now;
   });
   return isDead && llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
            auto it = places.find(operand.get());

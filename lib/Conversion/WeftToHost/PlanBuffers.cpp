@@ -123,7 +123,8 @@ LogicalResult Planner::visit(Operation *op) {
       .Case([&](MatmulOp o) { return visitMatmul(o); })
       .Case([&](ScatterAddOp o) { return visitScatterAdd(o); })
       .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
-          [&](Operation *o) { return visitCollective(o); })
+          [&](Operation *o) { return visitStart(o); })
+      .Case([&](WaitOp o) { return visitWait(o); })
       .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
           [&](Operation *o) { return visitReshape(o); })
       .Case([&](tensor::ExtractSliceOp o) { return visitExtractSlice(o); })

@@ -6,10 +6,18 @@
 #include "KernelEmitter.h"
 #include "Planner.h"
 
+#include "weft/Analysis/Traffic.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::weft;
+
+/// The op on buffers has the name of the one on tensors.
+static void keepName(Operation *op, Operation *onBuffers) {
+  if (Attribute name = op->getAttr(WeftDialect::kOpNameAttr))
+    onBuffers->setAttr(WeftDialect::kOpNameAttr, name);
+}
 
 Place Planner::placeResult(Value result, Operation *op) {
   std::optional<Place> wished = places.findWished(result, op);
@@ -161,6 +169,7 @@ LogicalResult Planner::visitFused(rt::FusedOp op) {
       rt::FusedOp::create(builder, op.getLoc(), TypeRange(), inputs, outs);
   IRMapping mapping;
   op.getBody().cloneInto(&onBuffers.getBody(), mapping);
+  keepName(op, onBuffers);
   return success();
 }
 
@@ -171,8 +180,10 @@ LogicalResult Planner::visitFused(rt::FusedOp op) {
 LogicalResult Planner::visitMatmul(MatmulOp op) {
   Value lhs = emitBuffer(op.getLhs()), rhs = emitBuffer(op.getRhs());
   places.set(op.getResult(), placeResult(op.getResult(), op));
-  rt::GemmOp::create(builder, op.getLoc(), lhs, rhs, emitBuffer(op.getResult()),
-                     op.getIndexingMaps());
+  auto gemm =
+      rt::GemmOp::create(builder, op.getLoc(), lhs, rhs,
+                         emitBuffer(op.getResult()), op.getIndexingMaps());
+  keepName(op, gemm);
   return success();
 }
 
@@ -188,21 +199,37 @@ LogicalResult Planner::visitScatterAdd(ScatterAddOp op) {
     memref::StoreOp::create(builder, op.getLoc(), scalars.lookup(op.getBase()),
                             base);
   }
-  rt::ScatterAddOp::create(builder, op.getLoc(), emitBuffer(op.getResult()),
-                           emitBuffer(op.getIndices()),
-                           emitBuffer(op.getUpdates()), base, op.getAxisAttr(),
-                           op.getTableMapAttr(), op.getIndexMapAttr());
+  auto scatter = rt::ScatterAddOp::create(
+      builder, op.getLoc(), emitBuffer(op.getResult()),
+      emitBuffer(op.getIndices()), emitBuffer(op.getUpdates()), base,
+      op.getAxisAttr(), op.getTableMapAttr(), op.getIndexMapAttr());
+  keepName(op, scatter);
   return success();
 }
 
-LogicalResult Planner::visitCollective(Operation *op) {
+/// The attributes of a collective that say what it does.
+static DictionaryAttr getParams(Operation *op) {
+  NamedAttrList params(op->getAttrDictionary());
+  params.erase("channel");
+  params.erase(WeftDialect::kOpNameAttr);
+  return params.getDictionary(op->getContext());
+}
+
+/// The buffers of a collective are taken from its start to its wait.
+LogicalResult Planner::visitStart(Operation *op) {
+  WaitOp wait = getWait(op);
+  if (!wait)
+    return op->emitOpError("has no form on buffers: it is not started on a "
+                           "channel");
+  int64_t end = places.getLifetimes().getPosition(wait);
   SmallVector<Value> ins, outs;
   for (Value input : op->getOperands()) {
     Place place =
         places.isDense(input) ? places.get(input) : emitDenseCopy(input, op);
+    places.keepUntil(place, end);
     ins.push_back(emitBuffer(cast<RankedTensorType>(input.getType()), place));
   }
-  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+  for (auto [i, result] : llvm::enumerate(wait.getOutputs())) {
     // Of the collectives only this one may write where it reads.
     Place place = isa<AllReduceOp>(op)
                       ? placeUpdated(op->getOpOperand(i), result)
@@ -210,10 +237,17 @@ LogicalResult Planner::visitCollective(Operation *op) {
     places.set(result, place);
     outs.push_back(emitBuffer(result));
   }
-  auto start =
-      rt::StartOp::create(builder, op->getLoc(), builder.getI64Type(),
-                          builder.getStringAttr(op->getName().stripDialect()),
-                          ins, outs, op->getAttrDictionary());
-  rt::WaitOp::create(builder, op->getLoc(), start);
+  auto start = rt::StartOp::create(
+      builder, op->getLoc(), builder.getI64Type(),
+      op->getName().stripDialect(), ins, outs, getParams(op),
+      getCollectiveChannel(op).getValue());
+  keepName(op, start);
+  tickets[op] = start;
+  return success();
+}
+
+LogicalResult Planner::visitWait(WaitOp op) {
+  Operation *start = op.getFutures()[0].getDefiningOp();
+  rt::WaitOp::create(builder, op.getLoc(), tickets.lookup(start));
   return success();
 }

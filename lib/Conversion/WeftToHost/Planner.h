@@ -35,7 +35,8 @@ private:
   LogicalResult visitFused(rt::FusedOp op);
   LogicalResult visitMatmul(MatmulOp op);
   LogicalResult visitScatterAdd(ScatterAddOp op);
-  LogicalResult visitCollective(Operation *op);
+  LogicalResult visitStart(Operation *op);
+  LogicalResult visitWait(WaitOp op);
   Place placeResult(Value result, Operation *op);
   Place placeUpdated(OpOperand &input, Value result);
 
@@ -74,6 +75,8 @@ private:
   IRMapping scalars;
   /// One op per root and type.
   llvm::MapVector<std::pair<int, Type>, rt::BufferOp> buffers;
+  /// What the started collectives gave, until they are waited for.
+  DenseMap<Operation *, Value> tickets;
   int64_t arenaBytes = 0, numCopies = 0;
 };
 

@@ -40,6 +40,8 @@ ProgramTable::ProgramTable(ModuleOp module, func::FuncOp planned)
     : module(module), planned(planned), data(module) {
   for (MeshOp op : module.getOps<MeshOp>())
     mesh = op.getMesh();
+  for (ChannelOp op : module.getOps<ChannelOp>())
+    addChannel(op);
 }
 
 FailureOr<int64_t> ProgramTable::getTypeCode(Operation *op, Type element) {
@@ -135,27 +137,29 @@ Datum ProgramTable::getAxisRefs(ArrayRef<AxisRefAttr> axes) {
   return data.list(std::move(refs));
 }
 
-/// Reductions have channels apart from gathers, so that neither waits behind
-/// the other.
-int ProgramTable::getChannel(StringRef kind, AxesAttr axes) {
-  bool isReduction = kind == "reduce_scatter" || kind == "all_reduce";
-  std::string name = isReduction ? "reduce" : kind.str();
-  char separator = '.';
-  for (AxisRefAttr axis : axes.getAxes()) {
-    name += separator + axis.getName().str();
-    if (!axis.isWholeAxis())
-      name += ":(" + std::to_string(axis.getPreSize()) + ")" +
-              std::to_string(axis.getSize());
-    separator = '+';
-  }
-  for (auto [i, channel] : llvm::enumerate(channels))
-    if (channel.first == name)
-      return i;
-  channels.push_back(
-      {name, Datum::record({data.text(name),
-                            Datum::i32(axes.getAxes().size()),
-                            getAxisRefs(axes.getAxes())})});
-  return channels.size() - 1;
+void ProgramTable::addChannel(ChannelOp op) {
+  ArrayRef<AxisRefAttr> axes = op.getAxes().getAxes();
+  channels.push_back({op.getSymName().str(),
+                      Datum::record({data.text(op.getSymName()),
+                                     Datum::i32(axes.size()),
+                                     getAxisRefs(axes)})});
+}
+
+FailureOr<int> ProgramTable::getChannel(rt::StartOp op) {
+  auto channel = lookupChannel(op, op.getChannelAttr());
+  if (!channel)
+    return op.emitOpError("runs on ")
+           << op.getChannelAttr() << ", which is no channel";
+  Attribute axes = op.getParams().get("axes");
+  if (channel.getAxesAttr() != axes)
+    return op.emitOpError("is over ")
+           << axes << ", but its channel " << op.getChannelAttr() << " is over "
+           << channel.getAxesAttr();
+  return llvm::find_if(channels,
+                       [&](auto &entry) {
+                         return entry.first == op.getChannel();
+                       }) -
+         channels.begin();
 }
 
 FailureOr<Datum> ProgramTable::getOperand(rt::StartOp op, unsigned i,
@@ -215,7 +219,9 @@ void ProgramTable::noteTraffic(rt::StartOp op, int kind, int channel,
 FailureOr<std::string> ProgramTable::addCollective(rt::StartOp op) {
   auto axes = cast<AxesAttr>(op.getParams().get("axes"));
   int kind = getKind(op.getCollective());
-  int channel = getChannel(op.getCollective(), axes);
+  FailureOr<int> channel = getChannel(op);
+  if (failed(channel))
+    return failure();
   int64_t groupSize = getNumShards(mesh, axes.getAxes());
   std::vector<Datum> operands;
   for (unsigned i = 0; i < op.getIns().size(); ++i) {
@@ -231,13 +237,15 @@ FailureOr<std::string> ProgramTable::addCollective(rt::StartOp op) {
   if (auto attr = op.getParams().getAs<DenseI64ArrayAttr>("sources"))
     for (int64_t source : attr.asArrayRef())
       sources.push_back(Datum::i32(source));
-  noteTraffic(op, kind, channel, groupSize);
-  std::string name = (op.getCollective() + " #" +
-                      std::to_string(numCollectives++))
-                         .str();
+  noteTraffic(op, kind, *channel, groupSize);
+  auto given = op->getAttrOfType<StringAttr>(WeftDialect::kOpNameAttr);
+  std::string name = given ? given.str()
+                           : (op.getCollective() + " #" +
+                              std::to_string(numCollectives++))
+                                 .str();
   int64_t count = operands.size();
   return data.add(Datum::record(
-      {Datum::i32(kind), Datum::i32(reduction), Datum::i32(channel),
+      {Datum::i32(kind), Datum::i32(reduction), Datum::i32(*channel),
        Datum::i32(count), data.list(std::move(operands)),
        data.list(std::move(sources)), data.text(name)}));
 }

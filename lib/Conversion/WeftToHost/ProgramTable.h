@@ -43,7 +43,8 @@ private:
   Datum getAxisRefs(llvm::ArrayRef<AxisRefAttr> axes);
   FailureOr<Datum> getTensor(DictionaryAttr entry, int64_t alias);
   FailureOr<Datum> getTensors(ArrayAttr entries, bool areResults);
-  int getChannel(llvm::StringRef kind, AxesAttr axes);
+  void addChannel(ChannelOp op);
+  FailureOr<int> getChannel(rt::StartOp op);
   FailureOr<Datum> getOperand(rt::StartOp op, unsigned i, int64_t groupSize);
   void noteTraffic(rt::StartOp op, int kind, int channel, int64_t groupSize);
 

@@ -117,7 +117,7 @@ typedef struct weft_rt_tensor {
  * coordinates along `axes` form one group. Within a group, members are ordered
  * by the mixed-radix number of those coordinates, first axis major. */
 typedef struct weft_rt_channel {
-  const char *name; /* e.g. "all_gather.fsdp" */
+  const char *name; /* e.g. "gather.fsdp" */
   int32_t num_axes;
   const weft_rt_axis_ref *axes;
 } weft_rt_channel;

@@ -21,28 +21,51 @@ func.func @not_outlined() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.arg
 func.func @no_mesh() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
   %x = weft_rt.buffer arena 0 : memref<4xf32>
   // expected-error @+1 {{'weft_rt.start' op needs a mesh, and the module has none}}
-  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>} ins(%x : memref<4xf32>) outs(%x : memref<4xf32>)
+  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>} ins(%x : memref<4xf32>) outs(%x : memref<4xf32>) {channel = @c}
   return
 }
 
 // -----
 
 weft.mesh @mesh = <["dp"=2]>
+weft.channel @c on @mesh <{"dp"}> purpose data
 func.func @no_axes() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
   %x = weft_rt.buffer arena 0 : memref<4xf32>
   // expected-error @+1 {{'weft_rt.start' op expects 'axes' of the mesh}}
-  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"tp"}>} ins(%x : memref<4xf32>) outs(%x : memref<4xf32>)
+  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"tp"}>} ins(%x : memref<4xf32>) outs(%x : memref<4xf32>) {channel = @c}
   return
 }
 
 // -----
 
 weft.mesh @mesh = <["dp"=2]>
+weft.channel @c on @mesh <{"dp"}> purpose data
 func.func @no_dims() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
   %x = weft_rt.buffer arena 0 : memref<4xf32>
   %y = weft_rt.buffer arena 64 : memref<8xf32>
   // expected-error @+1 {{'weft_rt.start' op expects 'dims', a dim per buffer}}
-  %t = weft_rt.start "all_gather" {axes = #weft.axes<{"dp"}>, dims = array<i64: 1>} ins(%x : memref<4xf32>) outs(%y : memref<8xf32>)
+  %t = weft_rt.start "all_gather" {axes = #weft.axes<{"dp"}>, dims = array<i64: 1>} ins(%x : memref<4xf32>) outs(%y : memref<8xf32>) {channel = @c}
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+func.func @no_channel() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.start' op runs on @c, which is no channel}}
+  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>} ins(%x : memref<4xf32>) outs(%x : memref<4xf32>) {channel = @c}
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2, "tp"=2]>
+weft.channel @c on @mesh <{"tp"}> purpose data
+func.func @other_axes() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.start' op is over #weft.axes<{"dp"}>, but its channel @c is over #weft.axes<{"tp"}>}}
+  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>} ins(%x : memref<4xf32>) outs(%x : memref<4xf32>) {channel = @c}
   return
 }
 

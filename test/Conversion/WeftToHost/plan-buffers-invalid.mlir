@@ -127,3 +127,12 @@ func.func @no_loops(%x: tensor<6x4xf32>, %y: tensor<4x6xf32>) -> (tensor<6x4xf32
     }
   }
 #-}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+func.func @not_started(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'weft.all_reduce' op has no form on buffers: it is not started on a channel}}
+  %0 = weft.all_reduce sum %x on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

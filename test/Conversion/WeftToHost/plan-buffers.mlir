@@ -118,6 +118,8 @@ func.func @loop(%x: tensor<4xf32>) -> tensor<5x4xf32> {
 // -----
 
 weft.mesh @mesh = <["dp"=2]>
+// CHECK: weft.channel @c
+weft.channel @c on @mesh <{"dp"}> purpose data
 
 // A reduction over ranks is in place if its operand is not needed any more.
 
@@ -125,12 +127,43 @@ weft.mesh @mesh = <["dp"=2]>
 // CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 : memref<4xf32>
 // CHECK-DAG: %[[Y:.*]] = weft_rt.buffer argument 1 : memref<4xf32>
 // CHECK-DAG: %[[R:.*]] = weft_rt.buffer result 1 : memref<4xf32>
-// CHECK: %[[T0:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[X]] : memref<4xf32>) outs(%[[X]] : memref<4xf32>)
+// CHECK: %[[T0:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[X]] : memref<4xf32>) outs(%[[X]] : memref<4xf32>) {channel = @c, weft.op = "sum x"}
 // CHECK-NEXT: weft_rt.wait %[[T0]]
 // CHECK: %[[T1:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[Y]] : memref<4xf32>) outs(%[[R]] : memref<4xf32>)
 // CHECK-NEXT: weft_rt.wait %[[T1]]
 func.func @collectives(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32> {weft.alias = 0 : index}, tensor<4xf32>) {
-  %0 = weft.all_reduce sum %x on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = weft.all_reduce sum %y on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %f0 = weft.all_reduce sum %x on @mesh <{"dp"}> {channel = @c, weft.op = "sum x"} : (tensor<4xf32>) -> !weft.future<tensor<4xf32>>
+  %0 = weft.wait %f0 : !weft.future<tensor<4xf32>>
+  %f1 = weft.all_reduce sum %y on @mesh <{"dp"}> {channel = @c} : (tensor<4xf32>) -> !weft.future<tensor<4xf32>>
+  %1 = weft.wait %f1 : !weft.future<tensor<4xf32>>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+weft.channel @c on @mesh <{"dp"}> purpose data
+
+// While a collective is on its way its operand is not overwritten and its
+// result has memory of its own, though neither is used by an op in between.
+
+// CHECK-LABEL: func @in_flight()
+// CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 : memref<4x4xf32>
+// CHECK-DAG: %[[R0:.*]] = weft_rt.buffer result 0 : memref<4x4xf32>
+// CHECK-DAG: %[[R1:.*]] = weft_rt.buffer result 1 : memref<8x4xf32>
+// CHECK-DAG: %[[A:.*]] = weft_rt.buffer arena 0 : memref<4x4xf32>
+// CHECK-DAG: %[[B:.*]] = weft_rt.buffer arena 64 : memref<4x4xf32>
+// CHECK: weft_rt.gemm %[[X]], %[[X]] into %[[A]]
+// CHECK: %[[T:.*]] = weft_rt.start "all_gather" {{.*}} ins(%[[A]] : memref<4x4xf32>) outs(%[[R1]] : memref<8x4xf32>)
+// CHECK: weft_rt.gemm %[[X]], %[[X]] into %[[B]]
+// CHECK: weft_rt.gemm %[[B]], %[[B]] into %[[R0]]
+// CHECK: weft_rt.wait %[[T]]
+#m = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+func.func @in_flight(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<8x4xf32>) {
+  %a = weft.matmul %x, %x {indexing_maps = #m} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %f = weft.all_gather %a on @mesh <{"dp"}> dims [0] {channel = @c} : (tensor<4x4xf32>) -> !weft.future<tensor<8x4xf32>>
+  %b = weft.matmul %x, %x {indexing_maps = #m} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %d = weft.matmul %b, %b {indexing_maps = #m} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %g = weft.wait %f : !weft.future<tensor<8x4xf32>>
+  return %d, %g : tensor<4x4xf32>, tensor<8x4xf32>
 }

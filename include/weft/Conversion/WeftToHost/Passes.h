@@ -17,7 +17,10 @@ namespace mlir::weft {
 #define GEN_PASS_REGISTRATION
 #include "weft/Conversion/WeftToHost/Passes.h.inc"
 
-/// `local` to `planned`: fuses, and gives every value its place in memory.
+/// `local` to `scheduled`: fuses, and starts collectives on channels.
+void buildScheduleHostPipeline(OpPassManager &pm);
+
+/// `scheduled` to `planned`: gives every value its place in memory.
 void buildPlanHostPipeline(OpPassManager &pm);
 
 /// `planned` to `target`: kernels, the step's entry and the program table in
@@ -25,7 +28,8 @@ void buildPlanHostPipeline(OpPassManager &pm);
 /// without such an instruction.
 void buildLowerHostPipeline(OpPassManager &pm, bool expandBF16 = false);
 
-/// Registers both under the names `weft-plan-host` and `weft-lower-host`.
+/// Registers them under the names `weft-schedule-host`, `weft-plan-host` and
+/// `weft-lower-host`.
 void registerHostPipelines();
 
 } // namespace mlir::weft

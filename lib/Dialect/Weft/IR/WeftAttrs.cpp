@@ -297,6 +297,15 @@ MeshAttr mlir::weft::lookupMesh(Operation *op, FlatSymbolRefAttr symbol) {
   return mesh ? mesh.getMesh() : MeshAttr();
 }
 
+ChannelOp mlir::weft::lookupChannel(Operation *op, FlatSymbolRefAttr symbol) {
+  return SymbolTable::lookupNearestSymbolFrom<ChannelOp>(op, symbol);
+}
+
+RankedTensorType mlir::weft::getTensorType(Type type) {
+  auto future = dyn_cast<FutureType>(type);
+  return future ? future.getTensor() : cast<RankedTensorType>(type);
+}
+
 std::optional<int64_t> mlir::weft::getAxisRefSize(MeshAttr mesh,
                                                   AxisRefAttr axis) {
   std::optional<int64_t> whole = mesh.getAxisSize(axis.getName());

@@ -17,11 +17,22 @@ using namespace mlir::weft;
 
 #include "weft/Dialect/Weft/IR/WeftDialect.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "weft/Dialect/Weft/IR/WeftTypes.cpp.inc"
+
 void WeftDialect::initialize() {
   registerAttributes();
+  registerTypes();
   addOperations<
 #define GET_OP_LIST
 #include "weft/Dialect/Weft/IR/WeftOps.cpp.inc"
+      >();
+}
+
+void WeftDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "weft/Dialect/Weft/IR/WeftTypes.cpp.inc"
       >();
 }
 
@@ -168,6 +179,14 @@ LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op,
 
 LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
+  if (attr.getName() == kOpNameAttr && !isa<StringAttr>(attr.getValue()))
+    return op->emitOpError("'weft.op' must be a string, got ")
+           << attr.getValue();
+  if (attr.getName() == kScheduleAttr && !isa<DictionaryAttr>(attr.getValue()))
+    return op->emitOpError("'weft.schedule' must be a dictionary, got ")
+           << attr.getValue();
+  if (attr.getName() == kOpNameAttr || attr.getName() == kScheduleAttr)
+    return success();
   if (attr.getName() != kShardingsAttr)
     return op->emitOpError("unknown attribute '")
            << attr.getName().strref() << "'";

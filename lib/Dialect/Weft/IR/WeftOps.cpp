@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Verifiers of weft's ops. They are local: nothing follows use-def chains.
+// Verifiers of weft's ops. They are local: but for a future and its wait,
+// nothing follows use-def chains.
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
@@ -107,12 +108,82 @@ LogicalResult verifyResults(
     if (failed(reshape(i, shape)))
       return failure();
     Type expected = type.clone(shape);
-    if (op->getResult(i).getType() != expected)
+    if (getTensorType(op->getResult(i).getType()) != expected)
       return op->emitOpError("result #")
              << i << " has type " << op->getResult(i).getType() << ", expected "
              << expected;
   }
   return success();
+}
+
+/// Checks collective_c1.
+LogicalResult verifyChannel(Operation *op, FlatSymbolRefAttr mesh,
+                            AxesAttr axes, FlatSymbolRefAttr symbol) {
+  if (!symbol)
+    return success();
+  ChannelOp channel = lookupChannel(op, symbol);
+  if (!channel)
+    return op->emitOpError("runs on ") << symbol << ", which is no channel";
+  if (channel.getMeshAttr() != mesh)
+    return op->emitOpError("is on mesh ")
+           << mesh << ", but its channel " << symbol << " is on "
+           << channel.getMeshAttr();
+  if (channel.getAxesAttr() != axes)
+    return op->emitOpError("is over ")
+           << axes << ", but its channel " << symbol << " is over "
+           << channel.getAxesAttr();
+  return success();
+}
+
+/// Checks collective_c4 of one result.
+LogicalResult verifyFuture(OpResult future) {
+  Operation *op = future.getOwner();
+  unsigned number = future.getResultNumber();
+  if (future.use_empty())
+    return op->emitOpError("future #") << number << " is never waited for";
+  if (!future.hasOneUse())
+    return op->emitOpError("future #")
+           << number << " is used "
+           << std::distance(future.use_begin(), future.use_end())
+           << " times, expected once";
+  Operation *user = *future.user_begin();
+  if (!isa<WaitOp>(user))
+    return op->emitOpError("future #")
+           << number << " is used by '" << user->getName()
+           << "', expected 'weft.wait'";
+  return success();
+}
+
+/// Checks collective_c2 to collective_c4.
+LogicalResult verifyFutures(Operation *op, FlatSymbolRefAttr channel) {
+  unsigned count =
+      llvm::count_if(op->getResultTypes(), llvm::IsaPred<FutureType>);
+  if (count == 0)
+    return success();
+  if (count != op->getNumResults())
+    return op->emitOpError("has ")
+           << count << " futures among " << op->getNumResults()
+           << " results, expected all or none";
+  if (!channel)
+    return op->emitOpError("is started, but has no channel");
+  for (OpResult result : op->getResults())
+    if (failed(verifyFuture(result)))
+      return failure();
+  return success();
+}
+
+/// Checks what all collectives have in common but for their results' shapes;
+/// returns the group's size.
+template <typename CollectiveOp>
+FailureOr<int64_t> verifyCollective(CollectiveOp op) {
+  FailureOr<int64_t> group =
+      verifyGroup(op, op.getMeshAttr(), op.getAxesAttr());
+  if (failed(group) ||
+      failed(verifyChannel(op, op.getMeshAttr(), op.getAxesAttr(),
+                           op.getChannelAttr())) ||
+      failed(verifyFutures(op, op.getChannelAttr())))
+    return failure();
+  return group;
 }
 
 LogicalResult divideExactly(Operation *op, int64_t &size, int64_t dim,
@@ -128,7 +199,7 @@ LogicalResult divideExactly(Operation *op, int64_t &size, int64_t dim,
 } // namespace
 
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &) {
-  FailureOr<int64_t> group = verifyGroup(*this, getMeshAttr(), getAxes());
+  FailureOr<int64_t> group = verifyCollective(*this);
   if (failed(group) ||
       failed(verifyDims(*this, getInputs(), getDims(), "gather")))
     return failure();
@@ -139,7 +210,7 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &) {
 }
 
 LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &) {
-  FailureOr<int64_t> group = verifyGroup(*this, getMeshAttr(), getAxes());
+  FailureOr<int64_t> group = verifyCollective(*this);
   if (failed(group) ||
       failed(verifyDims(*this, getInputs(), getDims(), "scatter")))
     return failure();
@@ -151,14 +222,14 @@ LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &) {
 }
 
 LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &) {
-  if (failed(verifyGroup(*this, getMeshAttr(), getAxes())))
+  if (failed(verifyCollective(*this)))
     return failure();
   return verifyResults(
       *this, [](unsigned, SmallVectorImpl<int64_t> &) { return success(); });
 }
 
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &) {
-  FailureOr<int64_t> group = verifyGroup(*this, getMeshAttr(), getAxes());
+  FailureOr<int64_t> group = verifyCollective(*this);
   if (failed(group) ||
       failed(verifyDims(*this, getInputs(), getSplitDims(), "split")) ||
       failed(verifyDims(*this, getInputs(), getConcatDims(), "concat")))
@@ -173,7 +244,7 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &) {
 }
 
 LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &) {
-  FailureOr<int64_t> group = verifyGroup(*this, getMeshAttr(), getAxes());
+  FailureOr<int64_t> group = verifyCollective(*this);
   if (failed(group))
     return failure();
   // permute_c3
@@ -190,6 +261,41 @@ LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &) {
   }
   return verifyResults(
       *this, [](unsigned, SmallVectorImpl<int64_t> &) { return success(); });
+}
+
+LogicalResult ChannelOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyGroup(*this, getMeshAttr(), getAxes()); // channel_c1
+}
+
+LogicalResult WaitOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> loc, ValueRange operands,
+    DictionaryAttr, OpaqueProperties, RegionRange,
+    SmallVectorImpl<Type> &inferredReturnTypes) {
+  for (Type type : operands.getTypes()) {
+    auto future = dyn_cast<FutureType>(type);
+    if (!future)
+      return emitOptionalError(loc, "'weft.wait' op waits for a value of type ",
+                               type, ", expected a future");
+    inferredReturnTypes.push_back(future.getTensor());
+  }
+  return success();
+}
+
+LogicalResult WaitOp::verify() {
+  if (getFutures().empty()) // wait_c1
+    return emitOpError("needs at least one future");
+  Operation *start = getFutures()[0].getDefiningOp();
+  if (!start) // wait_c1
+    return emitOpError("waits for a block argument, expected what a "
+                       "collective started");
+  if (ValueRange(getFutures()) != ValueRange(start->getResults())) // wait_c1
+    return emitOpError("takes other futures than all ")
+           << start->getNumResults() << " of one '" << start->getName()
+           << "' op in their order";
+  if (start->getBlock() != (*this)->getBlock()) // wait_c2
+    return emitOpError("is in another block than the '")
+           << start->getName() << "' op that it waits for";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

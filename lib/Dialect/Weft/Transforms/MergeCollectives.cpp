@@ -91,7 +91,7 @@ bool scatterReduction(AllReduceOp reduce) {
   auto scatter = ReduceScatterOp::create(
       builder, reduce.getLoc(), TypeRange(slice.getType()), reduce.getKind(),
       reduce.getInputs(), reduce.getMesh(), reduce.getAxes(),
-      ArrayRef<int64_t>{*dim});
+      ArrayRef<int64_t>{*dim}, reduce.getChannelAttr());
   slice.getResult().replaceAllUsesWith(scatter.getResult(0));
   slice.erase();
   reduce.erase();
@@ -110,10 +110,11 @@ bool scatterFirst(ReduceScatterOp scatter) {
   auto first = ReduceScatterOp::create(
       builder, scatter.getLoc(), scatter.getResultTypes(), scatter.getKind(),
       reduce.getInputs(), scatter.getMesh(), scatter.getAxes(),
-      scatter.getDims());
+      scatter.getDims(), scatter.getChannelAttr());
   auto second = AllReduceOp::create(
       builder, reduce.getLoc(), scatter.getResultTypes(), reduce.getKind(),
-      first.getResults(), reduce.getMesh(), reduce.getAxes());
+      first.getResults(), reduce.getMesh(), reduce.getAxes(),
+      reduce.getChannelAttr());
   scatter.replaceAllUsesWith(second);
   scatter.erase();
   reduce.erase();
@@ -133,13 +134,16 @@ struct Candidate {
 };
 
 /// What the members of a group have in common.
-using GroupKey = std::tuple<OperationName, ReduceKind, AxesAttr>;
+using GroupKey =
+    std::tuple<OperationName, ReduceKind, AxesAttr, Attribute>;
 
 std::optional<GroupKey> getGroupKey(Operation *op) {
   if (auto reduce = dyn_cast<AllReduceOp>(op))
-    return GroupKey(op->getName(), reduce.getKind(), reduce.getAxes());
+    return GroupKey(op->getName(), reduce.getKind(), reduce.getAxes(),
+                    reduce.getChannelAttr());
   if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-    return GroupKey(op->getName(), scatter.getKind(), scatter.getAxes());
+    return GroupKey(op->getName(), scatter.getKind(), scatter.getAxes(),
+                    scatter.getChannelAttr());
   return std::nullopt;
 }
 
@@ -254,11 +258,12 @@ private:
                                 ValueRange inputs, ArrayRef<int64_t> dims) {
     if (auto reduce = dyn_cast<AllReduceOp>(like))
       return AllReduceOp::create(builder, loc, types, reduce.getKind(), inputs,
-                                 reduce.getMesh(), reduce.getAxes());
+                                 reduce.getMesh(), reduce.getAxes(),
+                                 reduce.getChannelAttr());
     auto scatter = cast<ReduceScatterOp>(like);
     return ReduceScatterOp::create(builder, loc, types, scatter.getKind(),
                                    inputs, scatter.getMesh(), scatter.getAxes(),
-                                   dims);
+                                   dims, scatter.getChannelAttr());
   }
 
   Block &block;

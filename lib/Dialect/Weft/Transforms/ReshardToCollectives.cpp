@@ -43,23 +43,25 @@ private:
     TypeRange types(result);
     ReduceKind reduction = toReduceKind(step.reduction);
     StringRef mesh = local.meshName.getValue();
+    FlatSymbolRefAttr noChannel;
     switch (step.kind) {
     case ReshardStepKind::AllGather:
       return AllGatherOp::create(builder, loc, types, value, mesh, axes,
-                                 ArrayRef<int64_t>{step.dim});
+                                 ArrayRef<int64_t>{step.dim}, noChannel);
     case ReshardStepKind::ReduceScatter:
       return ReduceScatterOp::create(builder, loc, types, reduction, value,
-                                     mesh, axes, ArrayRef<int64_t>{step.dim});
+                                     mesh, axes, ArrayRef<int64_t>{step.dim},
+                                     noChannel);
     case ReshardStepKind::AllReduce:
       return AllReduceOp::create(builder, loc, types, reduction, value, mesh,
-                                 axes);
+                                 axes, noChannel);
     case ReshardStepKind::AllToAll:
       return AllToAllOp::create(builder, loc, types, value, mesh, axes,
                                 ArrayRef<int64_t>{step.splitDim},
-                                ArrayRef<int64_t>{step.dim});
+                                ArrayRef<int64_t>{step.dim}, noChannel);
     default:
       return PermuteOp::create(builder, loc, types, value, mesh, axes,
-                               step.sources);
+                               step.sources, noChannel);
     }
   }
 

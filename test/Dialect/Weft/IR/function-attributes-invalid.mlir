@@ -134,3 +134,16 @@ func.func @f(%x: tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.sharding 
 weft.mesh @mesh = <["dp"=2]>
 // expected-error @+1 {{argument #0: sharding has 1 dimensions, but the value has 2 ('tensor<8x8xf32>')}}
 func.func @f(%x: tensor<4xf32> {weft.global_type = tensor<8x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}]>}) { return }
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'weft.op' must be a string, got 3 : i64}}
+  %0 = arith.negf %x {weft.op = 3} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'weft.schedule' must be a dictionary, got "sync"}}
+func.func @f() attributes {weft.schedule = "sync"} { return }

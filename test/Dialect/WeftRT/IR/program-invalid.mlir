@@ -66,7 +66,7 @@ func.func @gemm_c1_rank(%x: memref<8x8xf32>) {
 
 func.func @start_c1(%x: memref<8xf32>) {
   // expected-error @+1 {{'weft_rt.start' op has 2 outputs, expected 1}}
-  %t = weft_rt.start "all_reduce" {} ins(%x : memref<8xf32>) outs(%x, %x : memref<8xf32>, memref<8xf32>)
+  %t = weft_rt.start "all_reduce" {} ins(%x : memref<8xf32>) outs(%x, %x : memref<8xf32>, memref<8xf32>) {channel = @c}
   return
 }
 
@@ -74,6 +74,14 @@ func.func @start_c1(%x: memref<8xf32>) {
 
 func.func @start_c2(%x: memref<8xf32>) {
   // expected-error @+1 {{'weft_rt.start' op has unknown collective 'broadcast'}}
-  %t = weft_rt.start "broadcast" {} ins(%x : memref<8xf32>) outs(%x : memref<8xf32>)
+  %t = weft_rt.start "broadcast" {} ins(%x : memref<8xf32>) outs(%x : memref<8xf32>) {channel = @c}
+  return
+}
+
+// -----
+
+func.func @start_without_channel(%x: memref<8xf32>) {
+  // expected-error @+1 {{'weft_rt.start' op requires attribute 'channel'}}
+  %t = weft_rt.start "all_reduce" {} ins(%x : memref<8xf32>) outs(%x : memref<8xf32>)
   return
 }

@@ -2,6 +2,7 @@
 // RUN: weft-opt %s --mlir-print-op-generic | weft-opt | FileCheck %s
 
 weft.mesh @mesh = <["dp"=2]>
+weft.channel @data.dp on @mesh <{"dp"}> purpose data
 llvm.func @weft_k0(!llvm.ptr, i64, i64)
 
 // CHECK-LABEL: func @places
@@ -32,9 +33,9 @@ func.func @work(%a: memref<8x16xf32>, %b: memref<16x4xf32>, %c: memref<8x4xf32>,
   weft_rt.scatter_add %b, %i, %c base %n : memref<index> {axis = 0 : i64, table_map = affine_map<(s, d) -> (d)>, index_map = affine_map<(s, d) -> (s)>}
       : memref<16x4xf32>, memref<8xi32>, memref<8x4xf32>
   // CHECK: %[[T:.*]] = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>
-  // CHECK-SAME: ins(%{{.*}}, %{{.*}} : memref<8x16xf32>, memref<16x4xf32>) outs(%{{.*}}, %{{.*}} : memref<8x16xf32>, memref<16x4xf32>)
+  // CHECK-SAME: ins(%{{.*}}, %{{.*}} : memref<8x16xf32>, memref<16x4xf32>) outs(%{{.*}}, %{{.*}} : memref<8x16xf32>, memref<16x4xf32>) {channel = @data.dp}
   // CHECK-NEXT: weft_rt.wait %[[T]]
-  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>, mesh = @mesh} ins(%a, %b : memref<8x16xf32>, memref<16x4xf32>) outs(%a, %b : memref<8x16xf32>, memref<16x4xf32>)
+  %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>, mesh = @mesh} ins(%a, %b : memref<8x16xf32>, memref<16x4xf32>) outs(%a, %b : memref<8x16xf32>, memref<16x4xf32>) {channel = @data.dp}
   weft_rt.wait %t
   // CHECK: weft_rt.launch @weft_k0(%{{.*}}, %{{.*}} : memref<8x16xf32>, memref<16x4xf32>) extent 8 grain 2
   weft_rt.launch @weft_k0(%a, %b : memref<8x16xf32>, memref<16x4xf32>) extent 8 grain 2

@@ -18,14 +18,18 @@ def Weft_Dialect : Dialect {
 
     In the `global` phase a value is a tensor of the whole job, and attributes
     say how it is sharded. In the `local` phase a value is the part that one
-    rank holds, and collectives move data.
+    rank holds, and collectives move data. In the `scheduled` phase the order of
+    ops is the order in which they are issued: collectives are started on
+    channels and waited for later.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+    void registerTypes();
 
     /// Name of an argument or result, unique within its list.
     static constexpr llvm::StringLiteral kNameAttr = "weft.name";
@@ -37,6 +41,10 @@ def Weft_Dialect : Dialect {
     static constexpr llvm::StringLiteral kGlobalTypeAttr = "weft.global_type";
     /// On an op: one ShardingAttr per result.
     static constexpr llvm::StringLiteral kShardingsAttr = "weft.shardings";
+    /// On an op that takes time: the name by which reports and traces call it.
+    static constexpr llvm::StringLiteral kOpNameAttr = "weft.op";
+    /// On a scheduled function: the figures of its schedule (a dictionary).
+    static constexpr llvm::StringLiteral kScheduleAttr = "weft.schedule";
   }];
 }
 
@@ -52,6 +60,22 @@ def Weft_ReduceKind : I32EnumAttr<"ReduceKind", "how values are combined", [
 }
 
 def Weft_ReduceKindAttr : EnumAttr<Weft_Dialect, Weft_ReduceKind, "reduce_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Weft_Purpose : I32EnumAttr<"Purpose", "what a channel carries", [
+    I32EnumAttrCase<"Gather", 0, "gather">,
+    I32EnumAttrCase<"Reduce", 1, "reduce">,
+    I32EnumAttrCase<"Data", 2, "data">,
+    I32EnumAttrCase<"Activation", 3, "activation">,
+    I32EnumAttrCase<"ExpertGather", 4, "expert_gather">,
+    I32EnumAttrCase<"ExpertReduce", 5, "expert_reduce">,
+    I32EnumAttrCase<"Amax", 6, "amax">]> {
+  let cppNamespace = "::mlir::weft";
+  let genSpecializedAttr = 0;
+}
+
+def Weft_PurposeAttr : EnumAttr<Weft_Dialect, Weft_Purpose, "purpose"> {
   let assemblyFormat = "$value";
 }
 

@@ -6,6 +6,10 @@
 // forward pass and again for the backward pass is gathered twice on purpose.
 // weft-merge-collectives drops those whose results are unused: every rank runs
 // the same program, so they are unused on all ranks.
+//
+// A collective has one of two forms. Its results are tensors: it is done when
+// the op is. Or they are futures: it is started there, on its channel, and done
+// when weft.wait is.
 
 #ifndef WEFT_DIALECT_WEFT_IR_COLLECTIVEOPS_TD
 #define WEFT_DIALECT_WEFT_IR_COLLECTIVEOPS_TD
@@ -13,9 +17,16 @@
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "weft/Dialect/Weft/IR/WeftAttrs.td"
+include "weft/Dialect/Weft/IR/WeftTypes.td"
 
 // The ranks that differ only along `axes` form a group; members are ordered by
 // their mixed-radix number along `axes`, first axis major. g is its size.
+//
+// Constraints of all collectives:
+// 1. (collective_c1) `channel` names a weft.channel on the same mesh and axes.
+// 2. (collective_c2) all results are tensors, or all are futures.
+// 3. (collective_c3) a collective with futures has a channel.
+// 4. (collective_c4) each future is used once, by a weft.wait.
 def Weft_Communication : Resource<"::mlir::weft::CommunicationResource">;
 
 class Weft_CollectiveOp<string mnemonic, list<Trait> traits = []>
@@ -23,7 +34,64 @@ class Weft_CollectiveOp<string mnemonic, list<Trait> traits = []>
         MemoryEffects<[MemRead<Weft_Communication>,
                        MemWrite<Weft_Communication>]>,
         DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)> {
+  let results = (outs Variadic<AnyTypeOf<[AnyRankedTensor, Weft_Future]>>:$outputs);
+}
+
+def Weft_ChannelOp : Weft_Op<"channel", [Symbol,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a communicator with a stream of its own";
+  let description = [{
+    Collectives name the channel that they run on. Those of one channel run one
+    after another, in the order in which they are started; those of different
+    channels do not wait for each other. `purpose` says what the channel was
+    made for.
+
+    Constraints:
+    1. (c1) `axes` are axes of the mesh, none twice.
+
+    Example: gathers and reductions over one axis, apart from each other.
+    ```mlir
+    weft.mesh @mesh = <["fsdp"=2, "tp"=4]>
+    weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+    weft.channel @reduce.fsdp on @mesh <{"fsdp"}> purpose reduce
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh,
+                       Weft_AxesAttr:$axes, Weft_PurposeAttr:$purpose);
+  let assemblyFormat = [{
+    $sym_name `on` $mesh $axes `purpose` $purpose attr-dict
+  }];
+}
+
+def Weft_WaitOp : Weft_Op<"wait", [
+    MemoryEffects<[MemRead<Weft_Communication>, MemWrite<Weft_Communication>]>,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "wait for a collective that was started";
+  let description = [{
+    Gives the tensors of the futures. Until then the operands of the collective
+    must not change.
+
+    Constraints:
+    1. (c1) the futures are all results of one collective, in order.
+    2. (c2) the collective is started in the same block.
+
+    Example: a weight is on its way while a matmul runs.
+    ```mlir
+    weft.mesh @mesh = <["fsdp"=2]>
+    weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+    func.func @f(%w: tensor<128x64xf32>, %a: tensor<8x8xf32>) -> (tensor<256x64xf32>, tensor<8x8xf32>) {
+      %0 = weft.all_gather %w on @mesh <{"fsdp"}> dims [0] {channel = @gather.fsdp} : (tensor<128x64xf32>) -> !weft.future<tensor<256x64xf32>>
+      %1 = weft.matmul %a, %a {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+          affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]} : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+      %2 = weft.wait %0 : !weft.future<tensor<256x64xf32>>
+      return %2, %1 : tensor<256x64xf32>, tensor<8x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Weft_Future>:$futures);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$futures attr-dict `:` type($futures)";
+  let hasVerifier = 1;
 }
 
 def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather"> {
@@ -49,7 +117,8 @@ def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather"> {
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
                        FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
-                       DenseI64ArrayAttr:$dims);
+                       DenseI64ArrayAttr:$dims,
+                       OptionalAttr<FlatSymbolRefAttr>:$channel);
   let assemblyFormat = [{
     $inputs `on` $mesh $axes `dims` $dims attr-dict
     `:` functional-type($inputs, $outputs)
@@ -80,7 +149,8 @@ def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter"> {
   let arguments = (ins Weft_ReduceKindAttr:$kind,
                        Variadic<AnyRankedTensor>:$inputs,
                        FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
-                       DenseI64ArrayAttr:$dims);
+                       DenseI64ArrayAttr:$dims,
+                       OptionalAttr<FlatSymbolRefAttr>:$channel);
   let assemblyFormat = [{
     $kind $inputs `on` $mesh $axes `dims` $dims attr-dict
     `:` functional-type($inputs, $outputs)
@@ -109,7 +179,8 @@ def Weft_AllReduceOp : Weft_CollectiveOp<"all_reduce"> {
   }];
   let arguments = (ins Weft_ReduceKindAttr:$kind,
                        Variadic<AnyRankedTensor>:$inputs,
-                       FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes);
+                       FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$channel);
   let assemblyFormat = [{
     $kind $inputs `on` $mesh $axes attr-dict
     `:` functional-type($inputs, $outputs)
@@ -142,7 +213,8 @@ def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all"> {
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
                        FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
                        DenseI64ArrayAttr:$split_dims,
-                       DenseI64ArrayAttr:$concat_dims);
+                       DenseI64ArrayAttr:$concat_dims,
+                       OptionalAttr<FlatSymbolRefAttr>:$channel);
   let assemblyFormat = [{
     $inputs `on` $mesh $axes `split` $split_dims `concat` $concat_dims attr-dict
     `:` functional-type($inputs, $outputs)
@@ -171,7 +243,8 @@ def Weft_PermuteOp : Weft_CollectiveOp<"permute"> {
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
                        FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
-                       DenseI64ArrayAttr:$sources);
+                       DenseI64ArrayAttr:$sources,
+                       OptionalAttr<FlatSymbolRefAttr>:$channel);
   let assemblyFormat = [{
     $inputs `on` $mesh $axes `sources` $sources attr-dict
     `:` functional-type($inputs, $outputs)

@@ -33,6 +33,9 @@ struct CommunicationResource
 #define GET_ATTRDEF_CLASSES
 #include "weft/Dialect/Weft/IR/WeftAttrs.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "weft/Dialect/Weft/IR/WeftTypes.h.inc"
+
 #define GET_OP_CLASSES
 #include "weft/Dialect/Weft/IR/WeftOps.h.inc"
 
@@ -41,6 +44,13 @@ namespace mlir::weft {
 /// Finds the mesh that `symbol` names, from `op` outwards; null if there is
 /// none.
 MeshAttr lookupMesh(Operation *op, FlatSymbolRefAttr symbol);
+
+/// Finds the channel that `symbol` names, from `op` outwards; null if there is
+/// none.
+ChannelOp lookupChannel(Operation *op, FlatSymbolRefAttr symbol);
+
+/// The tensor type of a tensor or future.
+RankedTensorType getTensorType(Type type);
 
 /// Checks `sharding` against the mesh that it names and against `type`:
 /// known axes, no axis used twice, one list per dimension. Emits at `op`,

@@ -6,6 +6,7 @@
 #define WEFT_DIALECT_WEFT_IR_OPS_TD
 
 include "weft/Dialect/Weft/IR/WeftAttrs.td"
+include "weft/Dialect/Weft/IR/WeftTypes.td"
 include "weft/Dialect/Weft/IR/WeftMeshOps.td"
 include "weft/Dialect/Weft/IR/WeftComputeOps.td"
 include "weft/Dialect/Weft/IR/WeftCollectiveOps.td"

@@ -220,4 +220,33 @@ def PrintTrafficPass : Pass<"weft-print-traffic", "::mlir::ModuleOp"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// local to scheduled
+//===----------------------------------------------------------------------===//
+
+def AssignChannelsPass : Pass<"weft-assign-channels", "::mlir::ModuleOp"> {
+  let summary = "Choose the channel of each collective";
+  let description = [{
+    Gives each collective without a channel one, and declares it.
+  }];
+}
+
+def NameOpsPass : Pass<"weft-name-ops", "::mlir::ModuleOp"> {
+  let summary = "Name the ops that take time";
+  let description = [{
+    Puts 'weft.op' on collectives, weft.matmul, weft.scatter_add and
+    weft_rt.fused: the name by which schedules, traces and reports call the op.
+    Names are unique in a function. Names that are there stay.
+  }];
+}
+
+def StartCollectivesPass : Pass<"weft-start-collectives", "::mlir::ModuleOp"> {
+  let summary = "Start each collective, and wait for it at once";
+  let description = [{
+    The simplest schedule: what the program said, in its order.
+
+    *Requires* that each collective has a channel.
+  }];
+}
+
 #endif // WEFT_DIALECT_WEFT_TRANSFORMS_PASSES_TD

@@ -234,8 +234,9 @@ def WeftRT_StartOp : WeftRT_Op<"start", [AttrSizedOperandSegments,
     MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begin a collective";
   let description = [{
-    `collective` names the weft op; `params` holds its attributes. The buffers
-    belong to the runtime until the wait.
+    `collective` names the weft op; `params` holds its attributes. `channel`
+    names the weft.channel that it runs on. Until the wait the inputs may not be
+    written, and the outputs neither read nor written.
 
     Constraints:
     1. (c1) as many outputs as inputs.
@@ -245,17 +246,19 @@ def WeftRT_StartOp : WeftRT_Op<"start", [AttrSizedOperandSegments,
     Example: a sum over the ranks of a mesh's axis, in place.
     ```mlir
     weft.mesh @mesh = <["dp"=2]>
+    weft.channel @data.dp on @mesh <{"dp"}> purpose data
     func.func @f() {
       %x = weft_rt.buffer arena 0 : memref<16xf32>
       %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>, kind = #weft<reduce_kind sum>, mesh = @mesh}
-          ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
+          ins(%x : memref<16xf32>) outs(%x : memref<16xf32>) {channel = @data.dp}
       weft_rt.wait %t
       return
     }
     ```
   }];
   let arguments = (ins StrAttr:$collective, Variadic<WeftRT_Buffer>:$ins,
-                       Variadic<WeftRT_Buffer>:$outs, DictionaryAttr:$params);
+                       Variadic<WeftRT_Buffer>:$outs, DictionaryAttr:$params,
+                       FlatSymbolRefAttr:$channel);
   let results = (outs I64:$ticket);
   let assemblyFormat = [{
     $collective $params `ins` `(` $ins `:` type($ins) `)`
