@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
 # Installs what building, testing and running weft need and is missing: Debian
 # packages (as root, or with sudo), and Python packages into .venv.
-#   install-deps.sh [--build] [--python] [--jax]
-# --build: compiler packages. --python: numpy and safetensors, for comparing.
+#   install-deps.sh [--build] [--browser] [--python] [--jax]
+# --build: compiler packages. --browser: a headless Chromium and a font, for the
+# tests that look at reports. --python: numpy and safetensors, for comparing.
 # --jax: what the frontend, its tests and the benchmarks need on top.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-debian=(cmake ninja-build ccache g++ python3-venv python3-dev
+build=(cmake ninja-build ccache g++ python3-venv python3-dev
   llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22
   clang-format-22 libgtest-dev libzstd-dev zlib1g-dev libcurl4-openssl-dev
   libxml2-dev libffi-dev nlohmann-json3-dev)
+browser=(chromium-headless-shell fonts-dejavu-core)
 
-need_build=0 need_python=0 need_jax=0
+wanted=() need_python=0 need_jax=0
 for arg in "$@"; do
   case "$arg" in
-    --build) need_build=1 ;;
+    --build) wanted+=("${build[@]}") ;;
+    --browser) wanted+=("${browser[@]}") ;;
     --python) need_python=1 ;;
     --jax) need_python=1 need_jax=1 ;;
     *) echo "install-deps.sh: unknown option $arg" >&2; exit 2 ;;
@@ -24,9 +27,9 @@ done
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
-if [ $need_build = 1 ]; then
+if [ ${#wanted[@]} -gt 0 ]; then
   missing=()
-  for package in "${debian[@]}"; do
+  for package in "${wanted[@]}"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
       missing+=("$package")
   done

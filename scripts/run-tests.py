@@ -152,6 +152,15 @@ def suite_sanitizers():
     return run_script(ROOT / "scripts" / "test-sanitizers.sh")
 
 
+def suite_browser():
+    """Pages that a headless Chromium opens."""
+    report = REPORTS / "browser.xml"
+    report.unlink(missing_ok=True)
+    run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+         "--junitxml", report, "test/Report"])
+    return count_junit(report) if report.exists() else Count(failed=1)
+
+
 def suite_demo():
     """What ./scripts/demo runs; it fails if its results differ from JAX's."""
     failed = run([sys.executable, ROOT / "scripts" / "demo.py"]) != 0

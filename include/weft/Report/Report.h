@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A schedule as a page for people: one HTML file that needs nothing else, with
+// the numbers, the timeline, memory over time with its owners, and what the
+// compiler says about its decisions. The same data gives the same bytes.
+
+#ifndef WEFT_REPORT_REPORT_H
+#define WEFT_REPORT_REPORT_H
+
+#include "weft/Simulate/Timeline.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::weft {
+
+/// What the compiler says about an op.
+struct ReportRemark {
+  /// The op's `weft.op`, which is the name of its slices; empty: the step.
+  std::string op;
+  std::string text;
+};
+
+/// One schedule of a step, and what is known about it beside its timeline.
+struct Report {
+  /// What was compiled, without a folder.
+  std::string title;
+  std::string policy;
+  std::string machine;
+  /// The mesh's axes and sizes, as in "fsdp=2, tp=4"; empty: one rank.
+  std::string mesh;
+  Timeline timeline;
+  /// The longest chain of ops that depend on each other.
+  std::optional<int64_t> criticalPathNs;
+  /// Collectives that some schedule can hide, and how many of them this one
+  /// hides.
+  std::optional<int64_t> hideable, hidden;
+  /// The largest sum of the arena's buffers that live together: no arena can be
+  /// smaller.
+  std::optional<int64_t> livenessBytes;
+  /// What arguments, results and arena may take together.
+  std::optional<int64_t> memoryLimit;
+  std::vector<ReportRemark> remarks;
+};
+
+/// Writes the page of one schedule.
+void writeReport(const Report &report, llvm::raw_ostream &os);
+
+/// Writes the page that compares two schedules of one step, on one time axis.
+void writeComparison(const Report &first, const Report &second,
+                     llvm::raw_ostream &os);
+
+} // namespace mlir::weft
+
+#endif // WEFT_REPORT_REPORT_H

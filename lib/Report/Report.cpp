@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The page of one schedule.
+
+#include "weft/Report/Report.h"
+
+#include "Format.h"
+#include "Page.h"
+
+using namespace mlir::weft;
+using llvm::raw_ostream;
+using llvm::StringRef;
+
+namespace {
+
+class ReportPage {
+public:
+  ReportPage(const Report &report, raw_ostream &os)
+      : report(report), timeline(report.timeline), summary(report), page(os) {}
+
+  void write() {
+    page.writeDocument(report.title + ": schedule of a step", {&report}, [&] {
+      writeHeader();
+      page.os << "<main>\n";
+      writeTimeline();
+      writeMemory();
+      writeExposed();
+      writeTraffic();
+      writeRemarks();
+      page.os << "</main>\n";
+    });
+  }
+
+private:
+  /// The one thing to know, in a sentence.
+  std::string getVerdict() const {
+    std::string text =
+        "The step takes " + formatTime(timeline.stepNs) + ", " +
+        formatShare(timeline.stepNs - timeline.boundNs, timeline.boundNs) +
+        " above the lower bound. ";
+    if (summary.collectives.empty())
+      return text + "It has no communication.";
+    if (summary.exposed.empty())
+      return text + "All communication is hidden behind compute.";
+    return text + formatCount(summary.exposed.size()) + " of " +
+           formatCount(summary.collectives.size()) +
+           (summary.exposed.size() == 1 ? " collectives is"
+                                        : " collectives are") +
+           " exposed, for " + formatTime(timeline.exposedNs) + ".";
+  }
+
+  void writeFigures() {
+    page.os << "<dl class=\"figures\">\n";
+    page.writeFigure("Step time", formatTime(timeline.stepNs),
+                     "on rank " + std::to_string(timeline.rank));
+    page.writeFigure("Lower bound", formatTime(timeline.boundNs),
+                     describeBound(report, summary));
+    page.writeFigure(
+        "Gap",
+        formatShare(timeline.stepNs - timeline.boundNs, timeline.boundNs),
+        formatTime(timeline.stepNs - timeline.boundNs) + " above the bound");
+    page.writeFigure("Exposed", formatTime(timeline.exposedNs),
+                     formatShare(timeline.exposedNs, timeline.stepNs) +
+                         " of the step");
+    page.writeFigure("Hidden", formatHidden(report, summary),
+                     describeHidden(report, summary));
+    std::string limit =
+        report.memoryLimit ? ", limit " + formatBytes(*report.memoryLimit) : "";
+    page.writeFigure("Peak memory", formatBytes(timeline.peakBytes),
+                     "at " + formatTime(summary.peakNs) + limit);
+    page.writeFigure("Arena", formatBytes(timeline.arenaBytes),
+                     describeArena());
+    page.os << "</dl>\n";
+  }
+
+  std::string describeArena() const {
+    if (!report.livenessBytes)
+      return "all buffers of a step";
+    return formatShare(timeline.arenaBytes - *report.livenessBytes,
+                       *report.livenessBytes) +
+           " above its lower bound, " + formatBytes(*report.livenessBytes);
+  }
+
+  void writeHeader() {
+    page.os << "<header>\n<h1>" << escapeHTML(report.title) << "</h1>\n<p>"
+            << describeReport(report) << "</p>\n<p class=\"verdict\">"
+            << getVerdict() << "</p>\n";
+    writeFigures();
+    page.os << "</header>\n";
+  }
+
+  void writeTimeline() {
+    page.writeSection("timeline", "Timeline",
+                      "Compute above, a row for each channel below it. A "
+                      "collective starts as early as its channel is free; "
+                      "compute stands still only where a wait is drawn.",
+                      [&] { page.writeTimeline(); });
+  }
+
+  void writeMemory() {
+    page.writeSection(
+        "memory", "Memory",
+        "Bytes that are alive on a rank: arguments, results, and the buffers "
+        "of the arena. Point at the curve to see whose they are, click to "
+        "list them.",
+        [&] {
+          page.writeMemory();
+          writeOwners();
+        });
+  }
+
+  void writeOwners() {
+    const std::vector<Column> columns = {{"buffer"},      {"bytes", true},
+                                         {"share", true}, {"from", true},
+                                         {"to", true},    {"offset", true}};
+    int64_t rest = timeline.peakBytes;
+    page.writeTable(
+        "owners", "Alive at the peak, " + formatTime(summary.peakNs), columns,
+        [&] {
+          for (const Owner *owner : summary.peakOwners) {
+            rest -= owner->bytes;
+            page.writeRow(
+                columns, {escapeHTML(owner->name), formatBytes(owner->bytes),
+                          formatShare(owner->bytes, timeline.peakBytes),
+                          formatTime(owner->beginNs), formatTime(owner->endNs),
+                          owner->offset < 0 ? "" : formatCount(owner->offset)});
+          }
+          if (rest > 0)
+            page.writeRow(columns,
+                          {"arguments and results", formatBytes(rest),
+                           formatShare(rest, timeline.peakBytes), formatTime(0),
+                           formatTime(timeline.stepNs), ""});
+        });
+  }
+
+  void writeExposed() {
+    const std::vector<Column> columns = {{"collective"},  {"exposed", true},
+                                         {"takes", true}, {"bytes", true},
+                                         {"channel"},     {"why"}};
+    page.writeSection(
+        "exposed", "Exposed collectives",
+        summary.exposed.empty()
+            ? "None: compute never waits for communication."
+            : "Compute waits for these. A name shows its place in the "
+              "timeline.",
+        [&] {
+          if (summary.exposed.empty())
+            return;
+          page.writeTable("exposed-table", "Longest first", columns, [&] {
+            for (const CollectiveSummary &row : summary.exposed)
+              page.writeRow(columns,
+                            {linkToFlow(0, *row.slice),
+                             formatTime(row.exposedNs),
+                             formatTime(row.slice->endNs - row.slice->beginNs),
+                             formatBytes(row.slice->bytes),
+                             escapeHTML(timeline.streams[row.slice->stream]),
+                             escapeHTML(row.why)});
+          });
+        });
+  }
+
+  void writeTraffic() {
+    const std::vector<Column> columns = {{"collective"},  {"channel"},
+                                         {"count", true}, {"bytes", true},
+                                         {"busy", true},  {"exposed", true}};
+    page.writeSection(
+        "traffic", "Communication",
+        "What a rank receives, by kind of collective and channel.", [&] {
+          TrafficSummary total;
+          page.writeTable("traffic-table", "In one step", columns, [&] {
+            for (const TrafficSummary &row : summary.traffic) {
+              writeTrafficRow(columns, row.kind, timeline.streams[row.stream],
+                              row);
+              total.count += row.count;
+              total.bytes += row.bytes;
+              total.busyNs += row.busyNs;
+              total.exposedNs += row.exposedNs;
+            }
+            writeTrafficRow(columns, "total", "", total);
+          });
+        });
+  }
+
+  void writeTrafficRow(const std::vector<Column> &columns, StringRef kind,
+                       StringRef channel, const TrafficSummary &row) {
+    page.writeRow(columns, {escapeHTML(kind), escapeHTML(channel),
+                            formatCount(row.count), formatBytes(row.bytes),
+                            formatTime(row.busyNs), formatTime(row.exposedNs)});
+  }
+
+  void writeRemarks() {
+    const std::vector<Column> columns = {{"about"}, {"remark"}};
+    page.writeSection(
+        "remarks", "Remarks",
+        report.remarks.empty()
+            ? "The compiler has nothing to say about its decisions."
+            : "What the compiler says about its decisions.",
+        [&] {
+          if (report.remarks.empty())
+            return;
+          page.writeTable(
+              "remarks-table", formatCount(report.remarks.size()) + " remarks",
+              columns, [&] {
+                for (const ReportRemark &remark : report.remarks)
+                  page.writeRow(
+                      columns,
+                      {remark.op.empty() ? "the step" : escapeHTML(remark.op),
+                       escapeHTML(remark.text)});
+              });
+        });
+  }
+
+  const Report &report;
+  const Timeline &timeline;
+  ReportSummary summary;
+  Page page;
+};
+
+} // namespace
+
+void mlir::weft::writeReport(const Report &report, raw_ostream &os) {
+  ReportPage(report, os).write();
+}
