@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lifetimes of values, and the arena: greedy by size, which for the straight
-// lines that training steps are comes close to the most that is ever alive.
+// Positions are numbered in program order, and so are values.
 
 #include "BufferPlan.h"
 #include "KernelShape.h"
 
 #include "weft/Analysis/Traffic.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -30,39 +30,6 @@ SmallVector<int64_t> mlir::weft::getBufferStrides(MemRefType type) {
     return getDenseStrides(type.getShape());
   auto [strides, offset] = type.getStridesAndOffset();
   return strides;
-}
-
-int64_t mlir::weft::placeRoots(MutableArrayRef<Root> roots) {
-  SmallVector<Root *> order;
-  for (Root &root : roots)
-    if (root.space == rt::Space::Arena)
-      order.push_back(&root);
-  llvm::stable_sort(order, [](const Root *a, const Root *b) {
-    return std::make_pair(-a->bytes, a->begin) <
-           std::make_pair(-b->bytes, b->begin);
-  });
-  // Placed roots, sorted by offset.
-  SmallVector<Root *> placed;
-  int64_t total = 0;
-  for (Root *root : order) {
-    int64_t offset = 0;
-    for (const Root *other : placed) {
-      if (other->end < root->begin || root->end < other->begin)
-        continue;
-      if (offset + root->bytes <= other->position)
-        break;
-      offset = std::max<int64_t>(
-          offset,
-          llvm::alignTo(other->position + other->bytes, kArenaAlignment));
-    }
-    root->position = offset;
-    auto where = llvm::lower_bound(placed, root, [](Root *a, Root *b) {
-      return a->position < b->position;
-    });
-    placed.insert(where, root);
-    total = std::max(total, offset + root->bytes);
-  }
-  return llvm::alignTo(total, kArenaAlignment);
 }
 
 Lifetimes::Lifetimes(Operation *function) {
@@ -93,4 +60,31 @@ int64_t Lifetimes::getLastUse(Value value, Operation *except) const {
     lastUse = std::max(lastUse, getEnd(wait ? wait : outer));
   }
   return lastUse;
+}
+
+ValueIds::ValueIds(func::FuncOp function) {
+  number(function.getBody().front());
+}
+
+void ValueIds::number(Value value) {
+  if (isa<RankedTensorType>(value.getType()))
+    ids[value] = next++;
+}
+
+void ValueIds::number(Block &block) {
+  for (BlockArgument argument : block.getArguments())
+    number(argument);
+  for (Operation &op : block) {
+    if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+            tensor::CollapseShapeOp, tensor::CastOp>(op)) {
+      ids[op.getResult(0)] = get(op.getOperand(0));
+      continue;
+    }
+    for (Value result : op.getResults())
+      number(result);
+    if (!isa<rt::FusedOp>(op))
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          number(inner);
+  }
 }

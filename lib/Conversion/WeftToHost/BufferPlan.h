@@ -13,12 +13,17 @@
 
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::weft {
 
 struct Root {
   rt::Space space = rt::Space::Arena;
+  /// What a person calls it.
+  std::string name;
+  /// What it was made for; all that lies in it has the same element type.
+  RankedTensorType type;
   /// Index of the argument or result, or byte offset in the arena.
   int64_t position = 0;
   int64_t bytes = 0;
@@ -42,19 +47,12 @@ struct Place {
   bool operator!=(const Place &other) const { return !(*this == other); }
 };
 
-/// Arena offsets are multiples of this.
-constexpr int64_t kArenaAlignment = 64;
-
 /// Bytes of an element in memory: i1 takes one, an index 8.
 int64_t getElementBytes(Type element);
 /// Strides of a buffer of static layout, in elements.
 llvm::SmallVector<int64_t> getBufferStrides(MemRefType type);
 /// Bytes that a tensor or buffer of this type takes, without gaps.
 int64_t getTensorBytes(ShapedType type);
-
-/// Gives each arena root its offset: largest first, at the lowest offset that
-/// is free during its life. Returns the bytes of the arena.
-int64_t placeRoots(llvm::MutableArrayRef<Root> roots);
 
 /// Positions of all ops of a function, and the last uses of its values.
 class Lifetimes {
@@ -70,6 +68,24 @@ public:
 
 private:
   llvm::DenseMap<Operation *, int64_t> first, last;
+};
+
+/// Numbers of the tensors of a function: argument i has id i, the others follow
+/// in program order. A view of a tensor has its id.
+class ValueIds {
+public:
+  explicit ValueIds(func::FuncOp function);
+
+  int64_t get(Value value) const { return ids.find(value)->second; }
+  /// The id of memory that is no value of the function.
+  int64_t makeNew() { return next++; }
+
+private:
+  void number(Block &block);
+  void number(Value value);
+
+  llvm::DenseMap<Value, int64_t> ids;
+  int64_t next = 0;
 };
 
 } // namespace mlir::weft

@@ -311,7 +311,8 @@ LogicalResult EntryBuilder::convert(Operation *op) {
   builder.setInsertionPoint(op);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<rt::BufferOp, rt::ViewOp, memref::GetGlobalOp>(
-          [&](Operation *) { return success(); }) // emitted at their uses
+          [&](Operation *) { return success(); })      // emitted at their uses
+      .Case([&](rt::AssembleOp) { return success(); }) // a marker
       .Case([&](memref::LoadOp o) { return convertLoad(o), success(); })
       .Case([&](memref::StoreOp o) { return convertStore(o), success(); })
       .Case([&](memref::CopyOp o) { return convertCopy(o), success(); })

@@ -8,6 +8,7 @@
 #include "KernelEmitter.h"
 
 #include "weft/Conversion/WeftToHost/Passes.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -43,11 +44,8 @@ struct Extent {
 };
 
 /// Bytes from the first to behind the last element.
-int64_t getSpan(MemRefType type) {
-  int64_t last = 0;
-  for (auto [size, stride] : llvm::zip(type.getShape(), getBufferStrides(type)))
-    last += (size - 1) * stride;
-  return (last + 1) * getElementBytes(type.getElementType());
+int64_t getSpanBytes(MemRefType type) {
+  return rt::getSpan(type) * getElementBytes(type.getElementType());
 }
 
 Extent getExtent(Value buffer) {
@@ -57,7 +55,7 @@ Extent getExtent(Value buffer) {
     if (view.getDynamicOffset())
       return source;
     source.begin += view.getOffset() * getElementBytes(type.getElementType());
-    source.end = source.begin + getSpan(type);
+    source.end = source.begin + getSpanBytes(type);
     return source;
   }
   auto op = buffer.getDefiningOp<rt::BufferOp>();
@@ -71,7 +69,7 @@ Extent getExtent(Value buffer) {
     extent.begin = op.getPosition();
   else
     extent.index = op.getPosition();
-  extent.end = extent.begin + getSpan(type);
+  extent.end = extent.begin + getSpanBytes(type);
   return extent;
 }
 
@@ -134,7 +132,13 @@ std::string Outliner::getKey(Operation *op, const BufferList &list) {
   llvm::raw_string_ostream os(key);
   OpPrintingFlags flags;
   flags.useLocalScope().printGenericOpForm();
-  os << op->getName() << op->getAttrDictionary();
+  // Not by the values that it reads, and its name.
+  NamedAttrList attributes(op->getAttrs());
+  for (StringRef name :
+       {rt::WeftRTDialect::kValuesAttr, rt::WeftRTDialect::kReadsAttr,
+        WeftDialect::kOpNameAttr})
+    attributes.erase(name);
+  os << op->getName() << attributes.getDictionary(op->getContext());
   for (Region &region : op->getRegions())
     for (Operation &inner : region.front())
       inner.print(os, flags);
@@ -148,8 +152,10 @@ std::string Outliner::getKey(Operation *op, const BufferList &list) {
 void Outliner::launch(Operation *op, const Kernel &kernel,
                       const BufferList &list) {
   OpBuilder at(op);
-  rt::LaunchOp::create(at, op->getLoc(), kernel.name, list.buffers,
-                       kernel.extent, kernel.grain);
+  auto launched = rt::LaunchOp::create(
+      at, op->getLoc(), kernel.name, list.buffers, kernel.extent, kernel.grain);
+  if (Attribute name = op->getAttr(WeftDialect::kOpNameAttr))
+    launched->setAttr(WeftDialect::kOpNameAttr, name);
   op->erase();
 }
 

@@ -7,6 +7,7 @@
 #include "KernelShape.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Support/ArenaLayout.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -17,11 +18,45 @@ bool mlir::weft::isPlannable(Type type) {
          tensor.getElementType().isIntOrIndexOrFloat();
 }
 
+std::string mlir::weft::getName(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  if (auto given = op->getAttrOfType<StringAttr>(WeftDialect::kOpNameAttr))
+    name = given.getValue();
+  StringRef gathered = name;
+  if (gathered.consume_front("all_gather ") && !gathered.starts_with("#"))
+    return ("gathered " + gathered).str();
+  return name.str();
+}
+
+std::string mlir::weft::getName(OpResult result) {
+  // What a wait gives is called by what was started.
+  Operation *op = result.getOwner();
+  if (auto wait = dyn_cast<WaitOp>(op))
+    op = wait.getFutures()[0].getDefiningOp();
+  std::string name = getName(op);
+  if (result.getOwner()->getNumResults() > 1)
+    name += ":" + std::to_string(result.getResultNumber());
+  return name;
+}
+
+namespace {
+
+/// The name of an argument or result of the step.
+std::string getName(StringAttr given, StringRef list, unsigned number) {
+  return given ? given.str() : (list + Twine(number)).str();
+}
+
+} // namespace
+
 Places::Places(func::FuncOp source)
-    : source(source), lifetimes(source), resultTypes(source.getResultTypes()) {
+    : source(source), lifetimes(source), ids(source),
+      resultTypes(source.getResultTypes()) {
   for (BlockArgument argument : source.getArguments()) {
-    int root = addRoot(argument.getType(), rt::Space::Argument,
-                       argument.getArgNumber(), source);
+    unsigned number = argument.getArgNumber();
+    auto name =
+        source.getArgAttrOfType<StringAttr>(number, WeftDialect::kNameAttr);
+    int root = addRoot(argument.getType(), rt::Space::Argument, number, source,
+                       ::getName(name, "arg", number));
     set(argument, getDensePlace(root, argument.getType()));
   }
   for (OpOperand &returned :
@@ -34,10 +69,12 @@ Places::Places(func::FuncOp source)
 // Roots and places
 //===----------------------------------------------------------------------===//
 
-int Places::addRoot(Type type, rt::Space space, int64_t position,
-                    Operation *at) {
+int Places::addRoot(Type type, rt::Space space, int64_t position, Operation *at,
+                    const Twine &name) {
   Root root;
   root.space = space;
+  root.name = name.str();
+  root.type = cast<RankedTensorType>(type);
   root.position = position;
   root.bytes = getTensorBytes(cast<ShapedType>(type));
   root.begin = root.end = lifetimes.getPosition(at);
@@ -52,8 +89,12 @@ Place Places::getDensePlace(int root, Type type) const {
   return place;
 }
 
-Place Places::allocate(Type type, Operation *at) {
-  return getDensePlace(addRoot(type, rt::Space::Arena, 0, at), type);
+Place Places::allocate(Type type, Operation *at, const Twine &name) {
+  return getDensePlace(addRoot(type, rt::Space::Arena, 0, at, name), type);
+}
+
+Place Places::allocate(OpResult result, Operation *at) {
+  return allocate(result.getType(), at, mlir::weft::getName(result));
 }
 
 Place Places::getResultPlace(unsigned number) const {
@@ -130,9 +171,11 @@ void Places::wishResult(OpOperand &returned) {
   unsigned number = returned.getOperandNumber();
   auto alias =
       source.getResultAttrOfType<IntegerAttr>(number, WeftDialect::kAliasAttr);
+  auto name =
+      source.getResultAttrOfType<StringAttr>(number, WeftDialect::kNameAttr);
   int root = alias ? static_cast<int>(alias.getInt())
                    : addRoot(returned.get().getType(), rt::Space::Result,
-                             number, source);
+                             number, source, ::getName(name, "result", number));
   resultRoots.push_back(root);
   Value value = returned.get();
   while (Operation *def = value.getDefiningOp()) {
@@ -166,7 +209,7 @@ void Places::wishParts(tensor::ConcatOp concat) {
 Place Places::findPart(const Wish &wish, Operation *op) {
   if (!contains(wish.whole)) {
     std::optional<Place> place = findWished(wish.whole, op);
-    set(wish.whole, place ? *place : allocate(wish.whole.getType(), op));
+    set(wish.whole, place ? *place : allocate(cast<OpResult>(wish.whole), op));
   }
   Place place = get(wish.whole);
   place.offset += wish.offset;
@@ -188,4 +231,23 @@ std::optional<Place> Places::findWished(Value result, Operation *op,
 
 std::optional<Place> Places::findWished(Value result, Operation *op) {
   return findWished(result, op, [](OpOperand &) { return false; });
+}
+
+//===----------------------------------------------------------------------===//
+// The arena
+//===----------------------------------------------------------------------===//
+
+Places::Arena Places::layOut() {
+  SmallVector<Root *> inArena;
+  std::vector<ArenaBlock> blocks;
+  for (Root &root : roots) {
+    if (root.space != rt::Space::Arena)
+      continue;
+    inArena.push_back(&root);
+    blocks.push_back({root.bytes, root.begin, root.end});
+  }
+  Arena arena{layOutArena(blocks), findArenaPeak(blocks).bytes};
+  for (auto [root, block] : llvm::zip(inArena, blocks))
+    root->position = block.offset;
+  return arena;
 }

@@ -24,6 +24,10 @@ namespace mlir::weft {
 /// integers, floats or indices.
 bool isPlannable(Type type);
 
+/// What a person calls an op, and a result of it.
+std::string getName(Operation *op);
+std::string getName(OpResult result);
+
 inline bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
@@ -43,11 +47,15 @@ public:
   /// The dense place at the start of a root.
   Place getDensePlace(int root, Type type) const;
   /// A dense place in an arena root of its own, alive at `at`.
-  Place allocate(Type type, Operation *at);
+  Place allocate(Type type, Operation *at, const Twine &name);
+  /// The same, with the name of the result that will lie there.
+  Place allocate(OpResult result, Operation *at);
   /// Keeps a place's root alive until `position`.
   void keepUntil(const Place &place, int64_t position);
   /// Where the step's result `number` must be when it ends.
   Place getResultPlace(unsigned number) const;
+  /// Which value it is that lies somewhere.
+  ValueIds &getIds() { return ids; }
 
   /// Decides whether an op may write where it reads an operand.
   using MayShare = llvm::function_ref<bool(OpOperand &)>;
@@ -64,8 +72,13 @@ public:
   const Lifetimes &getLifetimes() const { return lifetimes; }
   const Root &getRoot(const Place &place) const { return roots[place.root]; }
   const Root &getRoot(int root) const { return roots[root]; }
-  /// Gives arena roots their offsets; returns the arena's bytes.
-  int64_t layOut() { return placeRoots(roots); }
+  int getNumRoots() const { return roots.size(); }
+  /// Bytes of an arena, and the most of them that are alive at one time.
+  struct Arena {
+    int64_t bytes = 0, bound = 0;
+  };
+  /// Gives arena roots their offsets.
+  Arena layOut();
 
 private:
   /// A part of a concatenation, from `offset` on; or a root.
@@ -75,7 +88,8 @@ private:
     int root = -1;
   };
 
-  int addRoot(Type type, rt::Space space, int64_t position, Operation *at);
+  int addRoot(Type type, rt::Space space, int64_t position, Operation *at,
+              const Twine &name);
   bool isFree(int root, Operation *op, MayShare mayShare) const;
   void wishResult(OpOperand &returned);
   void wishParts(tensor::ConcatOp concat);
@@ -83,6 +97,7 @@ private:
 
   func::FuncOp source;
   Lifetimes lifetimes;
+  ValueIds ids;
   SmallVector<Root> roots;
   /// The root and type of each result of the step.
   SmallVector<int> resultRoots;

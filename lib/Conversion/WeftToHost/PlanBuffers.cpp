@@ -41,38 +41,81 @@ MemRefType getBufferType(RankedTensorType type, ArrayRef<int64_t> strides) {
 
 } // namespace
 
-Value Planner::emitRoot(int root, MemRefType type) {
-  rt::BufferOp &op = buffers[{root, type}];
-  if (!op)
-    op = rt::BufferOp::create(entry, source.getLoc(), type,
-                              places.getRoot(root).space, 0);
+rt::BufferOp Planner::emitRoot(int root) {
+  if (buffers.size() <= static_cast<size_t>(root))
+    buffers.resize(places.getNumRoots());
+  rt::BufferOp &op = buffers[root];
+  if (!op) {
+    const Root &block = places.getRoot(root);
+    op = rt::BufferOp::create(
+        entry, source.getLoc(),
+        getBufferType(block.type, getDenseStrides(block.type.getShape())),
+        block.space, 0, entry.getStringAttr(block.name));
+  }
   return op;
 }
 
+/// A root, or a view of it, of which there is one for each use of a kind: that
+/// two operands are the same memory is seen by their being one value.
 Value Planner::emitBuffer(RankedTensorType type, const Place &place) {
   MemRefType bufferType = getBufferType(type, place.strides);
-  if (place.offset == 0 && !place.dynamicOffset)
-    return emitRoot(place.root, bufferType);
-  Type element = type.getElementType();
-  int64_t count = places.getRoot(place.root).bytes /
-                  getTensorBytes(RankedTensorType::get({1}, element));
-  Value root = emitRoot(place.root, MemRefType::get({count}, element));
-  return rt::ViewOp::create(builder, source.getLoc(), bufferType, root,
-                            place.dynamicOffset, place.offset);
+  Value root = emitRoot(place.root);
+  if (place.dynamicOffset)
+    return rt::ViewOp::create(builder, source.getLoc(), bufferType, root,
+                              place.dynamicOffset, place.offset);
+  if (place.offset == 0 && bufferType == root.getType())
+    return root;
+  Value &view = views[{{place.root, place.offset}, bufferType}];
+  if (!view)
+    view = rt::ViewOp::create(entry, source.getLoc(), bufferType, root, Value(),
+                              place.offset);
+  return view;
 }
 
 Value Planner::emitBuffer(Value value) {
   return emitBuffer(cast<RankedTensorType>(value.getType()), places.get(value));
 }
 
-/// Emits a fused op that copies.
-void Planner::emitCopy(RankedTensorType type, const Place &from,
-                       const Place &to) {
-  ++numCopies;
+SmallVector<int64_t> Planner::getIds(ValueRange values) {
+  return llvm::map_to_vector(
+      values, [&](Value value) { return places.getIds().get(value); });
+}
+
+SmallVector<int64_t> Planner::getIds(ValueRange ins, ValueRange outs) {
+  SmallVector<int64_t> ids = getIds(ins);
+  llvm::append_range(ids, getIds(outs));
+  return ids;
+}
+
+/// Notes which values `op` reads and writes, and the name of the op that it was
+/// made of.
+void Planner::describe(Operation *op, Operation *origin,
+                       ArrayRef<int64_t> values) {
+  if (!values.empty())
+    op->setAttr(rt::WeftRTDialect::kValuesAttr,
+                builder.getDenseI64ArrayAttr(values));
+  if (origin && origin->hasAttr(WeftDialect::kOpNameAttr))
+    op->setAttr(WeftDialect::kOpNameAttr,
+                origin->getAttr(WeftDialect::kOpNameAttr));
+}
+
+void Planner::emitAssemble(Value value, const Place &place,
+                           ArrayRef<int64_t> from) {
+  rt::AssembleOp::create(
+      builder, source.getLoc(),
+      emitBuffer(cast<RankedTensorType>(value.getType()), place),
+      places.getIds().get(value), from);
+}
+
+/// Emits a fused op that copies `value`, of which a copy is at `from`.
+void Planner::emitCopy(Value value, const Place &from, const Place &to) {
   Location loc = source.getLoc();
-  auto copy = rt::FusedOp::create(builder, loc, TypeRange(),
-                                  ValueRange{emitBuffer(type, from)},
-                                  ValueRange{emitBuffer(type, to)});
+  auto type = cast<RankedTensorType>(value.getType());
+  Value in = emitBuffer(type, from), out = emitBuffer(type, to);
+  auto copy = rt::FusedOp::create(builder, loc, TypeRange(), in, out);
+  describe(copy, nullptr, getIds({value, value}));
+  copy->setAttr(WeftDialect::kOpNameAttr,
+                builder.getStringAttr("copy #" + Twine(numCopies++)));
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&copy.getBody(), {}, {type}, {loc});
   Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
@@ -90,12 +133,12 @@ void Planner::emitCopy(RankedTensorType type, const Place &from,
 }
 
 void Planner::emitCopy(Value value, const Place &to) {
-  emitCopy(cast<RankedTensorType>(value.getType()), places.get(value), to);
+  emitCopy(value, places.get(value), to);
 }
 
 /// Copies a value to dense memory that is alive at `at`.
 Place Planner::emitDenseCopy(Value value, Operation *at) {
-  Place copy = places.allocate(value.getType(), at);
+  Place copy = places.allocate(value.getType(), at, "copy for " + getName(at));
   emitCopy(value, copy);
   return copy;
 }
@@ -110,6 +153,17 @@ LogicalResult Planner::visitScalar(Operation *op) {
       llvm::any_of(op->getResults(), isTensor))
     return op->emitOpError("has no form on buffers");
   builder.clone(*op, scalars);
+  return success();
+}
+
+/// What has no defined contents gets memory if it is used as such.
+LogicalResult Planner::visitEmpty(tensor::EmptyOp op) {
+  if (llvm::all_of(op->getUsers(), [](Operation *user) {
+        return isa<tensor::InsertSliceOp, scf::ForOp, scf::YieldOp>(user);
+      }))
+    return success();
+  places.set(op.getResult(), places.allocate(op->getResult(0), op));
+  emitAssemble(op.getResult(), places.get(op.getResult()), {});
   return success();
 }
 
@@ -135,7 +189,7 @@ LogicalResult Planner::visit(Operation *op) {
       .Case([&](arith::ConstantOp o) {
         return isTensor(o) ? visitConstant(o) : visitScalar(o);
       })
-      .Case([&](tensor::EmptyOp) { return success(); })
+      .Case([&](tensor::EmptyOp o) { return visitEmpty(o); })
       .Case([&](scf::ForOp o) { return visitFor(o); })
       .Case([&](scf::IfOp o) { return visitIf(o); })
       .Case([&](func::ReturnOp o) { return visitReturn(o); })
@@ -146,15 +200,15 @@ LogicalResult Planner::visitBlock(Block &block) {
   for (Operation &op : block) {
     if (isa<scf::YieldOp>(op))
       break;
-    // What has no defined contents gets memory where it is used as such.
-    for (Value operand : op.getOperands())
-      if (places.isUndefined(operand) &&
-          !isa<tensor::InsertSliceOp, scf::ForOp>(op))
-        places.set(operand, places.allocate(operand.getType(), &op));
     if (failed(visit(&op)))
       return failure();
   }
   return success();
+}
+
+int64_t Planner::getResultId(unsigned number) {
+  Operation *terminator = source.getBody().front().getTerminator();
+  return places.getIds().get(terminator->getOperand(number));
 }
 
 LogicalResult Planner::run() {
@@ -166,9 +220,10 @@ LogicalResult Planner::run() {
   if (failed(visitBlock(source.getBody().front())))
     return failure();
   mark->erase();
-  arenaBytes = places.layOut();
-  for (auto &[key, op] : buffers)
-    op.setPosition(places.getRoot(key.first).position);
+  arena = places.layOut();
+  for (auto [root, op] : llvm::enumerate(buffers))
+    if (op)
+      op.setPosition(places.getRoot(root).position);
   return success();
 }
 
@@ -188,7 +243,8 @@ struct PlanBuffersPass
 
 /// What the program table says about an argument or result.
 DictionaryAttr describeTensor(OpBuilder &builder, Type local,
-                              DictionaryAttr attributes) {
+                              DictionaryAttr attributes,
+                              std::optional<int64_t> value = std::nullopt) {
   NamedAttrList entry;
   auto get = [&](StringRef name) {
     return attributes ? attributes.get(name) : Attribute();
@@ -202,6 +258,8 @@ DictionaryAttr describeTensor(OpBuilder &builder, Type local,
     entry.set("sharding", sharding);
   if (Attribute alias = get(WeftDialect::kAliasAttr))
     entry.set("alias", alias);
+  if (value)
+    entry.set("value", builder.getI64IntegerAttr(*value));
   return entry.getDictionary(builder.getContext());
 }
 
@@ -218,21 +276,27 @@ LogicalResult PlanBuffersPass::plan(func::FuncOp source) {
   auto planned =
       func::FuncOp::create(builder, source.getLoc(), source.getSymName(),
                            builder.getFunctionType({}, {}));
+  Planner planner(source, planned);
+  if (failed(planner.run()))
+    return failure();
   SmallVector<Attribute> args, results;
   for (unsigned i = 0; i < source.getNumArguments(); ++i)
     args.push_back(describeTensor(builder, source.getArgumentTypes()[i],
                                   source.getArgAttrDict(i)));
   for (unsigned i = 0; i < source.getNumResults(); ++i)
     results.push_back(describeTensor(builder, source.getResultTypes()[i],
-                                     source.getResultAttrDict(i)));
-  planned->setAttr("weft_rt.args", builder.getArrayAttr(args));
-  planned->setAttr("weft_rt.results", builder.getArrayAttr(results));
-  Planner planner(source, planned);
-  if (failed(planner.run()))
-    return failure();
-  planned->setAttr("weft_rt.arena_bytes",
-                   builder.getI64IntegerAttr(planner.getArenaBytes()));
-  arenaBytes += planner.getArenaBytes();
+                                     source.getResultAttrDict(i),
+                                     planner.getResultId(i)));
+  planned->setAttr(rt::WeftRTDialect::kArgsAttr, builder.getArrayAttr(args));
+  planned->setAttr(rt::WeftRTDialect::kResultsAttr,
+                   builder.getArrayAttr(results));
+  Places::Arena arena = planner.getArena();
+  planned->setAttr(rt::WeftRTDialect::kArenaBytesAttr,
+                   builder.getI64IntegerAttr(arena.bytes));
+  planned->setAttr(rt::WeftRTDialect::kArenaBoundAttr,
+                   builder.getI64IntegerAttr(arena.bound));
+  arenaBytes += arena.bytes;
+  arenaBound += arena.bound;
   numCopies += planner.getNumCopies();
   source.erase();
   return success();

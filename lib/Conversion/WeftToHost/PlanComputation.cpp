@@ -13,20 +13,14 @@
 using namespace mlir;
 using namespace mlir::weft;
 
-/// The op on buffers has the name of the one on tensors.
-static void keepName(Operation *op, Operation *onBuffers) {
-  if (Attribute name = op->getAttr(WeftDialect::kOpNameAttr))
-    onBuffers->setAttr(WeftDialect::kOpNameAttr, name);
-}
-
-Place Planner::placeResult(Value result, Operation *op) {
+Place Planner::placeResult(OpResult result, Operation *op) {
   std::optional<Place> wished = places.findWished(result, op);
-  return wished ? *wished : places.allocate(result.getType(), op);
+  return wished ? *wished : places.allocate(result, op);
 }
 
 /// The place of a result that the op makes by updating `input`. Whoever needs
 /// the input's value there copies it, if the place is not the input's.
-Place Planner::placeUpdated(OpOperand &input, Value result) {
+Place Planner::placeUpdated(OpOperand &input, OpResult result) {
   Operation *op = input.getOwner();
   if (std::optional<Place> wished = places.findWished(result, op))
     return *wished;
@@ -34,7 +28,7 @@ Place Planner::placeUpdated(OpOperand &input, Value result) {
         return &operand == &input;
       }))
     return places.get(input.get());
-  return places.allocate(result.getType(), op);
+  return places.allocate(result, op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,7 +105,7 @@ Place FusedPlacing::choose(OpResult result, ArrayRef<Place> taken) {
         }))
       return place;
   }
-  return places.allocate(type, op);
+  return places.allocate(result, op);
 }
 
 /// A part of a concatenation has strides of its own, with which the loops may
@@ -133,7 +127,7 @@ SmallVector<Place> FusedPlacing::run() {
     outs.push_back(choose(result, outs));
   if (!isSound(outs))
     for (auto [result, out] : llvm::zip(op->getResults(), outs))
-      out = places.allocate(result.getType(), op);
+      out = places.allocate(result, op);
   return outs;
 }
 
@@ -169,7 +163,7 @@ LogicalResult Planner::visitFused(rt::FusedOp op) {
       rt::FusedOp::create(builder, op.getLoc(), TypeRange(), inputs, outs);
   IRMapping mapping;
   op.getBody().cloneInto(&onBuffers.getBody(), mapping);
-  keepName(op, onBuffers);
+  describe(onBuffers, op, getIds(op.getInputs(), op.getResults()));
   return success();
 }
 
@@ -179,31 +173,40 @@ LogicalResult Planner::visitFused(rt::FusedOp op) {
 
 LogicalResult Planner::visitMatmul(MatmulOp op) {
   Value lhs = emitBuffer(op.getLhs()), rhs = emitBuffer(op.getRhs());
-  places.set(op.getResult(), placeResult(op.getResult(), op));
+  places.set(op.getResult(), placeResult(op->getResult(0), op));
   auto gemm =
       rt::GemmOp::create(builder, op.getLoc(), lhs, rhs,
                          emitBuffer(op.getResult()), op.getIndexingMaps());
-  keepName(op, gemm);
+  describe(gemm, op, getIds(op->getOperands(), op->getResults()));
   return success();
 }
 
 LogicalResult Planner::visitScatterAdd(ScatterAddOp op) {
-  Place place = placeUpdated(op.getInitMutable(), op.getResult());
+  Place place = placeUpdated(op.getInitMutable(), op->getResult(0));
   if (place != places.get(op.getInit()))
     emitCopy(op.getInit(), place);
   places.set(op.getResult(), place);
+  SmallVector<int64_t> ids =
+      getIds({op.getResult(), op.getIndices(), op.getUpdates()});
   Value base;
   if (op.getBase()) {
     auto type = RankedTensorType::get({}, builder.getIndexType());
-    base = emitBuffer(type, places.allocate(type, op));
-    memref::StoreOp::create(builder, op.getLoc(), scalars.lookup(op.getBase()),
-                            base);
+    base = emitBuffer(type,
+                      places.allocate(type, op, "first row of " + getName(op)));
+    ids.push_back(places.getIds().makeNew());
+    auto store = memref::StoreOp::create(builder, op.getLoc(),
+                                         scalars.lookup(op.getBase()), base);
+    describe(store, nullptr, ids.back());
   }
-  auto scatter = rt::ScatterAddOp::create(
-      builder, op.getLoc(), emitBuffer(op.getResult()),
-      emitBuffer(op.getIndices()), emitBuffer(op.getUpdates()), base,
-      op.getAxisAttr(), op.getTableMapAttr(), op.getIndexMapAttr());
-  keepName(op, scatter);
+  Value table = emitBuffer(op.getResult());
+  Value indices = emitBuffer(op.getIndices());
+  Value updates = emitBuffer(op.getUpdates());
+  auto onBuffers = rt::ScatterAddOp::create(
+      builder, op.getLoc(), table, indices, updates, base, op.getAxisAttr(),
+      op.getTableMapAttr(), op.getIndexMapAttr());
+  describe(onBuffers, op, ids);
+  onBuffers->setAttr(rt::WeftRTDialect::kReadsAttr,
+                     builder.getDenseI64ArrayAttr(getIds(op.getInit())));
   return success();
 }
 
@@ -229,7 +232,7 @@ LogicalResult Planner::visitStart(Operation *op) {
     places.keepUntil(place, end);
     ins.push_back(emitBuffer(cast<RankedTensorType>(input.getType()), place));
   }
-  for (auto [i, result] : llvm::enumerate(wait.getOutputs())) {
+  for (auto [i, result] : llvm::enumerate(wait->getResults())) {
     // Of the collectives only this one may write where it reads.
     Place place = isa<AllReduceOp>(op)
                       ? placeUpdated(op->getOpOperand(i), result)
@@ -238,16 +241,16 @@ LogicalResult Planner::visitStart(Operation *op) {
     outs.push_back(emitBuffer(result));
   }
   auto start = rt::StartOp::create(
-      builder, op->getLoc(), builder.getI64Type(),
-      op->getName().stripDialect(), ins, outs, getParams(op),
-      getCollectiveChannel(op).getValue());
-  keepName(op, start);
+      builder, op->getLoc(), builder.getI64Type(), op->getName().stripDialect(),
+      ins, outs, getParams(op), getCollectiveChannel(op).getValue());
+  describe(start, op, getIds(op->getOperands(), wait.getOutputs()));
   tickets[op] = start;
   return success();
 }
 
 LogicalResult Planner::visitWait(WaitOp op) {
   Operation *start = op.getFutures()[0].getDefiningOp();
-  rt::WaitOp::create(builder, op.getLoc(), tickets.lookup(start));
+  auto wait = rt::WaitOp::create(builder, op.getLoc(), tickets.lookup(start));
+  describe(wait, start, {});
   return success();
 }

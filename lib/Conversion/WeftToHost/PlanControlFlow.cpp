@@ -13,16 +13,18 @@ using namespace mlir::weft;
 /// overwritten.
 void Planner::carry(ValueRange values, ArrayRef<Place> into, Operation *at) {
   struct Move {
-    RankedTensorType type;
     Place from, to;
   };
   SmallVector<Move> moves;
   SmallVector<Value> moved;
   for (auto [value, to] : llvm::zip(values, into)) {
-    if (places.isUndefined(value) || places.get(value) == to)
+    if (places.isUndefined(value)) {
+      emitAssemble(value, to, {});
       continue;
-    moves.push_back(
-        {cast<RankedTensorType>(value.getType()), places.get(value), to});
+    }
+    if (places.get(value) == to)
+      continue;
+    moves.push_back({places.get(value), to});
     moved.push_back(value);
   }
   for (auto [move, value] : llvm::zip(moves, moved))
@@ -30,15 +32,24 @@ void Planner::carry(ValueRange values, ArrayRef<Place> into, Operation *at) {
           return other.to.root == root;
         }))
       move.from = emitDenseCopy(value, at);
-  for (const Move &move : moves)
-    emitCopy(move.type, move.from, move.to);
+  for (auto [move, value] : llvm::zip(moves, moved))
+    emitCopy(value, move.from, move.to);
 }
 
-/// The ops of a body, and what its terminator gives.
+/// Says that where `first` or `second` lie, depending on the way that was
+/// taken, are `values` now.
+void Planner::join(ValueRange values, ArrayRef<Place> into, ValueRange first,
+                   ValueRange second) {
+  const Place *place = into.begin();
+  for (auto [value, a, b] : llvm::zip(values, first, second))
+    if (isTensor(value))
+      emitAssemble(value, *place++, getIds({a, b}));
+}
+
+/// The ops of a body, and what its terminator gives, at the end of `to`.
 LogicalResult Planner::visitBranch(Block &from, Block &to,
                                    ArrayRef<Place> into) {
   OpBuilder::InsertionGuard guard(builder);
-  to.clear();
   builder.setInsertionPointToEnd(&to);
   if (failed(visitBlock(from)))
     return failure();
@@ -57,15 +68,17 @@ LogicalResult Planner::visitBranch(Block &from, Block &to,
 LogicalResult Planner::visitFor(scf::ForOp op) {
   SmallVector<Value> inits;
   SmallVector<Place> into;
-  for (auto [init, argument] :
-       llvm::zip(op.getInitArgs(), op.getRegionIterArgs())) {
+  for (auto [init, argument, result] :
+       llvm::zip(op.getInitArgs(), op.getRegionIterArgs(), op->getResults())) {
     if (!isTensor(init)) {
       inits.push_back(scalars.lookup(init));
       continue;
     }
-    Place place = places.allocate(init.getType(), op);
+    Place place = places.allocate(result, op);
     places.keepUntil(place, places.getLifetimes().getEnd(op));
-    if (!places.isUndefined(init))
+    if (places.isUndefined(init))
+      emitAssemble(init, place, {});
+    else
       emitCopy(init, place);
     places.set(argument, place);
     into.push_back(place);
@@ -78,6 +91,12 @@ LogicalResult Planner::visitFor(scf::ForOp op) {
   for (Value argument : op.getRegionIterArgs())
     if (!isTensor(argument))
       scalars.map(argument, *carried++);
+  loop.getBody()->clear();
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(loop.getBody());
+    join(op.getRegionIterArgs(), into, op.getInitArgs(), op.getYieldedValues());
+  }
   if (failed(visitBranch(*op.getBody(), *loop.getBody(), into)))
     return failure();
   // Only now: in the body, what lies there is the argument.
@@ -88,18 +107,19 @@ LogicalResult Planner::visitFor(scf::ForOp op) {
       places.set(result, *place++);
     else
       scalars.map(result, *scalar++);
+  join(op.getResults(), into, op.getInitArgs(), op.getYieldedValues());
   return success();
 }
 
 LogicalResult Planner::visitIf(scf::IfOp op) {
   SmallVector<Type> types;
   SmallVector<Place> into;
-  for (Value result : op.getResults()) {
+  for (OpResult result : op->getResults()) {
     if (!isTensor(result)) {
       types.push_back(result.getType());
       continue;
     }
-    into.push_back(places.allocate(result.getType(), op));
+    into.push_back(places.allocate(result, op));
     places.keepUntil(into.back(), places.getLifetimes().getEnd(op));
     places.set(result, into.back());
   }
@@ -111,10 +131,17 @@ LogicalResult Planner::visitIf(scf::IfOp op) {
   for (Value result : op.getResults())
     if (!isTensor(result))
       scalars.map(result, *scalar++);
+  branch.thenBlock()->clear();
   if (failed(visitBranch(*op.thenBlock(), *branch.thenBlock(), into)))
     return failure();
-  return hasElse ? visitBranch(*op.elseBlock(), *branch.elseBlock(), into)
-                 : success();
+  if (!hasElse)
+    return success();
+  branch.elseBlock()->clear();
+  if (failed(visitBranch(*op.elseBlock(), *branch.elseBlock(), into)))
+    return failure();
+  join(op.getResults(), into, op.thenYield().getResults(),
+       op.elseYield().getResults());
+  return success();
 }
 
 LogicalResult Planner::visitReturn(func::ReturnOp op) {

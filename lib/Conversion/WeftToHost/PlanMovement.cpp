@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Slices and reshapes are views where strides allow it. What is put together
-// (insertions, concatenations) is copied unless it was computed in place.
+// (insertions, concatenations) is copied unless it was computed in place; a
+// marker says that it is whole from there on.
 
 #include "Planner.h"
 
@@ -93,16 +94,20 @@ LogicalResult Planner::visitExtractSlice(tensor::ExtractSliceOp op) {
 
 LogicalResult Planner::visitInsertSlice(tensor::InsertSliceOp op) {
   Value dest = op.getDest();
-  bool isUndefined = places.isUndefined(dest);
-  Place place = placeUpdated(op.getDestMutable(), op.getResult());
-  if (!isUndefined && place != places.get(dest))
+  Place place = placeUpdated(op.getDestMutable(), op->getResult(0));
+  if (places.isUndefined(dest))
+    emitAssemble(dest, place, {});
+  else if (place != places.get(dest))
     emitCopy(dest, place);
   places.set(op.getResult(), place);
   FailureOr<Place> slice = getSlice(place, op, op.getDroppedDims());
   if (failed(slice))
     return failure();
-  if (!places.isUndefined(op.getSource()))
+  if (places.isUndefined(op.getSource()))
+    emitAssemble(op.getSource(), *slice, {});
+  else
     emitCopy(op.getSource(), *slice);
+  emitAssemble(op.getResult(), place, getIds({dest, op.getSource()}));
   return success();
 }
 
@@ -123,8 +128,8 @@ LogicalResult Planner::visitReshape(Operation *op) {
 
 LogicalResult Planner::visitConcat(tensor::ConcatOp op) {
   if (!places.contains(op.getResult()))
-    places.set(op.getResult(), placeResult(op.getResult(), op));
-  Place place = places.get(op.getResult());
+    places.set(op.getResult(), placeResult(op->getResult(0), op));
+  Place whole = places.get(op.getResult()), place = whole;
   for (Value part : op.getInputs()) {
     if (places.get(part) != place)
       emitCopy(part, place);
@@ -132,11 +137,12 @@ LogicalResult Planner::visitConcat(tensor::ConcatOp op) {
         cast<RankedTensorType>(part.getType()).getDimSize(op.getDim()) *
         place.strides[op.getDim()];
   }
+  emitAssemble(op.getResult(), whole, getIds(op.getInputs()));
   return success();
 }
 
 LogicalResult Planner::visitFromElements(tensor::FromElementsOp op) {
-  places.set(op.getResult(), placeResult(op.getResult(), op));
+  places.set(op.getResult(), placeResult(op->getResult(0), op));
   Value buffer = emitBuffer(op.getResult());
   auto type = cast<RankedTensorType>(op.getResult().getType());
   for (auto [i, element] : llvm::enumerate(op.getElements())) {
@@ -147,8 +153,9 @@ LogicalResult Planner::visitFromElements(tensor::FromElementsOp op) {
           arith::ConstantIndexOp::create(builder, op.getLoc(), rest / stride));
       rest %= stride;
     }
-    memref::StoreOp::create(builder, op.getLoc(), scalars.lookup(element),
-                            buffer, subscripts);
+    auto store = memref::StoreOp::create(
+        builder, op.getLoc(), scalars.lookup(element), buffer, subscripts);
+    describe(store, nullptr, getIds(op.getResult()));
   }
   return success();
 }
@@ -159,6 +166,7 @@ LogicalResult Planner::visitExtract(tensor::ExtractOp op) {
     subscripts.push_back(scalars.lookup(subscript));
   auto load = memref::LoadOp::create(builder, op.getLoc(),
                                      emitBuffer(op.getTensor()), subscripts);
+  describe(load, nullptr, getIds(op.getTensor()));
   scalars.map(op.getResult(), load.getResult());
   return success();
 }
@@ -168,7 +176,7 @@ LogicalResult Planner::visitConstant(arith::ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!elements)
     return op.emitOpError("has a value that is not dense");
-  places.set(op.getResult(), placeResult(op.getResult(), op));
+  places.set(op.getResult(), placeResult(op->getResult(0), op));
   auto module = planned->getParentOfType<ModuleOp>();
   OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
   std::string name =
@@ -180,7 +188,8 @@ LogicalResult Planner::visitConstant(arith::ConstantOp op) {
                            type, elements,
                            /*constant=*/true, IntegerAttr());
   Value global = memref::GetGlobalOp::create(builder, op.getLoc(), type, name);
-  memref::CopyOp::create(builder, op.getLoc(), global,
-                         emitBuffer(op.getResult()));
+  auto copy = memref::CopyOp::create(builder, op.getLoc(), global,
+                                     emitBuffer(op.getResult()));
+  describe(copy, nullptr, getIds({op.getResult(), op.getResult()}));
   return success();
 }

@@ -23,13 +23,16 @@ public:
 
   /// Fails with an error at the op that has no form on buffers.
   LogicalResult run();
-  int64_t getArenaBytes() const { return arenaBytes; }
+  const Places::Arena &getArena() const { return arena; }
   int64_t getNumCopies() const { return numCopies; }
+  /// The id of the value that the step returns as its result `number`.
+  int64_t getResultId(unsigned number);
 
 private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visit(Operation *op);
   LogicalResult visitScalar(Operation *op);
+  LogicalResult visitEmpty(tensor::EmptyOp op);
 
   // Ops that compute.
   LogicalResult visitFused(rt::FusedOp op);
@@ -37,8 +40,8 @@ private:
   LogicalResult visitScatterAdd(ScatterAddOp op);
   LogicalResult visitStart(Operation *op);
   LogicalResult visitWait(WaitOp op);
-  Place placeResult(Value result, Operation *op);
-  Place placeUpdated(OpOperand &input, Value result);
+  Place placeResult(OpResult result, Operation *op);
+  Place placeUpdated(OpOperand &input, OpResult result);
 
   // Ops that move or reshape.
   LogicalResult visitExtractSlice(tensor::ExtractSliceOp op);
@@ -56,15 +59,21 @@ private:
   LogicalResult visitIf(scf::IfOp op);
   LogicalResult visitReturn(func::ReturnOp op);
   LogicalResult visitBranch(Block &from, Block &to, ArrayRef<Place> into);
+  void join(ValueRange values, ArrayRef<Place> into, ValueRange first,
+            ValueRange second);
   void carry(ValueRange values, ArrayRef<Place> into, Operation *at);
 
   // IR of the planned function.
-  Value emitRoot(int root, MemRefType type);
+  rt::BufferOp emitRoot(int root);
   Value emitBuffer(RankedTensorType type, const Place &place);
   Value emitBuffer(Value value);
-  void emitCopy(RankedTensorType type, const Place &from, const Place &to);
+  void emitAssemble(Value value, const Place &place, ArrayRef<int64_t> from);
+  void emitCopy(Value value, const Place &from, const Place &to);
   void emitCopy(Value value, const Place &to);
   Place emitDenseCopy(Value value, Operation *at);
+  SmallVector<int64_t> getIds(ValueRange values);
+  SmallVector<int64_t> getIds(ValueRange ins, ValueRange outs);
+  void describe(Operation *op, Operation *origin, ArrayRef<int64_t> values);
 
   func::FuncOp source, planned;
   Places places;
@@ -73,11 +82,13 @@ private:
   OpBuilder entry;
   /// Scalars of the planned function.
   IRMapping scalars;
-  /// One op per root and type.
-  llvm::MapVector<std::pair<int, Type>, rt::BufferOp> buffers;
+  /// One op per root, and one view per root, offset and type.
+  std::vector<rt::BufferOp> buffers;
+  DenseMap<std::pair<std::pair<int, int64_t>, Type>, Value> views;
   /// What the started collectives gave, until they are waited for.
   DenseMap<Operation *, Value> tickets;
-  int64_t arenaBytes = 0, numCopies = 0;
+  Places::Arena arena;
+  int64_t numCopies = 0;
 };
 
 } // namespace mlir::weft

@@ -5,12 +5,14 @@
 // A donated argument is updated in place; another is not written.
 
 // CHECK-LABEL: func @update()
+// CHECK-SAME: weft_rt.arena_bound = 0 : i64
 // CHECK-SAME: weft_rt.arena_bytes = 0 : i64
 // CHECK-SAME: weft_rt.args = [{global = tensor<8xf32>, local = tensor<8xf32>, name = "p"}, {global = tensor<8xf32>, local = tensor<8xf32>, name = "g"}]
-// CHECK-SAME: weft_rt.results = [{alias = 0 : index, global = tensor<8xf32>, local = tensor<8xf32>, name = "p"}]
-// CHECK-DAG: %[[P:.*]] = weft_rt.buffer argument 0 : memref<8xf32>
-// CHECK-DAG: %[[G:.*]] = weft_rt.buffer argument 1 : memref<8xf32>
+// CHECK-SAME: weft_rt.results = [{alias = 0 : index, global = tensor<8xf32>, local = tensor<8xf32>, name = "p", value = 2 : i64}]
+// CHECK-DAG: %[[P:.*]] = weft_rt.buffer argument 0 "p" : memref<8xf32>
+// CHECK-DAG: %[[G:.*]] = weft_rt.buffer argument 1 "g" : memref<8xf32>
 // CHECK: weft_rt.fused ins(%[[P]], %[[G]] : memref<8xf32>, memref<8xf32>) outs(%[[P]] : memref<8xf32>)
+// CHECK: } {weft.op = "kernel #0", weft_rt.values = array<i64: 0, 1, 2>}
 // CHECK-NOT: weft_rt.fused
 // CHECK: return
 func.func @update(%p: tensor<8xf32> {weft.name = "p"}, %g: tensor<8xf32> {weft.name = "g"})
@@ -25,7 +27,7 @@ func.func @update(%p: tensor<8xf32> {weft.name = "p"}, %g: tensor<8xf32> {weft.n
       linalg.yield %d : f32
     } -> tensor<8xf32>
     weft_rt.yield %s : tensor<8xf32>
-  }
+  } {weft.op = "kernel #0"}
   return %r : tensor<8xf32>
 }
 
@@ -37,10 +39,12 @@ func.func @update(%p: tensor<8xf32> {weft.name = "p"}, %g: tensor<8xf32> {weft.n
 // What is read in another order than it is written is not updated in place.
 
 // CHECK-LABEL: func @reversed()
-// CHECK-DAG: %[[P:.*]] = weft_rt.buffer argument 0 : memref<8xf32>
-// CHECK-DAG: %[[T:.*]] = weft_rt.buffer arena 0 : memref<8xf32>
+// CHECK-DAG: %[[P:.*]] = weft_rt.buffer argument 0 "arg0" : memref<8xf32>
+// CHECK-DAG: %[[T:.*]] = weft_rt.buffer arena 0 "fused" : memref<8xf32>
 // CHECK: weft_rt.fused ins(%[[P]] : memref<8xf32>) outs(%[[T]] : memref<8xf32>)
+// CHECK: } {weft_rt.values = array<i64: 0, 1>}
 // CHECK: weft_rt.fused ins(%[[T]] : memref<8xf32>) outs(%[[P]] : memref<8xf32>)
+// CHECK: } {weft.op = "copy #0", weft_rt.values = array<i64: 1, 1>}
 func.func @reversed(%p: tensor<8xf32>) -> (tensor<8xf32> {weft.alias = 0 : index}) {
   %r = weft_rt.fused ins(%p : tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
@@ -62,25 +66,28 @@ func.func @reversed(%p: tensor<8xf32>) -> (tensor<8xf32> {weft.alias = 0 : index
 #out = affine_map<(m, n, k) -> (m, n)>
 
 // Contractions go into the concatenation that they are parts of, which is the
-// result; a temporary that is dead gives its memory to a later one.
+// result and becomes whole where it stands; a temporary that is dead gives its
+// memory to a later one.
 
 // CHECK-LABEL: func @parts()
 // CHECK-SAME: weft_rt.arena_bytes = 128 : i64
-// CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 : memref<4x4xf32>
-// CHECK-DAG: %[[T0:.*]] = weft_rt.buffer arena 0 : memref<4x4xf32>
-// CHECK-DAG: %[[T1:.*]] = weft_rt.buffer arena 64 : memref<4x4xf32>
-// CHECK-DAG: %[[T2:.*]] = weft_rt.buffer arena 0 : memref<4x4xf32>
-// CHECK-DAG: %[[LEFT:.*]] = weft_rt.buffer result 0 : memref<4x4xf32, strided<[8, 1]>>
-// CHECK: weft_rt.gemm %[[X]], %[[X]] into %[[T0]]
-// CHECK: weft_rt.gemm %[[T0]], %[[X]] into %[[T1]]
-// CHECK: weft_rt.gemm %[[T1]], %[[X]] into %[[T2]]
-// CHECK: weft_rt.gemm %[[T2]], %[[X]] into %[[LEFT]]
-// CHECK: %[[RIGHT:.*]] = weft_rt.view %{{.*}} at 4 : memref<32xf32> to memref<4x4xf32, strided<[8, 1]>>
-// CHECK: weft_rt.gemm %[[X]], %[[T2]] into %[[RIGHT]]
+// CHECK: %[[X:.*]] = weft_rt.buffer argument 0 "arg0" : memref<4x4xf32>
+// CHECK: %[[T0:.*]] = weft_rt.buffer arena 0 "matmul #0" : memref<4x4xf32>
+// CHECK: %[[T1:.*]] = weft_rt.buffer arena 64 "matmul" : memref<4x4xf32>
+// CHECK: %[[T2:.*]] = weft_rt.buffer arena 0 "matmul" : memref<4x4xf32>
+// CHECK: %[[R:.*]] = weft_rt.buffer result 0 "logits" : memref<4x8xf32>
+// CHECK: %[[LEFT:.*]] = weft_rt.view %[[R]] at 0 : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1]>>
+// CHECK: %[[RIGHT:.*]] = weft_rt.view %[[R]] at 4 : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1]>>
+// CHECK: weft_rt.gemm %[[X]], %[[X]] into %[[T0]] {{.*}}weft.op = "matmul #0", weft_rt.values = array<i64: 0, 0, 1>
+// CHECK: weft_rt.gemm %[[T0]], %[[X]] into %[[T1]] {{.*}}weft_rt.values = array<i64: 1, 0, 2>
+// CHECK: weft_rt.gemm %[[T1]], %[[X]] into %[[T2]] {{.*}}weft_rt.values = array<i64: 2, 0, 3>
+// CHECK: weft_rt.gemm %[[T2]], %[[X]] into %[[LEFT]] {{.*}}weft_rt.values = array<i64: 3, 0, 4>
+// CHECK: weft_rt.gemm %[[X]], %[[T2]] into %[[RIGHT]] {{.*}}weft_rt.values = array<i64: 0, 3, 5>
+// CHECK: weft_rt.assemble %[[R]] value 6 from [4, 5] : memref<4x8xf32>
 // CHECK-NOT: weft_rt.fused
 // CHECK: return
-func.func @parts(%x: tensor<4x4xf32>) -> tensor<4x8xf32> {
-  %a = weft.matmul %x, %x {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+func.func @parts(%x: tensor<4x4xf32>) -> (tensor<4x8xf32> {weft.name = "logits"}) {
+  %a = weft.matmul %x, %x {indexing_maps = [#lhs, #rhs, #out], weft.op = "matmul #0"} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   %b = weft.matmul %a, %x {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   %c = weft.matmul %b, %x {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   %d = weft.matmul %c, %x {indexing_maps = [#lhs, #rhs, #out]} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
@@ -95,14 +102,22 @@ func.func @parts(%x: tensor<4x4xf32>) -> tensor<4x8xf32> {
 // copied.
 
 // CHECK-LABEL: func @loop()
-// CHECK-DAG: %[[ACC:.*]] = weft_rt.buffer arena 0 : memref<20xf32>
+// CHECK-DAG: %[[ACC:.*]] = weft_rt.buffer arena 0 "for" : memref<5x4xf32>
+// What was empty is undefined; a pass begins with that or what the last one
+// left.
+// CHECK: weft_rt.assemble %[[ACC]] value 1 from [] : memref<5x4xf32>
 // CHECK: scf.for
+// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 3 from [1, 4] : memref<5x4xf32>
 // CHECK: %[[OFFSET:.*]] = arith.muli
-// CHECK: %[[SLICE:.*]] = weft_rt.view %[[ACC]] at 0 plus %[[OFFSET]] : memref<20xf32> to memref<4xf32>
+// CHECK: %[[SLICE:.*]] = weft_rt.view %[[ACC]] at 0 plus %[[OFFSET]] : memref<5x4xf32> to memref<4xf32>
 // CHECK: weft_rt.fused ins(%{{.*}} : memref<4xf32>) outs(%[[SLICE]] : memref<4xf32>)
-// CHECK-NOT: weft_rt.fused
-// CHECK: }
-// CHECK: return
+// CHECK: } {weft.op = "copy #0", weft_rt.values = array<i64: 0, 0>}
+// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 4 from [3, 0] : memref<5x4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 2 from [1, 4] : memref<5x4xf32>
+// CHECK-NEXT: weft_rt.fused
+// CHECK: } {weft.op = "copy #1", weft_rt.values = array<i64: 2, 2>}
+// CHECK-NEXT: return
 func.func @loop(%x: tensor<4xf32>) -> tensor<5x4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -124,12 +139,12 @@ weft.channel @c on @mesh <{"dp"}> purpose data
 // A reduction over ranks is in place if its operand is not needed any more.
 
 // CHECK-LABEL: func @collectives()
-// CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 : memref<4xf32>
-// CHECK-DAG: %[[Y:.*]] = weft_rt.buffer argument 1 : memref<4xf32>
-// CHECK-DAG: %[[R:.*]] = weft_rt.buffer result 1 : memref<4xf32>
-// CHECK: %[[T0:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[X]] : memref<4xf32>) outs(%[[X]] : memref<4xf32>) {channel = @c, weft.op = "sum x"}
+// CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 "arg0" : memref<4xf32>
+// CHECK-DAG: %[[Y:.*]] = weft_rt.buffer argument 1 "arg1" : memref<4xf32>
+// CHECK-DAG: %[[R:.*]] = weft_rt.buffer result 1 "result1" : memref<4xf32>
+// CHECK: %[[T0:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[X]] : memref<4xf32>) outs(%[[X]] : memref<4xf32>) {channel = @c, weft.op = "sum x", weft_rt.values = array<i64: 0, 2>}
 // CHECK-NEXT: weft_rt.wait %[[T0]]
-// CHECK: %[[T1:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[Y]] : memref<4xf32>) outs(%[[R]] : memref<4xf32>)
+// CHECK: %[[T1:.*]] = weft_rt.start "all_reduce" {{.*}} ins(%[[Y]] : memref<4xf32>) outs(%[[R]] : memref<4xf32>) {{.*}}weft_rt.values = array<i64: 1, 3>
 // CHECK-NEXT: weft_rt.wait %[[T1]]
 func.func @collectives(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32> {weft.alias = 0 : index}, tensor<4xf32>) {
   %f0 = weft.all_reduce sum %x on @mesh <{"dp"}> {channel = @c, weft.op = "sum x"} : (tensor<4xf32>) -> !weft.future<tensor<4xf32>>
@@ -148,13 +163,13 @@ weft.channel @c on @mesh <{"dp"}> purpose data
 // result has memory of its own, though neither is used by an op in between.
 
 // CHECK-LABEL: func @in_flight()
-// CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 : memref<4x4xf32>
-// CHECK-DAG: %[[R0:.*]] = weft_rt.buffer result 0 : memref<4x4xf32>
-// CHECK-DAG: %[[R1:.*]] = weft_rt.buffer result 1 : memref<8x4xf32>
-// CHECK-DAG: %[[A:.*]] = weft_rt.buffer arena 0 : memref<4x4xf32>
-// CHECK-DAG: %[[B:.*]] = weft_rt.buffer arena 64 : memref<4x4xf32>
+// CHECK-DAG: %[[X:.*]] = weft_rt.buffer argument 0 "arg0" : memref<4x4xf32>
+// CHECK-DAG: %[[R0:.*]] = weft_rt.buffer result 0 "result0" : memref<4x4xf32>
+// CHECK-DAG: %[[R1:.*]] = weft_rt.buffer result 1 "result1" : memref<8x4xf32>
+// CHECK-DAG: %[[A:.*]] = weft_rt.buffer arena 0 "matmul" : memref<4x4xf32>
+// CHECK-DAG: %[[B:.*]] = weft_rt.buffer arena 64 "matmul" : memref<4x4xf32>
 // CHECK: weft_rt.gemm %[[X]], %[[X]] into %[[A]]
-// CHECK: %[[T:.*]] = weft_rt.start "all_gather" {{.*}} ins(%[[A]] : memref<4x4xf32>) outs(%[[R1]] : memref<8x4xf32>)
+// CHECK: %[[T:.*]] = weft_rt.start "all_gather" {{.*}} ins(%[[A]] : memref<4x4xf32>) outs(%[[R1]] : memref<8x4xf32>) {{.*}}weft_rt.values = array<i64: 1, 4>
 // CHECK: weft_rt.gemm %[[X]], %[[X]] into %[[B]]
 // CHECK: weft_rt.gemm %[[B]], %[[B]] into %[[R0]]
 // CHECK: weft_rt.wait %[[T]]

@@ -50,16 +50,19 @@ def PlanBuffersPass : Pass<"weft-plan-buffers", "::mlir::ModuleOp"> {
     Turns tensors into buffers: results are computed where the caller wants
     them, donated arguments and dead temporaries are updated in place, reshapes
     and slices are views, and all else gets an offset in one arena, by
-    lifetimes: two buffers that are alive at the same time never overlap.
+    lifetimes: two buffers that are alive at the same time never overlap. See
+    the description of the weft_rt dialect for the form.
 
     *Requires* the form that weft-fuse-host ensures.
     *Ensures* the `planned` phase: no tensors outside of weft_rt.fused, no
     allocation. The function has no arguments and results; its attributes
     `weft_rt.args`, `weft_rt.results` and `weft_rt.arena_bytes` keep what the
-    program table says.
+    program table says. `weft_rt.arena_bound` is the most bytes of the arena that
+    are alive at one time: no plan of these lifetimes needs fewer.
   }];
   let statistics = [
     Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
+    Statistic<"arenaBound", "arena-bound", "bytes of it that are alive at once">,
     Statistic<"numCopies", "copies", "buffers copied">];
   let dependentDialects = [
     "::mlir::memref::MemRefDialect", "::mlir::weft::rt::WeftRTDialect"];

@@ -43,6 +43,19 @@ bool mlir::weft::rt::isBuffer(Type type) {
          (layout && layout.hasStaticLayout() && layout.getOffset() == 0);
 }
 
+int64_t mlir::weft::rt::getSpan(MemRefType type) {
+  if (type.getNumElements() == 0)
+    return 0;
+  // Not MLIR's own strides of dense memrefs, which do not exist for sizes of 0.
+  if (type.getLayout().isIdentity())
+    return type.getNumElements();
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t last = 0;
+  for (auto [size, stride] : llvm::zip(type.getShape(), strides))
+    last += (size - 1) * stride;
+  return last + 1;
+}
+
 namespace {
 
 /// What the region sees of an operand: a tensor in place of a buffer.
@@ -148,6 +161,28 @@ LogicalResult FusedOp::verify() {
                  succeeded(verifyYield(*this)) && succeeded(verifyOps(*this)));
 }
 
+/// A value id for each buffer operand.
+LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
+                                                      NamedAttribute attr) {
+  StringRef name = attr.getName();
+  if (name != kValuesAttr && name != kReadsAttr)
+    return success();
+  auto ids = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  if (!ids)
+    return op->emitOpError("has '")
+           << name << "' = " << attr.getValue() << ", expected array<i64: ...>";
+  int64_t expected = 1;
+  if (name == kValuesAttr)
+    expected = llvm::count_if(op->getOperandTypes(), llvm::IsaPred<MemRefType>);
+  else if (!isa<ScatterAddOp>(op))
+    return op->emitOpError("has '")
+           << name << "', which only 'weft_rt.scatter_add' may have";
+  if (ids.size() != expected)
+    return op->emitOpError("has ")
+           << ids.size() << " ids in '" << name << "', expected " << expected;
+  return success();
+}
+
 LogicalResult BufferOp::verify() {
   int64_t unit = getSpace() == Space::Arena ? 64 : 1;
   int64_t position = getPosition();
@@ -163,6 +198,11 @@ LogicalResult ViewOp::verify() {
   if (source != result) // view_c1
     return emitOpError("has a source of ")
            << source << " and a result of " << result;
+  int64_t begin = getOffset(), end = begin + getSpan(getType());
+  int64_t size = getSpan(getSource().getType());
+  if (begin < 0 || end > size) // view_c2
+    return emitOpError("covers elements ")
+           << begin << " to " << end << " of a source of " << size;
   return success();
 }
 

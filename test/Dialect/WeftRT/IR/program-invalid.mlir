@@ -85,3 +85,44 @@ func.func @start_without_channel(%x: memref<8xf32>) {
   %t = weft_rt.start "all_reduce" {} ins(%x : memref<8xf32>) outs(%x : memref<8xf32>)
   return
 }
+
+// -----
+
+func.func @view_c2(%x: memref<4x8xf32>) {
+  // expected-error @+1 {{'weft_rt.view' op covers elements 8 to 36 of a source of 32}}
+  %0 = weft_rt.view %x at 8 : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1]>>
+  return
+}
+
+// -----
+
+func.func @view_c2_negative(%x: memref<4x8xf32>) {
+  // expected-error @+1 {{'weft_rt.view' op covers elements -1 to 7 of a source of 32}}
+  %0 = weft_rt.view %x at -1 : memref<4x8xf32> to memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @values_type(%x: memref<i32>) {
+  // expected-error @+1 {{'memref.load' op has 'weft_rt.values' = 3 : i64, expected array<i64: ...>}}
+  %0 = memref.load %x[] {weft_rt.values = 3 : i64} : memref<i32>
+  return
+}
+
+// -----
+
+func.func @values_count(%x: memref<4xi32>) {
+  %i = arith.constant 0 : index
+  // expected-error @+1 {{'memref.load' op has 2 ids in 'weft_rt.values', expected 1}}
+  %0 = memref.load %x[%i] {weft_rt.values = array<i64: 3, 4>} : memref<4xi32>
+  return
+}
+
+// -----
+
+func.func @reads_place(%x: memref<i32>) {
+  // expected-error @+1 {{'memref.load' op has 'weft_rt.reads', which only 'weft_rt.scatter_add' may have}}
+  %0 = memref.load %x[] {weft_rt.reads = array<i64: 3>} : memref<i32>
+  return
+}

@@ -23,6 +23,9 @@ namespace mlir::weft::rt {
 /// and strides are static.
 bool isBuffer(Type type);
 
+/// Elements from the first of a buffer to behind its last.
+int64_t getSpan(MemRefType type);
+
 } // namespace mlir::weft::rt
 
 #define GET_ATTRDEF_CLASSES

@@ -17,10 +17,48 @@ def WeftRT_Dialect : Dialect {
   let cppNamespace = "::mlir::weft::rt";
   let summary = "a rank's program on planned buffers";
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let description = [{
     Between tensors and machine code: loop nests that were fused
     (`weft_rt.fused`), contractions and collectives on buffers, and where each
     buffer lies (`weft_rt.buffer`).
+
+    *Roots.* One `weft_rt.buffer` stands for one block of memory, its root: its
+    result is the root's identity, and its type says the root's bytes. All other
+    shapes and parts are `weft_rt.view`s of it.
+
+    *Values.* Each value of the function that was planned has an id: argument i
+    has id i, the others (results, and what loops carry) follow in order; a view
+    of a value has its id, and so has the future of it. The attribute
+    `weft_rt.values` of an op that touches memory has one id per buffer operand:
+    of the value that it has to read there, or of the value that it writes
+    there. Two operands that are one buffer (updated in place) have two ids.
+    `weft_rt.scatter_add` has the id that it writes of its table there, and the
+    one that it reads of it in `weft_rt.reads`. `weft_rt.assemble` says where a
+    value comes to be without an op that writes it. An entry of the function's
+    attribute `weft_rt.results` has the id of the result as `value`. Whether each
+    read meets the value that it has to is thus a question that a walk over the
+    program answers, whatever the plan. Constants of the module (memref.global)
+    are read without a check.
+
+    *Function attributes.* `weft_rt.args` and `weft_rt.results` describe what the
+    caller gives and wants, `weft_rt.arena_bytes` is the size of the arena,
+    `weft_rt.arena_bound` the most bytes in it that are alive at one time.
+  }];
+  let extraClassDeclaration = [{
+    /// On ops that touch memory: a value id per buffer operand.
+    static constexpr llvm::StringLiteral kValuesAttr = "weft_rt.values";
+    /// On scatter_add: the id of the value that it reads of its table.
+    static constexpr llvm::StringLiteral kReadsAttr = "weft_rt.reads";
+    /// On the planned function: what the caller gives and wants.
+    static constexpr llvm::StringLiteral kArgsAttr = "weft_rt.args";
+    static constexpr llvm::StringLiteral kResultsAttr = "weft_rt.results";
+    /// On the planned function: bytes of the arena, and those of them that are
+    /// alive at once.
+    static constexpr llvm::StringLiteral kArenaBytesAttr =
+        "weft_rt.arena_bytes";
+    static constexpr llvm::StringLiteral kArenaBoundAttr =
+        "weft_rt.arena_bound";
   }];
 }
 
@@ -133,19 +171,21 @@ def WeftRT_BufferOp : WeftRT_Op<"buffer", [Pure]> {
   let summary = "a buffer at a fixed place";
   let description = [{
     `argument 3` and `result 3` are the step's own; `arena 4096` begins at that
-    byte of the arena. Arena offsets are multiples of 64.
+    byte of the arena. Arena offsets are multiples of 64. The name is for people.
+    A program has one op per block of memory; see the dialect.
 
     Constraints:
     1. (c1) the position is at least 0, and in the arena a multiple of 64.
 
     Example:
     ```mlir
-    %0 = weft_rt.buffer arena 4096 : memref<8x128xf32>
+    %0 = weft_rt.buffer arena 4096 "gathered layers.0.wq" : memref<8x128xf32>
     ```
   }];
-  let arguments = (ins WeftRT_SpaceAttr:$space, I64Attr:$position);
+  let arguments = (ins WeftRT_SpaceAttr:$space, I64Attr:$position,
+                       OptionalAttr<StrAttr>:$name);
   let results = (outs WeftRT_Buffer:$result);
-  let assemblyFormat = "$space $position attr-dict `:` type($result)";
+  let assemblyFormat = "$space $position ($name^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -157,6 +197,8 @@ def WeftRT_ViewOp : WeftRT_Op<"view", [Pure]> {
 
     Constraints:
     1. (c1) source and result have one element type.
+    2. (c2) the offset is at least 0, and the last element is one of the
+       source's, whatever the dynamic offset adds.
 
     Example: rows 2 and 3.
     ```mlir
@@ -172,6 +214,28 @@ def WeftRT_ViewOp : WeftRT_Op<"view", [Pure]> {
     `:` type($source) `to` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def WeftRT_AssembleOp : WeftRT_Op<"assemble",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "say that a buffer holds a value from here on";
+  let description = [{
+    A marker without code, for values that come to be without an op that writes
+    them: parts that were computed in the place of the whole, and what a loop or
+    a branch leaves. Every byte of the buffer holds one of the values `from`; from
+    here on all hold `value`. Without any `from` the contents are undefined.
+
+    Example: two halves are a whole.
+    ```mlir
+    %0 = weft_rt.buffer arena 0 : memref<8x128xf32>
+    weft_rt.assemble %0 value 7 from [5, 6] : memref<8x128xf32>
+    ```
+  }];
+  let arguments = (ins WeftRT_Buffer:$buffer, I64Attr:$value,
+                       DenseI64ArrayAttr:$from);
+  let assemblyFormat = [{
+    $buffer `value` $value `from` $from attr-dict `:` type($buffer)
+  }];
 }
 
 def WeftRT_GemmOp : WeftRT_Op<"gemm", [MemoryEffects<[MemRead, MemWrite]>]> {
