@@ -53,7 +53,18 @@ public:
 
   LogicalResult run(std::unique_ptr<llvm::MemoryBuffer> input, raw_ostream &os);
 
+  /// Stops before anything is written; null after an error.
+  OwningOpRef<ModuleOp> makeModule(std::unique_ptr<llvm::MemoryBuffer> input) {
+    locate(*input);
+    if (failed(parse(std::move(input))) || failed(runPhases()))
+      return nullptr;
+    return std::move(module);
+  }
+
 private:
+  void locate(const llvm::MemoryBuffer &input) {
+    inputLoc = FileLineColLoc::get(&context, input.getBufferIdentifier(), 1, 1);
+  }
   /// The phase at which the output is written.
   Phase getLastPhase() const {
     return kind == OutputKind::Text ? options.to.value_or(Phase::Local)
@@ -136,8 +147,7 @@ LogicalResult Compilation::partition(Phase phase) {
     global.mesh.push_back(axis);
   global.inferStorage = options.inferStorage;
   // First the canonical form, with the mesh that was asked for.
-  if (phase == Phase::Global &&
-      failed(runPipeline([&](OpPassManager &pm) {
+  if (phase == Phase::Global && failed(runPipeline([&](OpPassManager &pm) {
         buildCanonicalizeGlobalPipeline(pm, global);
       })))
     return failure();
@@ -205,14 +215,15 @@ void Compilation::printStats(raw_ostream &os) {
 }
 
 /// Prints into memory, then to the file: what fails leaves no file.
-LogicalResult Compilation::writeFile(
-    StringRef path, function_ref<LogicalResult(raw_ostream &)> print) {
+LogicalResult
+Compilation::writeFile(StringRef path,
+                       function_ref<LogicalResult(raw_ostream &)> print) {
   SmallVector<char, 0> contents;
   llvm::raw_svector_ostream stream(contents);
   if (failed(print(stream)))
     return failure();
-  std::string problem = writeOutputFile(
-      path, [&](raw_ostream &file) { file << stream.str(); });
+  std::string problem =
+      writeOutputFile(path, [&](raw_ostream &file) { file << stream.str(); });
   return problem.empty() ? success() : fail(problem);
 }
 
@@ -248,7 +259,7 @@ LogicalResult Compilation::write(raw_ostream &os) {
 LogicalResult Compilation::run(std::unique_ptr<llvm::MemoryBuffer> input,
                                raw_ostream &os) {
   kind = getOutputKind(options.output).value_or(OutputKind::Text);
-  inputLoc = FileLineColLoc::get(&context, input->getBufferIdentifier(), 1, 1);
+  locate(*input);
   if (failed(checkPath()) || failed(parse(std::move(input))) ||
       failed(runPhases()) || failed(write(os)))
     return failure();
@@ -277,4 +288,12 @@ LogicalResult weft::compile(MLIRContext &context, const CompileOptions &options,
   if (options.remarks && failed(enableRemarks(context)))
     return failure();
   return Compilation(context, options).run(std::move(input), os);
+}
+
+OwningOpRef<ModuleOp>
+weft::compileModule(MLIRContext &context, const CompileOptions &options,
+                    std::unique_ptr<llvm::MemoryBuffer> input) {
+  if (options.remarks && failed(enableRemarks(context)))
+    return nullptr;
+  return Compilation(context, options).makeModule(std::move(input));
 }

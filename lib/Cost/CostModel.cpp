@@ -218,8 +218,9 @@ LinkRate CostModel::getLinkRate(ArrayRef<AxisRefAttr> axes) const {
 }
 
 /// A number for the channel of a collective: its place among the module's
-/// channels, or one made of its axes if it has none yet.
-static int getChannelNumber(Operation *op, MeshAttr mesh, AxesAttr axes) {
+/// channels, or one made of its kind and axes if it has none yet.
+static int getChannelNumber(Operation *op, MeshAttr mesh,
+                            const Collective &collective) {
   int number = 0;
   if (auto channel = op->getAttrOfType<FlatSymbolRefAttr>("channel"))
     for (Operation &other : op->getParentOfType<ModuleOp>().getOps()) {
@@ -229,7 +230,8 @@ static int getChannelNumber(Operation *op, MeshAttr mesh, AxesAttr axes) {
         return number;
       ++number;
     }
-  for (AxisRefAttr axis : axes.getAxes())
+  number |= (int(collective.kind) + 1) << 24;
+  for (AxisRefAttr axis : collective.axes.getAxes())
     number |= 1 << (8 + mesh.getAxisIndex(axis.getName()).value_or(0) % 16);
   return number;
 }
@@ -249,7 +251,7 @@ CostModel::getCollectiveCost(Operation *op) const {
   int level = getLevel(axes), levels = int(machine.levels.size());
   cost.link = machine.levels[level].sharedLink
                   ? level
-                  : levels + getChannelNumber(op, mesh, collective->axes);
+                  : levels + getChannelNumber(op, mesh, *collective);
   double latency =
       link.latencyNs + link.latencyPerRankNs * double(cost.groupSize - 1);
   cost.nanoseconds = roundNanoseconds(latency + double(cost.bytes) * 1e9 /

@@ -69,6 +69,12 @@ LogicalResult compile(MLIRContext &context, const CompileOptions &options,
                       std::unique_ptr<llvm::MemoryBuffer> input,
                       llvm::raw_ostream &os);
 
+/// Compiles `input` up to the phase `options.to` and returns the module; null if
+/// an error was reported. Writes nothing.
+OwningOpRef<ModuleOp> compileModule(MLIRContext &context,
+                                    const CompileOptions &options,
+                                    std::unique_ptr<llvm::MemoryBuffer> input);
+
 /// The tool: parses the command line, compiles, prints diagnostics. Returns the
 /// exit code: 0, 1 for an error in the input or files, 2 for wrong usage.
 int compileMain(int argc, char **argv);

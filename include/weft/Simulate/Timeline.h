@@ -60,7 +60,8 @@ struct Timeline {
   std::vector<std::string> streams;
   /// By stream, then by time.
   std::vector<Slice> slices;
-  /// Arguments, results and live blocks of the arena; rising times.
+  /// Arguments, results and live blocks of the arena. Times do not fall; of
+  /// several points of one time the last holds from there on.
   std::vector<MemoryPoint> memory;
   /// By offset, then by time.
   std::vector<Owner> owners;

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Replays the program and turns the times of one rank into a timeline.
+
+#include "weft/Simulate/Simulate.h"
+
+#include "Program.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// Slices of the program's own stream, and when collectives were started.
+static void addProgramSlices(const SimulatedProgram &program,
+                             const RankTimes &times, Timeline &timeline) {
+  for (size_t i = 0; i < program.replay.steps.size(); ++i) {
+    const ReplayStep &step = program.replay.steps[i];
+    if (step.kind == ReplayStep::Start)
+      continue;
+    Slice slice;
+    slice.name = program.stepNames[i];
+    slice.beginNs = times.stepNs[i];
+    slice.endNs = times.stepNs[i + 1];
+    bool isWait = step.kind == ReplayStep::Wait;
+    slice.kind = isWait ? Slice::Wait : Slice::Compute;
+    slice.flow = isWait ? step.collective : -1;
+    (isWait ? timeline.exposedNs : timeline.computeNs) +=
+        slice.endNs - slice.beginNs;
+    timeline.slices.push_back(std::move(slice));
+  }
+  timeline.busyNs[0] = timeline.computeNs;
+}
+
+static void addChannelSlices(const SimulatedProgram &program,
+                             const RankTimes &times, Timeline &timeline) {
+  std::vector<std::vector<Slice>> ofStream(timeline.streams.size());
+  for (size_t i = 0; i < program.replay.steps.size(); ++i) {
+    const ReplayStep &step = program.replay.steps[i];
+    if (step.kind != ReplayStep::Start)
+      continue;
+    int32_t index = step.collective;
+    Slice slice;
+    slice.name = program.stepNames[i];
+    slice.stream = program.replay.collectives[index].channel + 1;
+    slice.beginNs = times.beginNs[index];
+    slice.endNs = times.endNs[index];
+    slice.kind = Slice::Collective;
+    slice.bytes = program.bytes[index];
+    slice.flow = index;
+    slice.startedNs = times.startedNs[index];
+    timeline.busyNs[slice.stream] += slice.endNs - slice.beginNs;
+    ofStream[slice.stream].push_back(std::move(slice));
+  }
+  for (std::vector<Slice> &slices : ofStream)
+    llvm::append_range(timeline.slices, slices);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static int64_t getBytes(ShapedType type) {
+  Type element = type.getElementType();
+  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  return llvm::divideCeil(type.getNumElements() * std::max<int64_t>(bits, 8),
+                          8);
+}
+
+/// Bytes of arguments, and of results that do not take an argument's place.
+static int64_t getFixedBytes(func::FuncOp function) {
+  int64_t bytes = 0;
+  for (StringRef list : {"weft_rt.args", "weft_rt.results"}) {
+    auto entries = function->getAttrOfType<ArrayAttr>(list);
+    if (!entries)
+      continue;
+    for (auto entry : entries.getAsRange<DictionaryAttr>()) {
+      auto local = entry.getAs<TypeAttr>("local");
+      if (local && !entry.get("alias"))
+        bytes += getBytes(cast<ShapedType>(local.getValue()));
+    }
+  }
+  return bytes;
+}
+
+static void addOwners(const SimulatedProgram &program, const RankTimes &times,
+                      Timeline &timeline) {
+  for (const BufferLife &life : program.lives) {
+    rt::BufferOp buffer = life.buffer;
+    Owner owner;
+    auto name = buffer->getAttrOfType<StringAttr>("name");
+    owner.offset = buffer.getPosition();
+    owner.name = name ? name.str() : "arena " + std::to_string(owner.offset);
+    owner.bytes = getBytes(buffer.getType());
+    owner.beginNs = times.stepNs[life.first];
+    owner.endNs = times.stepNs[life.end];
+    timeline.owners.push_back(std::move(owner));
+  }
+  llvm::stable_sort(timeline.owners, [](const Owner &a, const Owner &b) {
+    return std::tie(a.offset, a.beginNs) < std::tie(b.offset, b.beginNs);
+  });
+}
+
+/// Adds up blocks over the steps, not over time: a block that ends at a step
+/// makes room for one that begins there, however short steps are.
+static void addMemory(const SimulatedProgram &program, const RankTimes &times,
+                      Timeline &timeline) {
+  std::vector<int64_t> change(times.stepNs.size() + 1, 0);
+  for (const BufferLife &life : program.lives) {
+    rt::BufferOp buffer = life.buffer;
+    change[life.first] += getBytes(buffer.getType());
+    change[std::max(life.end, life.first + 1)] -= getBytes(buffer.getType());
+  }
+  int64_t live = timeline.fixedBytes;
+  for (size_t i = 0; i < times.stepNs.size(); ++i) {
+    live += change[i];
+    timeline.peakBytes = std::max(timeline.peakBytes, live);
+    if (timeline.memory.empty() || timeline.memory.back().bytes != live)
+      timeline.memory.push_back({times.stepNs[i], live});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+/// Most work of a link or channel.
+static int64_t getBusiestLink(const ReplayProgram &program) {
+  std::map<std::pair<bool, int32_t>, int64_t> busy;
+  int64_t most = 0;
+  for (const ReplayCollective &collective : program.collectives) {
+    bool isShared = collective.link >= 0;
+    int64_t &ns =
+        busy[{isShared, isShared ? collective.link : collective.channel}];
+    ns += collective.ns;
+    most = std::max(most, ns);
+  }
+  return most;
+}
+
+static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
+                             const SimulatedProgram &program,
+                             const Replay &replay, int64_t rank) {
+  RankTimes times = replay.getTimes(rank);
+  Timeline timeline;
+  timeline.title =
+      (function.getSymName() + " on " + cost.getMachine().name).str();
+  timeline.rank = rank;
+  timeline.streams.push_back("compute");
+  llvm::append_range(timeline.streams, program.channelNames);
+  timeline.busyNs.resize(timeline.streams.size(), 0);
+  timeline.stepNs = times.stepNs.back();
+  addProgramSlices(program, times, timeline);
+  addChannelSlices(program, times, timeline);
+  timeline.fixedBytes = getFixedBytes(function);
+  if (auto arena = function->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes"))
+    timeline.arenaBytes = arena.getInt();
+  addOwners(program, times, timeline);
+  addMemory(program, times, timeline);
+  timeline.boundNs =
+      std::max({timeline.computeNs, getBusiestLink(program.replay),
+                getLongestChain(function, cost)});
+  return timeline;
+}
+
+static void addStatistics(const Replay &replay, Simulation &result) {
+  std::vector<int64_t> finish;
+  for (int64_t rank = 0; rank < result.numRanks; ++rank)
+    finish.push_back(replay.getFinishNs(rank));
+  result.slowestRank =
+      std::max_element(finish.begin(), finish.end()) - finish.begin();
+  llvm::sort(finish);
+  result.stepNs = finish.back();
+  result.fastestNs = finish.front();
+  result.medianNs = finish[finish.size() / 2];
+  result.numClasses = replay.getNumClasses();
+}
+
+Simulation weft::simulate(func::FuncOp function, const CostModel &cost,
+                          const SimulateOptions &options) {
+  SimulatedProgram program = makeProgram(function, cost);
+  ReplayOptions replayOptions;
+  replayOptions.jitter = options.jitter;
+  replayOptions.seed = options.seed;
+  if (!options.slowRanks.empty())
+    replayOptions.slowness.resize(program.replay.numRanks, 1);
+  for (auto [rank, factor] : options.slowRanks)
+    replayOptions.slowness[rank] = factor;
+  Replay replay(program.replay, replayOptions);
+  Simulation result;
+  result.numRanks = program.replay.numRanks;
+  addStatistics(replay, result);
+  result.timeline =
+      makeTimeline(function, cost, program, replay,
+                   options.rank < 0 ? result.slowestRank : options.rank);
+  return result;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// weft-sim: how a step would run on a machine that is described in a file.
+// Compiles the step to the planned phase, the IR that is executed, and
+// simulates it.
+
+#include "Options.h"
+#include "Summary.h"
+
+#include "weft/Simulate/Durations.h"
+#include "weft/Simulate/Trace.h"
+#include "weft/Support/Version.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+static int fail(const Twine &text, int code = 1) {
+  llvm::errs() << "weft-sim: " << text << "\n";
+  return code;
+}
+
+/// Adds measured durations to the machine; returns what is wrong.
+static std::string addDurations(const std::string &path, Machine &machine) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (std::error_code code = file.getError())
+    return "cannot read '" + path + "': " + code.message();
+  std::string error;
+  auto durations = readDurations((*file)->getBuffer(), path, error);
+  if (failed(durations))
+    return error;
+  for (const auto &entry : *durations)
+    machine.durations[entry.first()] = entry.second;
+  return "";
+}
+
+static std::string writeTraceFile(const std::string &path,
+                                  const Timeline &timeline) {
+  std::error_code code;
+  llvm::raw_fd_ostream file(path, code);
+  if (!code) {
+    writeTrace(timeline, file);
+    file.close();
+    code = file.error();
+    file.clear_error();
+  }
+  return code ? "cannot write '" + path + "': " + code.message() : "";
+}
+
+/// The step in the planned phase; null after an error.
+static OwningOpRef<ModuleOp> compileInput(MLIRContext &context,
+                                          const CompileOptions &options) {
+  auto input = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
+  if (std::error_code code = input.getError()) {
+    fail("cannot read '" + options.input + "': " + code.message());
+    return nullptr;
+  }
+  prepareContext(context);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBuffer((*input)->getMemBufferRef(), false),
+      llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  return compileModule(
+      context, options,
+      llvm::MemoryBuffer::getMemBuffer((*input)->getMemBufferRef(), false));
+}
+
+/// Says what does not fit together: machine, mesh and ranks that are named.
+static std::string checkRanks(const SimOptions &options, const Machine &machine,
+                              int64_t ranks) {
+  std::string problem = machine.checkRanks(ranks);
+  int64_t highest = options.simulate.rank;
+  if (!options.simulate.slowRanks.empty())
+    highest = std::max(highest, options.simulate.slowRanks.rbegin()->first);
+  if (problem.empty() && highest >= ranks)
+    problem = "there is no rank " + std::to_string(highest) +
+              ": the mesh has " + std::to_string(ranks);
+  return problem;
+}
+
+/// Simulates the step of a module; prints and writes what comes out.
+static int simulateModule(ModuleOp module, const SimOptions &options,
+                          const Machine &machine) {
+  auto meshes = module.getOps<MeshOp>();
+  MeshAttr mesh = meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh();
+  std::string problem =
+      checkRanks(options, machine, mesh ? mesh.getNumRanks() : 1);
+  if (!problem.empty())
+    return fail(problem);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function.isPublic())
+      continue;
+    Simulation result =
+        simulate(function, CostModel(machine, mesh), options.simulate);
+    if (!options.trace.empty())
+      problem = writeTraceFile(options.trace, result.timeline);
+    if (!problem.empty())
+      return fail(problem);
+    printSummary(result, llvm::outs());
+    return 0;
+  }
+  return fail("'" + options.compile.input + "' has no public function");
+}
+
+static int run(const SimOptions &options) {
+  std::string error;
+  auto machine = Machine::load(options.machine, error);
+  if (failed(machine))
+    return fail(error);
+  if (!options.durations.empty())
+    error = addDurations(options.durations, *machine);
+  if (!error.empty())
+    return fail(error);
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module = compileInput(context, options.compile);
+  return module ? simulateModule(*module, options, *machine) : 1;
+}
+
+int main(int argc, char **argv) {
+  initTool();
+  llvm::InitLLVM init(argc, argv);
+  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+  if (llvm::is_contained(arguments, "--help")) {
+    llvm::outs() << getSimHelp();
+    return 0;
+  }
+  if (llvm::is_contained(arguments, "--version")) {
+    printVersion(llvm::outs());
+    return 0;
+  }
+  SimOptions options;
+  std::string problem = parseSimOptions(arguments, options);
+  if (!problem.empty())
+    return fail(problem + "\nsee weft-sim --help", 2);
+  options.compile.progress = llvm::sys::Process::StandardErrIsDisplayed();
+  return run(options);
+}
