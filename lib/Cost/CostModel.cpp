@@ -223,10 +223,8 @@ static int getChannelNumber(Operation *op, MeshAttr mesh,
                             const Collective &collective) {
   int number = 0;
   if (auto channel = op->getAttrOfType<FlatSymbolRefAttr>("channel"))
-    for (Operation &other : op->getParentOfType<ModuleOp>().getOps()) {
-      if (other.getName().getStringRef() != "weft.channel")
-        continue;
-      if (SymbolTable::getSymbolName(&other) == channel.getAttr())
+    for (auto other : op->getParentOfType<ModuleOp>().getOps<ChannelOp>()) {
+      if (other.getSymNameAttr() == channel.getAttr())
         return number;
       ++number;
     }

@@ -22,22 +22,6 @@ bool hasCollectives(Operation *op) {
       .wasInterrupted();
 }
 
-/// "all_gather.fsdp+tp", for collectives that name no channel.
-std::string inventChannelName(rt::StartOp op, AxesAttr axes) {
-  std::string name;
-  llvm::raw_string_ostream os(name);
-  os << op.getCollective() << '.';
-  llvm::interleave(
-      axes.getAxes(), os,
-      [&](AxisRefAttr axis) {
-        os << axis.getName();
-        if (!axis.isWholeAxis())
-          os << ":(" << axis.getPreSize() << ')' << axis.getSize();
-      },
-      "+");
-  return name;
-}
-
 class ProgramMaker {
 public:
   ProgramMaker(func::FuncOp function, const CostModel &cost)
@@ -50,8 +34,7 @@ public:
 
 private:
   void declareChannels();
-  int32_t addChannel(const std::string &name, AxesAttr axes);
-  int32_t getChannel(rt::StartOp op);
+  void addChannel(const std::string &name, AxesAttr axes);
   void visit(Block &block);
   void visit(Operation *op);
   void visitStart(rt::StartOp op);
@@ -78,10 +61,8 @@ private:
 
 } // namespace
 
-int32_t ProgramMaker::addChannel(const std::string &name, AxesAttr axes) {
-  auto [entry, isNew] = channels.try_emplace(name, int32_t(channels.size()));
-  if (!isNew)
-    return entry->second;
+void ProgramMaker::addChannel(const std::string &name, AxesAttr axes) {
+  channels[name] = int32_t(program.channelNames.size());
   program.channelNames.push_back(name);
   ReplayChannel channel;
   AxisList refs = toAxes(axes.getAxes(), mesh);
@@ -93,21 +74,11 @@ int32_t ProgramMaker::addChannel(const std::string &name, AxesAttr axes) {
                                   .first->second);
   channel.numGroups = int32_t(groups.size());
   program.replay.channels.push_back(std::move(channel));
-  return entry->second;
 }
 
 void ProgramMaker::declareChannels() {
-  for (Operation &op : function->getParentOfType<ModuleOp>().getOps())
-    if (op.getName().getStringRef() == "weft.channel")
-      addChannel(SymbolTable::getSymbolName(&op).str(),
-                 op.getAttrOfType<AxesAttr>("axes"));
-}
-
-int32_t ProgramMaker::getChannel(rt::StartOp op) {
-  auto axes = op.getParams().getAs<AxesAttr>("axes");
-  if (auto symbol = op->getAttrOfType<FlatSymbolRefAttr>("channel"))
-    return addChannel(symbol.getValue().str(), axes);
-  return addChannel(inventChannelName(op, axes), axes);
+  for (auto op : function->getParentOfType<ModuleOp>().getOps<ChannelOp>())
+    addChannel(op.getSymName().str(), op.getAxes());
 }
 
 /// The name that the op has in the IR, or one made of its kind and a number.
@@ -155,7 +126,7 @@ void ProgramMaker::visitStart(rt::StartOp op) {
   auto index = int32_t(program.replay.collectives.size());
   CollectiveCost time = *cost.getCollectiveCost(op);
   program.replay.collectives.push_back(
-      {getChannel(op), /*link=*/-1, time.nanoseconds});
+      {channels.lookup(op.getChannel()), /*link=*/-1, time.nanoseconds});
   links.push_back(time.link);
   program.bytes.push_back(time.bytes);
   size_t first = program.replay.steps.size();

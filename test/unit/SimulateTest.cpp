@@ -42,6 +42,8 @@ Machine makeMachine(bool isShared) {
 /// ranks: gathers of 32 bytes take 42 ns.
 const char *const step = R"mlir(
 weft.mesh @mesh = <["fsdp"=2]>
+weft.channel @gather on @mesh <{"fsdp"}> purpose gather
+weft.channel @reduce on @mesh <{"fsdp"}> purpose reduce
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -55,14 +57,14 @@ func.func @step() attributes {weft_rt.arena_bytes = 448 : i64,
   %p = weft_rt.buffer arena 64 : memref<4x4xf32>
   %r = weft_rt.buffer arena 128 : memref<2x4xf32>
   %t0 = weft_rt.start "all_gather" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, mesh = @mesh}
-      ins(%w : memref<2x4xf32>) outs(%g : memref<4x4xf32>)
+      ins(%w : memref<2x4xf32>) outs(%g : memref<4x4xf32>) {channel = @gather}
   weft_rt.gemm %y, %y into %p {indexing_maps = [#mk, #kn, #mn], weft_rt.values = array<i64: 1, 1, 3>}
       : memref<4x4xf32>, memref<4x4xf32> into memref<4x4xf32>
   weft_rt.wait %t0
   %t1 = weft_rt.start "reduce_scatter" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, kind = #weft<reduce_kind sum>, mesh = @mesh}
-      ins(%p : memref<4x4xf32>) outs(%r : memref<2x4xf32>) {weft_rt.values = array<i64: 3, 4>}
+      ins(%p : memref<4x4xf32>) outs(%r : memref<2x4xf32>) {channel = @reduce, weft_rt.values = array<i64: 3, 4>}
   %t2 = weft_rt.start "all_gather" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, mesh = @mesh}
-      ins(%w : memref<2x4xf32>) outs(%g : memref<4x4xf32>)
+      ins(%w : memref<2x4xf32>) outs(%g : memref<4x4xf32>) {channel = @gather}
   weft_rt.wait %t1
   weft_rt.wait %t2
   return
@@ -163,6 +165,7 @@ TEST_F(SimulateTest, SlowRanks) {
 TEST_F(SimulateTest, LoopsWithCollectivesAreUnrolled) {
   const char *loop = R"mlir(
     weft.mesh @mesh = <["fsdp"=2]>
+    weft.channel @reduce on @mesh <{"fsdp"}> purpose reduce
     func.func @step() {
       %w = weft_rt.buffer argument 0 : memref<8xf32>
       %c0 = arith.constant 0 : index
@@ -170,7 +173,7 @@ TEST_F(SimulateTest, LoopsWithCollectivesAreUnrolled) {
       %c3 = arith.constant 3 : index
       scf.for %i = %c0 to %c3 step %c1 {
         %t0 = weft_rt.start "all_reduce" {axes = #weft.axes<{"fsdp"}>, kind = #weft<reduce_kind sum>, mesh = @mesh}
-            ins(%w : memref<8xf32>) outs(%w : memref<8xf32>)
+            ins(%w : memref<8xf32>) outs(%w : memref<8xf32>) {channel = @reduce}
         weft_rt.wait %t0
       }
       return
