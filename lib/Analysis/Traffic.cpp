@@ -55,8 +55,8 @@ FlatSymbolRefAttr mlir::weft::getCollectiveChannel(Operation *op) {
 }
 
 WaitOp mlir::weft::getWait(Operation *op) {
-  bool isStart = op->getNumResults() != 0 &&
-                 isa<FutureType>(op->getResult(0).getType());
+  bool isStart =
+      op->getNumResults() != 0 && isa<FutureType>(op->getResult(0).getType());
   return isStart ? cast<WaitOp>(*op->user_begin()) : WaitOp();
 }
 

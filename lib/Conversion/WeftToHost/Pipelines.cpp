@@ -29,10 +29,13 @@ void weft::buildScheduleHostPipeline(OpPassManager &pm) {
   straightLine.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   pm.addPass(createCanonicalizerPass(straightLine));
   pm.addPass(createCSEPass());
-  // While dataflow is seen op by op: it says what a collective is for.
+  // While dataflow is seen op by op: it says what a collective is for, and what
+  // it is called.
   pm.addPass(createAssignChannelsPass());
+  pm.addPass(createNameOpsPass());
   // What is ordered are kernels, whose times are known.
   pm.addPass(createFuseHostPass());
+  // Kernels, which are there only now.
   pm.addPass(createNameOpsPass());
   pm.addPass(createStartCollectivesPass());
 }

@@ -129,9 +129,8 @@ LogicalResult verifyChannel(Operation *op, FlatSymbolRefAttr mesh,
            << mesh << ", but its channel " << symbol << " is on "
            << channel.getMeshAttr();
   if (channel.getAxesAttr() != axes)
-    return op->emitOpError("is over ")
-           << axes << ", but its channel " << symbol << " is over "
-           << channel.getAxesAttr();
+    return op->emitOpError("is over ") << axes << ", but its channel " << symbol
+                                       << " is over " << channel.getAxesAttr();
   return success();
 }
 
@@ -267,10 +266,11 @@ LogicalResult ChannelOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyGroup(*this, getMeshAttr(), getAxes()); // channel_c1
 }
 
-LogicalResult WaitOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> loc, ValueRange operands,
-    DictionaryAttr, OpaqueProperties, RegionRange,
-    SmallVectorImpl<Type> &inferredReturnTypes) {
+LogicalResult
+WaitOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                         ValueRange operands, DictionaryAttr, OpaqueProperties,
+                         RegionRange,
+                         SmallVectorImpl<Type> &inferredReturnTypes) {
   for (Type type : operands.getTypes()) {
     auto future = dyn_cast<FutureType>(type);
     if (!future)

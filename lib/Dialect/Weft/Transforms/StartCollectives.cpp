@@ -22,8 +22,8 @@ WaitOp mlir::weft::startCollective(Operation *op) {
   builder.setInsertionPointAfter(op);
   SmallVector<Type> types(op->getResultTypes());
   for (OpResult result : op->getResults())
-    result.setType(FutureType::get(
-        op->getContext(), cast<RankedTensorType>(result.getType())));
+    result.setType(FutureType::get(op->getContext(),
+                                   cast<RankedTensorType>(result.getType())));
   auto wait = WaitOp::create(builder, op->getLoc(), types, op->getResults());
   for (auto [future, tensor] : llvm::zip(op->getResults(), wait.getOutputs()))
     future.replaceAllUsesExcept(tensor, wait);

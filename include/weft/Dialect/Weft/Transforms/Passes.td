@@ -227,8 +227,35 @@ def PrintTrafficPass : Pass<"weft-print-traffic", "::mlir::ModuleOp"> {
 def AssignChannelsPass : Pass<"weft-assign-channels", "::mlir::ModuleOp"> {
   let summary = "Choose the channel of each collective";
   let description = [{
-    Gives each collective without a channel one, and declares it.
+    Each collective without a channel gets one, which is declared: one channel
+    for each purpose, mesh and list of axes, so that collectives wait only for
+    those of their own chain. The purpose is seen from dataflow:
+
+    - `amax`: an all_reduce max of scalars, or of maxima of absolute values.
+    - `gather`: what is moved is made of arguments at rest alone. They are
+      donated, or have storage axes. `expert_gather`: a contraction takes it
+      with a batch dim.
+    - Of what no contraction depends on, and what goes into a state that is
+      returned: `reduce`, if the state is sharded at rest over the axes, else
+      `data`. `expert_reduce`: it comes from a contraction with a batch dim. A
+      gather of such a state is a `gather`. Sums of scalars are `data`.
+    - `activation`: all others.
+
+    Channels that are there are kept and used. With `merge` the key is the mesh
+    and the axes alone; the channel's purpose is that of its first collective.
+
+    *Requires* the form that weft-prepare-host ensures.
+    *Ensures* that each collective has a channel. Remarks say why.
+
+    @example test/Dialect/Weft/Transforms/assign-channels.mlir
   }];
+  let options = [
+    Option<"merge", "merge", "bool", "false",
+           "one channel for all purposes over the same axes">
+  ];
+  let statistics = [
+    Statistic<"numChannels", "channels", "channels declared">
+  ];
 }
 
 def NameOpsPass : Pass<"weft-name-ops", "::mlir::ModuleOp"> {
@@ -237,6 +264,15 @@ def NameOpsPass : Pass<"weft-name-ops", "::mlir::ModuleOp"> {
     Puts 'weft.op' on collectives, weft.matmul, weft.scatter_add and
     weft_rt.fused: the name by which schedules, traces and reports call the op.
     Names are unique in a function. Names that are there stay.
+
+    - What takes a weight is named after it: "all_gather params.wq", and
+      "all_gather params.wq #2" for the second.
+    - What makes or moves the gradient of a state is named after that:
+      "matmul gradient of params.wq", "reduce_scatter params.wq"; a group after
+      its first, with the number of others: "reduce_scatter params.wq +3".
+    - A collective on what a contraction with a weight gave:
+      "all_reduce output of params.wo".
+    - All others are numbered: "matmul #3", "kernel #40".
   }];
 }
 
