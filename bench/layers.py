@@ -12,6 +12,7 @@ nothing but Python, and is fast enough for 100,000 ops.
 """
 
 import argparse
+import os
 import sys
 
 RANKS, BATCH, WIDTH, HIDDEN = 8, 1024, 2048, 8192
@@ -191,12 +192,18 @@ def write(layers, out):
     return step.count
 
 
+def write_ops(ops, out):
+    """Writes a step of about so many ops."""
+    with open(os.devnull, "w") as nowhere:
+        per_layer = write(1, nowhere)
+    write(max(1, round(ops / per_layer)), out)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ops", type=int, default=36000, help="about this many")
-    per_layer = write(1, open("/dev/null", "w"))
-    write(max(1, round(parser.parse_args().ops / per_layer)), sys.stdout)
+    write_ops(parser.parse_args().ops, sys.stdout)
 
 
 if __name__ == "__main__":
