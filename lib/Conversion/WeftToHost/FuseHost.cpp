@@ -3,13 +3,17 @@
 // Two steps. Elementwise producers are fused into their consumers by upstream's
 // patterns, where that does not repeat work. Then ops are grouped greedily in
 // program order: an op joins the group of a producer or of a sibling if the
-// group still has one loop structure (KernelShape), little scratch memory, and
-// no value leaves the group and comes back. Groups become weft_rt.fused, placed
-// in an order that keeps the program's wherever dependences allow.
+// group still has one loop structure (KernelShape), little scratch memory, no
+// value leaves the group and comes back, and no value that leaves it waits for a
+// collective only because of others in the group: what is computed early is not
+// to be late, for it may run, or feed a collective, beside that one. Groups
+// become weft_rt.fused, placed in an order that keeps the program's wherever
+// dependences allow.
 
 #include "BufferPlan.h"
 #include "KernelShape.h"
 
+#include "weft/Analysis/Traffic.h"
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
@@ -223,6 +227,7 @@ private:
   void tryJoin(linalg::GenericOp op);
   bool tryJoinGroup(linalg::GenericOp op, int group);
   bool isProfitable(const KernelShape &shape);
+  bool delays(ArrayRef<linalg::GenericOp> ops);
   bool reaches(int from, int to);
   int groupOf(Operation *op) const { return groupIds.lookup(op); }
   void reorder();
@@ -233,6 +238,9 @@ private:
   SmallVector<Group> groups;
   DenseMap<Operation *, int> groupIds;
   DenseMap<Operation *, unsigned> positions;
+  /// The position of the last collective, in program order, that an op waits
+  /// for; -1: none.
+  DenseMap<Operation *, int> lastCollectives;
   /// For each value the generic ops that were visited so far and take it.
   DenseMap<Value, SmallVector<linalg::GenericOp>> readers;
   unsigned numGroups = 0, numFused = 0;
@@ -253,11 +261,35 @@ SmallVector<Operation *> getDependences(Operation *op, Block &block) {
 }
 
 void Grouping::number() {
+  DenseSet<Operation *> collectives;
+  block.walk([&](Operation *op) {
+    if (getCollectiveKind(op))
+      collectives.insert(block.findAncestorOpInBlock(*op));
+  });
   for (Operation &op : block) {
+    int last = -1;
+    for (Operation *def : getDependences(&op, block))
+      last = std::max(last, collectives.contains(def) ? int(positions[def])
+                                                      : lastCollectives[def]);
+    lastCollectives[&op] = last;
     positions[&op] = groups.size();
     groupIds[&op] = groups.size();
     groups.push_back({&op});
   }
+}
+
+/// Says whether a value that leaves the group of `ops` would wait for a later
+/// collective than it does by itself. What is used in the group alone may.
+bool Grouping::delays(ArrayRef<linalg::GenericOp> ops) {
+  int last = -1;
+  for (Operation *op : ops)
+    last = std::max(last, lastCollectives[op]);
+  return llvm::any_of(ops, [&](Operation *op) {
+    return lastCollectives[op] != last &&
+           llvm::any_of(op->getUsers(), [&](Operation *user) {
+             return !llvm::is_contained(ops, user);
+           });
+  });
 }
 
 /// Says whether a path of dependences leads from group `from` back to group `to`
@@ -325,6 +357,8 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, int group) {
   llvm::sort(ops, [&](Operation *a, Operation *b) {
     return positions[a] < positions[b];
   });
+  if (delays(ops))
+    return false;
   FailureOr<KernelShape> shape = analyzeKernel(ops, [](Value value) {
     return getDenseStrides(cast<RankedTensorType>(value.getType()).getShape());
   });

@@ -34,6 +34,9 @@ def FuseHostPass : Pass<"weft-fuse-host", "::mlir::ModuleOp"> {
     again on that row (softmax, norms, cross-entropy) are one kernel, and so are
     ops that read the same operands over the same space (the parts of an
     optimizer update). Values that live only inside a group never reach memory.
+    A value that leaves a group waits for no later collective than it would by
+    itself: updates of weights whose gradients come one after the other are
+    kernels of their own.
 
     *Requires* the form that weft-prepare-host ensures.
     *Ensures* that each linalg op is inside a weft_rt.fused.
