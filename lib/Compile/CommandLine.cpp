@@ -5,15 +5,19 @@
 
 #include "weft/Compile/Compile.h"
 
+#include "weft/Schedule/Scheduler.h"
 #include "weft/Support/Version.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -38,6 +42,12 @@ options:
   --ranks N             fail unless the mesh has N ranks
   --no-infer-storage    shard weights as written: do not take axes that shard
                         the batch for storage axes
+  --schedule POLICY     order of the step: sync, next-layer, greedy or best (the
+                        default)
+  --machine NAME|FILE   the machine that it is ordered for (host)
+  --memory-limit BYTES  what a rank may use at most, as in 8GiB (units B, KiB,
+                        MiB, GiB, TiB); without it, what the machine has
+  --merge-channels      one channel for all collectives over the same axes
   --stats               print what each rank receives, by kind of collective
   --remarks             print what the compiler says about its decisions
   --version, --help     print and exit
@@ -93,6 +103,8 @@ bool setFlag(StringRef name, CompileOptions &options) {
     options.remarks = true;
   else if (name == "--no-infer-storage")
     options.inferStorage = false;
+  else if (name == "--merge-channels")
+    options.mergeChannels = true;
   else
     return false;
   return true;
@@ -101,8 +113,48 @@ bool setFlag(StringRef name, CompileOptions &options) {
 bool takesValue(StringRef name) {
   return llvm::is_contained(
       {"-o", "--to", "--mesh", "--ranks", "--target", "--cpu", "--linker",
-       "--emit-header"},
+       "--emit-header", "--schedule", "--machine", "--memory-limit"},
       name);
+}
+
+/// A number of bytes with a unit, as in "8GiB"; at least 1.
+std::optional<int64_t> parseBytes(StringRef text) {
+  int shift = llvm::StringSwitch<int>(text.ltrim("0123456789"))
+                  .Case("B", 0)
+                  .Case("KiB", 10)
+                  .Case("MiB", 20)
+                  .Case("GiB", 30)
+                  .Case("TiB", 40)
+                  .Default(-1);
+  StringRef digits = text.take_while([](char c) { return llvm::isDigit(c); });
+  int64_t number;
+  if (shift < 0 || digits.getAsInteger(10, number) || number < 1 ||
+      number > (std::numeric_limits<int64_t>::max() >> shift))
+    return std::nullopt;
+  return number << shift;
+}
+
+/// Sets an option of the schedule. Returns what is wrong with the value.
+std::string setScheduleValue(StringRef name, StringRef value,
+                             SchedulePassOptions &options) {
+  auto bad = [&](StringRef expected) {
+    return ("'" + value + "' is not a value of " + name + ": expected " +
+            expected)
+        .str();
+  };
+  if (name == "--schedule") {
+    if (!symbolizeSchedulePolicy(value.str()))
+      return bad("sync, next-layer, greedy or best");
+    options.policy = value.str();
+  } else if (name == "--machine") {
+    options.machine = value.str();
+  } else if (name == "--memory-limit") {
+    std::optional<int64_t> bytes = parseBytes(value);
+    if (!bytes)
+      return bad("a number of bytes with a unit, as in 512MiB or 8GiB");
+    options.memoryLimit = *bytes;
+  }
+  return "";
 }
 
 /// Sets an option that has a value. Returns what is wrong with the value.
@@ -138,7 +190,7 @@ std::string setValue(StringRef name, StringRef value, CompileOptions &options) {
   } else if (name == "--emit-header") {
     options.header = value.str();
   }
-  return "";
+  return setScheduleValue(name, value, options.schedule);
 }
 
 /// Checks what options mean together.

@@ -11,6 +11,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/InitAll.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -80,6 +81,9 @@ private:
   LogicalResult runPipeline(function_ref<void(OpPassManager &)> build);
   LogicalResult partition(Phase phase);
   LogicalResult lower(Phase phase);
+  FailureOr<int64_t> plan(const SchedulePassOptions &chosen);
+  LogicalResult planWithinLimit();
+  LogicalResult scheduleAndPlan(Phase phase);
   LogicalResult runPhases();
   void printStats(raw_ostream &os);
   LogicalResult writeFile(StringRef path,
@@ -158,13 +162,92 @@ LogicalResult Compilation::partition(Phase phase) {
   return runPipeline(buildPartitionPipeline);
 }
 
-/// From the local phase to the scheduled and planned ones and machine code's.
-LogicalResult Compilation::lower(Phase phase) {
-  if (phase <= Phase::Local && getLastPhase() >= Phase::Scheduled &&
-      failed(runPipeline(buildScheduleHostPipeline)))
+/// Bytes of arguments and results, which a scheduled module tells.
+int64_t getFixedBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto figures = func->getAttrOfType<DictionaryAttr>(
+            WeftDialect::kScheduleAttr))
+      bytes += figures.getAs<IntegerAttr>("fixed_bytes").getInt();
+  return bytes;
+}
+
+/// Bytes of the arena of a planned module.
+int64_t getArenaBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto arena = func->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes"))
+      bytes += arena.getInt();
+  return bytes;
+}
+
+/// Schedules and plans a fused module. Returns the bytes that a rank needs.
+FailureOr<int64_t> Compilation::plan(const SchedulePassOptions &chosen) {
+  if (failed(runPipeline([&](OpPassManager &pm) {
+        pm.addPass(createSchedulePass(chosen));
+      })))
     return failure();
-  if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Planned &&
-      failed(runPipeline(buildPlanHostPipeline)))
+  int64_t fixed = getFixedBytes(*module);
+  if (failed(runPipeline(buildPlanHostPipeline)))
+    return failure();
+  return fixed + getArenaBytes(*module);
+}
+
+/// The order is chosen with an estimate of the memory that the plan will need.
+/// If the plan needs more than the limit, the order is chosen again with so much
+/// less; at last program order is tried, which needs least.
+LogicalResult Compilation::planWithinLimit() {
+  constexpr int kMaxPlans = 4;
+  OwningOpRef<ModuleOp> fused = module->clone();
+  SchedulePassOptions chosen = options.schedule;
+  int64_t limit = chosen.memoryLimit;
+  {
+    // What does not fit here is no error yet.
+    ScopedDiagnosticHandler silent(
+        &context, [](Diagnostic &) { return success(); });
+    for (int i = 0; i < kMaxPlans; ++i) {
+      FailureOr<int64_t> bytes = plan(chosen);
+      if (succeeded(bytes) && *bytes <= limit)
+        return success();
+      module = fused->clone();
+      if (failed(bytes))
+        break;
+      chosen.reserve += *bytes - limit;
+    }
+  }
+  chosen.policy = "sync";
+  chosen.memoryLimit = chosen.reserve = 0;
+  FailureOr<int64_t> least = plan(chosen);
+  if (failed(least) || *least <= limit)
+    return LogicalResult(least);
+  chosen.memoryLimit = limit;
+  chosen.leastBytes = *least;
+  module = fused->clone();
+  return plan(chosen);
+}
+
+/// From the local phase to the scheduled and planned ones.
+LogicalResult Compilation::scheduleAndPlan(Phase phase) {
+  bool plans = getLastPhase() >= Phase::Planned;
+  if (phase == Phase::Scheduled)
+    return plans ? runPipeline(buildPlanHostPipeline) : success();
+  if (failed(runPipeline([&](OpPassManager &pm) {
+        buildFuseHostPipeline(pm, options.mergeChannels);
+      })))
+    return failure();
+  if (plans && options.schedule.memoryLimit > 0)
+    return planWithinLimit();
+  return runPipeline([&](OpPassManager &pm) {
+    pm.addPass(createSchedulePass(options.schedule));
+    if (plans)
+      buildPlanHostPipeline(pm);
+  });
+}
+
+/// From the local phase on.
+LogicalResult Compilation::lower(Phase phase) {
+  if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Scheduled &&
+      failed(scheduleAndPlan(phase)))
     return failure();
   if (phase == Phase::Target || getLastPhase() < Phase::Target)
     return success();

@@ -8,6 +8,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Schedule/Passes.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/InitAllDialects.h"
@@ -27,6 +28,7 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   mlir::registerAllPasses();
   registerWeftPasses();
   registerWeftPipelines();
+  registerWeftSchedulePasses();
   registerWeftToHostPasses();
   registerHostPipelines();
 }

@@ -51,7 +51,10 @@ private:
   int chooseFiller(const Entry &first, int64_t wait);
   std::pair<int64_t, int64_t> findUrgent(int64_t key) const;
   void startCollectives(int next);
-  void startFrom(Heap &heap, int64_t horizon, int64_t reserved);
+  void startFrom(int resource, int64_t horizon, int64_t reserved);
+  void listActivations();
+  void foretell(int next);
+  bool blocksActivation(int task);
   bool fits(int task, int64_t reserved);
   void issue(int task);
   void wait(int task);
@@ -74,6 +77,14 @@ private:
   int64_t live;
   std::vector<int> unread;
   std::unique_ptr<MemoryProfile> profile;
+  /// Per resource the activation collectives in the order of the previous
+  /// schedule, and the first that was not issued.
+  std::vector<std::vector<int>> activations;
+  std::vector<size_t> firstActivation;
+  /// When each of them could begin in the previous schedule, and what has to be
+  /// added to a time there for the same moment now.
+  std::vector<int64_t> readyBefore;
+  int64_t shift = 0;
   /// All tasks before this one were issued.
   int firstLeft = 0;
   int numIssued = 0;
@@ -233,15 +244,63 @@ int ListScheduler::chooseCompute() {
   return chosen;
 }
 
-void ListScheduler::startFrom(Heap &heap, int64_t horizon, int64_t reserved) {
+void ListScheduler::listActivations() {
+  const ScheduleResult &previous = *options.previous;
+  activations.resize(ready.size());
+  firstActivation.assign(ready.size(), 0);
+  readyBefore.assign(problem.size(), 0);
+  for (int i = 0; i < problem.size(); ++i) {
+    if (problem.task(i).role != TaskRole::Activation)
+      continue;
+    for (int before : problem.predecessors(i))
+      readyBefore[i] = std::max(readyBefore[i], previous.end[before]);
+    activations[problem.resource(i)].push_back(i);
+  }
+  for (std::vector<int> &list : activations)
+    std::stable_sort(list.begin(), list.end(), [&](int a, int b) {
+      return readyBefore[a] < readyBefore[b];
+    });
+}
+
+/// Sets what lies between times of the previous schedule and those of this one.
+void ListScheduler::foretell(int next) {
+  if (next >= 0)
+    shift = now - options.previous->begin[next];
+  else if (!inFlight.empty())
+    shift = inFlight.top().first - options.previous->end[inFlight.top().second];
+}
+
+/// Says whether starting `task` now would make an activation collective wait
+/// that turns up soon, although `task` could go behind it.
+bool ListScheduler::blocksActivation(int task) {
+  int resource = problem.resource(task);
+  if (!options.previous || problem.task(task).role == TaskRole::Activation)
+    return false;
+  const std::vector<int> &list = activations[resource];
+  size_t &first = firstActivation[resource];
+  while (first < list.size() && states[list[first]] != Fresh)
+    ++first;
+  if (first == list.size())
+    return false;
+  int64_t turnsUp = readyBefore[list[first]];
+  int64_t end = std::max(now, freeAt[resource]) + problem.task(task).duration;
+  bool canGoBehind =
+      options.keys[task] >= turnsUp + problem.task(list[first]).duration;
+  return canGoBehind && end > turnsUp + shift;
+}
+
+void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved) {
+  Heap &heap = ready[resource];
   std::vector<Entry> passed;
   while (!heap.empty() && passed.size() < 2) {
     Entry entry = heap.top();
-    if (!options.startsEarly &&
-        freeAt[problem.resource(entry.second)] > horizon)
+    if (!options.startsEarly && freeAt[resource] > horizon)
+      break;
+    if (options.lookahead > 0 && inFlight.size() > 0 &&
+        entry.first > now - shift + options.lookahead)
       break;
     heap.pop();
-    if (fits(entry.second, reserved))
+    if (!blocksActivation(entry.second) && fits(entry.second, reserved))
       issue(entry.second);
     else
       passed.push_back(entry);
@@ -258,8 +317,10 @@ void ListScheduler::startCollectives(int next) {
     horizon += problem.task(next).duration;
     reserved = profile ? getMadeBytes(next) : 0;
   }
-  for (size_t r = 1; r < ready.size(); ++r)
-    startFrom(ready[r], horizon, reserved);
+  if (options.previous)
+    foretell(next);
+  for (int r = 1, e = ready.size(); r < e; ++r)
+    startFrom(r, horizon, reserved);
 }
 
 /// Nothing can be computed now: lets time go on, or takes what is next in
@@ -286,6 +347,8 @@ void ListScheduler::proceed() {
 }
 
 std::vector<ScheduleEvent> ListScheduler::run() {
+  if (options.previous)
+    listActivations();
   for (int i = 0; i < problem.size(); ++i) {
     numBefore[i] = problem.predecessors(i).size();
     if (numBefore[i] == 0)

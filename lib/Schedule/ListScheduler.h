@@ -26,6 +26,13 @@ struct ListOptions {
   /// the wait. It is done if what it takes longer is at most this percentage of
   /// the wait; otherwise the compute stream stands still.
   int64_t overrunPercent = 100;
+  /// A schedule whose times foretell when collectives that others wait for turn
+  /// up: their link is kept free for them by what can go later as well, as keys
+  /// (then the latest begins in that schedule) say. May be null.
+  const ScheduleResult *previous = nullptr;
+  /// With `previous`: collectives are started at most so many ns before their
+  /// latest begin; 0: at any time.
+  int64_t lookahead = 0;
 };
 
 /// A line of events that is correct and within the limit.

@@ -95,3 +95,20 @@ void MemoryProfile::execute(int task) {
   for (int input : problem.inputs(task))
     findReader(problem.getBuffers()[input].readers, lastReader[input], -1);
 }
+
+bool MemoryProfile::keep(int first, int second, int64_t limit) {
+  const std::vector<ScheduleBuffer> &buffers = problem.getBuffers();
+  auto apply = [&](int64_t sign) {
+    for (int output : problem.outputs(first)) {
+      // Between the last reader of the first and the second.
+      const std::vector<int> &readers = buffers[output].readers;
+      int end = readers.empty() ? first : readers.back();
+      add(end + 1, second - 1, sign * buffers[output].bytes);
+    }
+  };
+  apply(1);
+  if (getPeak() <= limit)
+    return true;
+  apply(-1);
+  return false;
+}

@@ -24,6 +24,10 @@ public:
   /// Executes `task`.
   void execute(int task);
 
+  /// Keeps what `first` brings for the readers of `second`, which is no longer
+  /// needed, if the peak stays within `limit`. Says whether it did.
+  bool keep(int first, int second, int64_t limit);
+
 private:
   struct Node {
     int64_t max = 0, add = 0;

@@ -47,6 +47,12 @@ void ScheduleProblem::addReader(int buffer, int task) {
   addDependence(buffers[buffer].producer, task);
 }
 
+void ScheduleProblem::shareBuffer(int buffer, int root) {
+  for (int reader : buffers[buffer].readers)
+    addReader(root, reader);
+  buffers[buffer].bytes = 0;
+}
+
 void ScheduleProblem::finalize() {
   std::vector<std::pair<int, int>> reversed, makes, reads;
   reversed.reserve(edges.size());

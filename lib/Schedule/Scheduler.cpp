@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The policies on one interface, and the search for the best schedule: several
-// priority rules, each improved by scheduling to and fro in time.
+// The policies on one interface, and what is decided around the order: which
+// gathers are not repeated, and how little memory will do.
 
 #include "weft/Schedule/Scheduler.h"
-#include "ListScheduler.h"
+#include "MemoryProfile.h"
+#include "Search.h"
 #include "SimplePolicies.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 using namespace mlir::weft;
 
@@ -37,127 +40,109 @@ int64_t Schedule::getHideableTime(const ScheduleProblem &problem) const {
 
 namespace {
 
-/// How often the best schedule is turned round, and how little less time
-/// counts.
-constexpr int kMaxRounds = 4;
+/// Memory for so many layers' weights is left to gathers ahead of their use,
+/// where the memory is also wanted for data that is kept.
+constexpr int64_t kLayersAhead = 3;
 
-/// Searches for the best schedule under one limit.
-class Search {
-public:
-  Search(const ScheduleProblem &problem, int64_t limit)
-      : problem(problem), limit(limit) {}
-
-  /// Takes `events` if they are better than what was found so far.
-  bool consider(std::vector<ScheduleEvent> events) {
-    ScheduleResult result = replay(problem, std::move(events));
-    if (limit > 0 && result.peakBytes > limit)
-      return false;
-    bool isBetter =
-        !found || result.time < best.time ||
-        (result.time == best.time && result.peakBytes < best.peakBytes);
-    if (isBetter)
-      best = std::move(result);
-    found = true;
-    return isBetter;
+/// About the bytes of the gathered weights of so many layers.
+int64_t getBytesAhead(const ScheduleProblem &problem) {
+  constexpr int64_t kWeightsPerLayer = 8;
+  int64_t bytes = 0, count = 0;
+  for (int i = 0; i < problem.size(); ++i) {
+    if (problem.task(i).role != TaskRole::Gather)
+      continue;
+    ++count;
+    for (int output : problem.outputs(i))
+      bytes += problem.getBuffers()[output].bytes;
   }
+  return count == 0 ? 0 : bytes / count * kWeightsPerLayer * kLayersAhead;
+}
 
-  bool considerList(std::vector<int64_t> keys, int64_t overrunPercent,
-                    bool startsEarly = false) {
-    ListOptions options;
-    options.keys = std::move(keys);
-    options.limit = limit;
-    options.overrunPercent = overrunPercent;
-    options.startsEarly = startsEarly;
-    return consider(scheduleList(problem, options));
-  }
-
-  std::vector<int64_t> getProgramOrder() const {
-    std::vector<int64_t> keys(problem.size());
-    for (int i = 0; i < problem.size(); ++i)
-      keys[i] = i;
-    return keys;
-  }
-
-  /// What has the longest way to go is first.
-  std::vector<int64_t> getTails() const {
-    TaskGraph graph(problem);
-    std::vector<int64_t> tails = computeHeads(graph.reversed());
-    std::reverse(tails.begin(), tails.end());
-    for (int i = 0; i < problem.size(); ++i)
-      tails[i] = -tails[i] - problem.task(i).duration;
-    return tails;
-  }
-
-  bool isDone(int64_t bound) const { return found && best.time <= bound; }
-
-  /// Schedules to and fro in time until it no longer helps.
-  void improve(int64_t bound) {
-    for (int round = 0; round < kMaxRounds && !isDone(bound); ++round) {
-      std::vector<int64_t> keys = computeLatestBegins(problem, best);
-      bool isBetter = considerList(keys, 100);
-      isBetter |= !isDone(bound) && considerList(std::move(keys), 0);
-      if (!isBetter)
-        return;
-    }
-  }
-
-  void run(int64_t bound) {
-    consider(scheduleSync(problem));
-    consider(scheduleNextLayer(problem, limit));
-    considerList(getProgramOrder(), 100, /*startsEarly=*/true);
-    considerList(getProgramOrder(), 100);
-    if (!isDone(bound))
-      considerList(getTails(), 100);
-    improve(bound);
-  }
-
-  ScheduleResult take() { return std::move(best); }
-
-private:
-  const ScheduleProblem &problem;
-  int64_t limit;
-  bool found = false;
-  ScheduleResult best;
-};
+/// Gathers that need not be repeated, as far as program order has the memory to
+/// keep what they bring; those that save most time first.
+std::vector<bool> chooseKept(const ScheduleProblem &problem, int64_t limit) {
+  std::vector<bool> kept(problem.size(), false);
+  std::vector<int> repeated;
+  for (int i = 0; i < problem.size(); ++i)
+    if (problem.task(i).sameAs >= 0)
+      repeated.push_back(i);
+  std::stable_sort(repeated.begin(), repeated.end(), [&](int a, int b) {
+    return problem.task(a).duration > problem.task(b).duration;
+  });
+  MemoryProfile profile(problem);
+  for (int i : repeated)
+    kept[i] = profile.keep(problem.task(i).sameAs, i, limit);
+  return kept;
+}
 
 std::vector<ScheduleEvent> makeEvents(const ScheduleProblem &problem,
                                       const ScheduleOptions &options,
                                       int64_t bound) {
-  switch (options.policy) {
-  case SchedulePolicy::Sync:
+  if (options.policy == SchedulePolicy::Sync)
     return scheduleSync(problem);
-  case SchedulePolicy::NextLayer:
-    return scheduleNextLayer(problem, options.memoryLimit);
-  case SchedulePolicy::Greedy: {
-    Search search(problem, options.memoryLimit);
-    search.considerList(search.getProgramOrder(), 100, /*startsEarly=*/true);
-    return search.take().events;
-  }
-  case SchedulePolicy::Best: {
-    Search search(problem, options.memoryLimit);
-    search.run(bound);
-    return search.take().events;
-  }
-  }
-  return {};
+  if (options.policy == SchedulePolicy::NextLayer)
+    return sinkWaits(problem, scheduleNextLayer(problem, options.memoryLimit));
+  ScheduleSearch search(problem, options.memoryLimit, bound);
+  if (options.policy == SchedulePolicy::Greedy)
+    search.runGreedy();
+  else
+    search.runBest();
+  return sinkWaits(problem, search.take().events);
+}
+
+/// The schedule of the problem as it is, whose program order is within the
+/// limit.
+Schedule scheduleAll(const ScheduleProblem &problem,
+                     const ScheduleOptions &options) {
+  Schedule schedule;
+  schedule.kept.assign(problem.size(), false);
+  schedule.bound = computeLowerBound(problem);
+  schedule.result =
+      replay(problem, makeEvents(problem, options, schedule.bound.get()));
+  return schedule;
+}
+
+/// Without a limit: the same time with less memory, if there is a schedule that
+/// starts collectives only some layers ahead.
+void saveMemory(const ScheduleProblem &problem, Schedule &schedule,
+                int64_t leastBytes) {
+  ScheduleOptions lean;
+  lean.memoryLimit = leastBytes + getBytesAhead(problem);
+  if (schedule.result.peakBytes <= lean.memoryLimit)
+    return;
+  ScheduleResult result =
+      replay(problem, makeEvents(problem, lean, schedule.bound.get()));
+  if (result.time <= schedule.result.time)
+    schedule.result = std::move(result);
 }
 
 } // namespace
 
 Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
                                   const ScheduleOptions &options) {
-  Schedule schedule;
-  schedule.kept.assign(problem.size(), false);
-  schedule.bound = computeLowerBound(problem);
-  schedule.result = replay(problem, scheduleSync(problem));
-  schedule.fits = options.memoryLimit == 0 ||
-                  schedule.result.peakBytes <= options.memoryLimit;
-  if (!schedule.fits)
+  int64_t limit = options.memoryLimit;
+  ScheduleResult least = replay(problem, scheduleSync(problem));
+  if (limit > 0 && least.peakBytes > limit) {
+    Schedule schedule;
+    schedule.kept.assign(problem.size(), false);
+    schedule.bound = computeLowerBound(problem);
+    schedule.result = std::move(least);
+    schedule.fits = false;
     return schedule;
-  std::vector<ScheduleEvent> events =
-      makeEvents(problem, options, schedule.bound.get());
-  if (options.policy != SchedulePolicy::Sync)
-    events = sinkWaits(problem, events);
-  schedule.result = replay(problem, std::move(events));
-  return schedule;
+  }
+  Schedule schedule = scheduleAll(problem, options);
+  if (options.policy != SchedulePolicy::Best)
+    return schedule;
+  if (limit == 0) {
+    saveMemory(problem, schedule, least.peakBytes);
+    return schedule;
+  }
+  std::vector<bool> kept = chooseKept(problem, limit - getBytesAhead(problem));
+  if (std::find(kept.begin(), kept.end(), true) == kept.end())
+    return schedule;
+  Schedule fewer = scheduleAll(problem.keepGathers(kept), options);
+  if (fewer.result.time > schedule.result.time)
+    return schedule;
+  fewer.kept = std::move(kept);
+  return fewer;
 }

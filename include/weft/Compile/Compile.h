@@ -11,6 +11,7 @@
 #define WEFT_COMPILE_COMPILE_H
 
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Schedule/Passes.h"
 #include "weft/Target/Host.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -38,6 +39,11 @@ struct CompileOptions {
   /// How many ranks the mesh must have.
   std::optional<int64_t> ranks;
   bool inferStorage = true;
+  /// How the step is ordered: policy, machine, and the bytes that a rank may use
+  /// (0: what the machine has).
+  SchedulePassOptions schedule;
+  /// One channel for all collectives over the same axes.
+  bool mergeChannels = false;
   /// Print what a rank receives per kind of collective to standard error.
   bool stats = false;
   /// Print what passes say about their decisions.

@@ -92,6 +92,8 @@ public:
   int addBuffer(int64_t bytes, int producer);
   void addReader(int buffer, int task);
   void setInPlace(int buffer, int of) { buffers[buffer].inPlaceOf = of; }
+  /// `buffer` lies in the memory of `root`, which is alive as long as it is.
+  void shareBuffer(int buffer, int root);
   /// Makes the lists that the queries below read. To be called once after all
   /// was added.
   void finalize();

@@ -55,6 +55,34 @@ struct Schedule {
   int64_t getHideableTime(const ScheduleProblem &problem) const;
 };
 
+/// Why the compute stream has to wait for a collective.
+enum class ExposureCause {
+  /// With more memory it would start earlier.
+  Memory,
+  /// Its link is busy with others until it begins.
+  Bandwidth,
+  /// It begins as soon as its operands are there, and what follows needs it.
+  Dependence,
+  /// The order that was chosen makes it begin late.
+  Order
+};
+
+/// Returns "memory", "bandwidth", "dependence" or "order".
+const char *stringifyExposureCause(ExposureCause cause);
+
+/// A collective that the compute stream waits for.
+struct Exposure {
+  int task;
+  int64_t nanoseconds;
+  ExposureCause cause;
+};
+
+/// Explains the waits of `schedule`, longest first. `unlimited` is a schedule of
+/// the same problem without a memory limit, or null if there was no limit.
+std::vector<Exposure> explainExposures(const ScheduleProblem &problem,
+                                       const Schedule &schedule,
+                                       const Schedule *unlimited);
+
 /// The problem that `schedule` is a schedule of.
 inline ScheduleProblem getScheduledProblem(const ScheduleProblem &problem,
                                            const Schedule &schedule) {

@@ -20,10 +20,11 @@
 
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Schedule/Passes.h"
 
 using namespace mlir;
 
-void weft::buildScheduleHostPipeline(OpPassManager &pm) {
+void weft::buildFuseHostPipeline(OpPassManager &pm, bool mergeChannels) {
   pm.addPass(createPrepareHostPass());
   GreedyRewriteConfig straightLine;
   straightLine.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
@@ -37,7 +38,11 @@ void weft::buildScheduleHostPipeline(OpPassManager &pm) {
   pm.addPass(createFuseHostPass());
   // Kernels, which are there only now.
   pm.addPass(createNameOpsPass());
-  pm.addPass(createStartCollectivesPass());
+}
+
+void weft::buildScheduleHostPipeline(OpPassManager &pm) {
+  buildFuseHostPipeline(pm);
+  pm.addPass(createSchedulePass());
 }
 
 void weft::buildPlanHostPipeline(OpPassManager &pm) {

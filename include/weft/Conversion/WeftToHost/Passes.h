@@ -17,7 +17,11 @@ namespace mlir::weft {
 #define GEN_PASS_REGISTRATION
 #include "weft/Conversion/WeftToHost/Passes.h.inc"
 
-/// `local` to `scheduled`: fuses, and starts collectives on channels.
+/// Stays in `local`: channels, fused kernels, and names of what takes time.
+void buildFuseHostPipeline(OpPassManager &pm, bool mergeChannels = false);
+
+/// `local` to `scheduled`: all of that, then the order, with weft-schedule's
+/// own choices where none are given.
 void buildScheduleHostPipeline(OpPassManager &pm);
 
 /// `scheduled` to `planned`: gives every value its place in memory.

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Declaration and registration of the pass that makes schedules.
+
+#ifndef WEFT_SCHEDULE_PASSES_H
+#define WEFT_SCHEDULE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::weft {
+
+#define GEN_PASS_DECL
+#include "weft/Schedule/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "weft/Schedule/Passes.h.inc"
+
+} // namespace mlir::weft
+
+#endif // WEFT_SCHEDULE_PASSES_H

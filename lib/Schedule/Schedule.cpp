@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// weft-schedule: inner blocks first, as one task each of the block around them.
+
+#include "ApplySchedule.h"
+#include "BlockProblem.h"
+#include "DescribeSchedule.h"
+#include "weft/Schedule/Passes.h"
+
+#include "weft/Cost/Machine.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Schedule/Scheduler.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_SCHEDULEPASS
+#include "weft/Schedule/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// How often a loop runs; 1 if that is not known.
+int64_t getTripCount(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop)
+    return 1;
+  std::optional<llvm::APInt> count = loop.getStaticTripCount();
+  return count ? count->getSExtValue() : 1;
+}
+
+/// What the options say about memory, in bytes; see Passes.td.
+struct Limits {
+  int64_t limit, reserve, leastBytes;
+};
+
+/// Schedules one function.
+class FunctionScheduling {
+public:
+  FunctionScheduling(func::FuncOp func, const CostModel &cost,
+                     const ScheduleOptions &options, const Limits &limits)
+      : func(func), cost(cost), options(options), limits(limits) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult scheduleNested(Block &block);
+  FailureOr<NestedCost> scheduleInner(Block &block);
+  LogicalResult scheduleOuter(Block &block);
+  ScheduleOptions getOuterOptions() const;
+  LogicalResult reportTooLarge(const BlockProblem &block,
+                               const Schedule &schedule);
+
+  func::FuncOp func;
+  const CostModel &cost;
+  const ScheduleOptions &options;
+  const Limits &limits;
+  llvm::DenseMap<Operation *, NestedCost> nested;
+};
+
+/// Schedules the blocks inside of the ops of `block`. A round takes as long as
+/// the longest of an op's blocks.
+LogicalResult FunctionScheduling::scheduleNested(Block &block) {
+  for (Operation &op : block) {
+    if (op.getNumRegions() == 0 || isa<rt::FusedOp>(op))
+      continue;
+    NestedCost all;
+    for (Region &region : op.getRegions())
+      for (Block &inner : region) {
+        FailureOr<NestedCost> one = scheduleInner(inner);
+        if (failed(one))
+          return failure();
+        all.nanoseconds = std::max(all.nanoseconds, one->nanoseconds);
+        all.bytes = std::max(all.bytes, one->bytes);
+      }
+    all.nanoseconds *= getTripCount(&op);
+    nested[&op] = all;
+  }
+  return success();
+}
+
+FailureOr<NestedCost> FunctionScheduling::scheduleInner(Block &block) {
+  if (failed(scheduleNested(block)))
+    return failure();
+  FailureOr<BlockProblem> problem = buildBlockProblem(block, cost, nested);
+  if (failed(problem))
+    return failure();
+  Schedule schedule = makeSchedule(problem->problem, options);
+  applySchedule(block, *problem, schedule);
+  return NestedCost{schedule.result.time, schedule.result.peakBytes};
+}
+
+/// The limit that schedules are made for: what was asked for less what the plan
+/// needs beyond the estimate, or what the machine has.
+ScheduleOptions FunctionScheduling::getOuterOptions() const {
+  ScheduleOptions outer = options;
+  if (limits.limit > 0)
+    outer.memoryLimit = std::max<int64_t>(1, limits.limit - limits.reserve);
+  else
+    outer.memoryLimit = cost.getMachine().memoryBytes;
+  return outer;
+}
+
+/// Says how much is needed, and what by.
+LogicalResult FunctionScheduling::reportTooLarge(const BlockProblem &block,
+                                                 const Schedule &schedule) {
+  constexpr size_t kMaxNamed = 5;
+  int64_t needed =
+      std::max(limits.leastBytes, schedule.result.peakBytes + limits.reserve);
+  InFlightDiagnostic diagnostic = func.emitOpError("needs ")
+                                  << needed << " bytes at least, more than the "
+                                  << limits.limit
+                                  << " bytes of the memory limit";
+  diagnostic.attachNote(func.getLoc())
+      << "arguments and results take " << block.problem.fixedBytes
+      << " bytes all the time";
+  std::vector<int> live = getLiveBuffers(block.problem, schedule.result.events,
+                                         schedule.result.peakEvent);
+  live.resize(std::min(live.size(), kMaxNamed));
+  for (int buffer : live) {
+    const ScheduleBuffer &made = block.problem.getBuffers()[buffer];
+    Operation *op = block.ops[made.producer];
+    if (made.bytes > 0)
+      diagnostic.attachNote(op->getLoc())
+          << "what " << getOpName(op) << " makes takes " << made.bytes
+          << " bytes where most is needed";
+  }
+  return diagnostic;
+}
+
+LogicalResult FunctionScheduling::scheduleOuter(Block &block) {
+  FailureOr<BlockProblem> problem = buildBlockProblem(block, cost, nested);
+  if (failed(problem))
+    return failure();
+  problem->problem.fixedBytes = getFixedBytes(func);
+  ScheduleOptions outer = getOuterOptions();
+  Schedule schedule = makeSchedule(problem->problem, outer);
+  if (limits.limit > 0 && (!schedule.fits || limits.leastBytes > limits.limit))
+    return reportTooLarge(*problem, schedule);
+  if (!schedule.fits) {
+    remark::missed(func.getLoc(),
+                   remark::RemarkOpts::name("memory").category("weft-schedule"))
+        << remark::add("needs {0} bytes at least, and machine '{1}' has {2}",
+                       schedule.result.peakBytes, cost.getMachine().name,
+                       outer.memoryLimit);
+    outer.memoryLimit = 0;
+    schedule = makeSchedule(problem->problem, outer);
+  }
+  describeSchedule(func, *problem, schedule, outer, cost);
+  applySchedule(block, *problem, schedule);
+  return success();
+}
+
+LogicalResult FunctionScheduling::run() {
+  Block &block = func.getBody().front();
+  return success(succeeded(scheduleNested(block)) &&
+                 succeeded(scheduleOuter(block)));
+}
+
+struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
+  using SchedulePassBase::SchedulePassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::optional<SchedulePolicy> chosen = symbolizeSchedulePolicy(policy);
+    if (!chosen) {
+      module.emitError("unknown policy '")
+          << policy << "', expected sync, next-layer, greedy or best";
+      return signalPassFailure();
+    }
+    std::string error;
+    FailureOr<Machine> description = Machine::load(machine, error);
+    if (failed(description)) {
+      module.emitError(error);
+      return signalPassFailure();
+    }
+    ScheduleOptions options;
+    options.policy = *chosen;
+    Limits limits{memoryLimit, reserve, leastBytes};
+    auto meshes = module.getOps<MeshOp>();
+    CostModel cost(*description,
+                   meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isExternal() &&
+          failed(FunctionScheduling(func, cost, options, limits).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The search for the best schedule under one memory limit.
+
+#ifndef WEFT_LIB_SCHEDULE_SEARCH_H
+#define WEFT_LIB_SCHEDULE_SEARCH_H
+
+#include "ListScheduler.h"
+
+#include <cstddef>
+#include <limits>
+
+namespace mlir::weft {
+
+/// Collects schedules of a problem and takes the best. Program order must be
+/// within the limit (0: none).
+class ScheduleSearch {
+public:
+  ScheduleSearch(const ScheduleProblem &problem, int64_t limit, int64_t bound)
+      : problem(problem), limit(limit), bound(bound) {}
+
+  /// Collectives as soon as they can, computation in program order.
+  void runGreedy();
+
+  /// All rules. Ends early at the bound.
+  void runBest();
+
+  /// The one that needs least memory among the fastest.
+  ScheduleResult take();
+
+private:
+  void consider(std::vector<ScheduleEvent> events);
+  void considerList(const ListOptions &options);
+  ListOptions getOptions(std::vector<int64_t> keys) const;
+  std::vector<int64_t> getProgramOrder() const;
+  std::vector<int64_t> getTails() const;
+  int64_t getLayerTime() const;
+  void runRules();
+  void improve();
+  bool isDone() const;
+
+  const ScheduleProblem &problem;
+  int64_t limit;
+  int64_t bound;
+  /// What was found, program order first, and which of it is fastest.
+  std::vector<ScheduleResult> found;
+  size_t fastest = 0;
+  /// The result takes no longer than this.
+  int64_t mostTime = std::numeric_limits<int64_t>::max();
+  /// When tasks begin in program order.
+  std::vector<int64_t> programBegins;
+};
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_SCHEDULE_SEARCH_H
