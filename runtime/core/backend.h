@@ -16,6 +16,13 @@
 
 namespace weft::rt {
 
+/// What the link model says of a channel.
+struct ChannelLink {
+  bool isGiven = false; // otherwise as fast as the machine is
+  int64_t latency = 0;  // nanoseconds
+  double bytesPerNanosecond = 0;
+};
+
 /// What a backend is created for.
 struct BackendOptions {
   std::vector<const weft_rt_program *> programs; // one per rank, checked
@@ -24,6 +31,10 @@ struct BackendOptions {
   int64_t traceEvents = 0; // room per rank
   bool profile = false;
   std::vector<weft_rt_fault> faults;
+  std::vector<ChannelLink> links; // one per channel, or none
+  bool sharesLink = false;        // a rank has one link for all channels
+  uint64_t perturbSeed = 0;       // 0: no random delays
+  bool poisonsFlight = false; // outputs of collectives in flight hold NaN bits
   void (*prepareThread)() = nullptr; // what each thread does first
 };
 

@@ -18,9 +18,20 @@ int64_t pieceElements(const weft_rt_operand &operand) {
   return operand.outer * operand.extent * operand.inner;
 }
 
+/// What is checked, named only for a message: nothing is allocated while a step
+/// goes well.
+struct OperandName {
+  const weft_rt_collective &collective;
+  int32_t index;
+
+  std::string operator+(const std::string &text) const {
+    return collectiveName(collective) + format(": operand %d", index) + text;
+  }
+};
+
 Status checkSizes(const weft_rt_collective &collective,
                   const weft_rt_operand &operand, int64_t size,
-                  const std::string &what) {
+                  OperandName what) {
   if (!isKnownType(operand.type))
     return invalid(what + format(" has unknown type %d", operand.type));
   int64_t sizes[] = {size, operand.outer, operand.extent, operand.inner};
@@ -63,7 +74,7 @@ bool overlap(const void *a, int64_t aBytes, const void *b, int64_t bBytes) {
 
 Status checkBuffers(const weft_rt_collective &collective, int32_t index,
                     int64_t size, const void *in, void *out,
-                    const std::string &what) {
+                    OperandName what) {
   const weft_rt_operand &operand = collective.operands[index];
   int64_t inBytes = inputBytes(collective.kind, operand, size);
   int64_t outBytes = outputBytes(collective.kind, operand, size);
@@ -140,25 +151,27 @@ int64_t receivedBytes(const weft_rt_collective &collective, int64_t size,
 }
 
 std::string collectiveName(const weft_rt_collective &collective) {
-  return std::string(kindName(collective.kind)) + " " +
-         quote(collective.name ? collective.name : "");
+  std::string kind = kindName(collective.kind);
+  std::string name = collective.name ? collective.name : "";
+  bool namesKind = name.compare(0, kind.size(), kind) == 0;
+  return (namesKind ? "" : kind + " ") + quote(name);
 }
 
 Status checkCollective(const weft_rt_collective &collective, int64_t size,
                        const void *const *in, void *const *out) {
   if (collective.kind < 0 || collective.kind > WEFT_RT_PERMUTE)
     return invalid(format("collective of unknown kind %d", collective.kind));
-  std::string name = collectiveName(collective);
   if (collective.reduction < 0 || collective.reduction > WEFT_RT_OR)
-    return invalid(name +
+    return invalid(collectiveName(collective) +
                    format(" has unknown reduction %d", collective.reduction));
   if (collective.num_operands < 0 ||
       (collective.num_operands > 0 && (!collective.operands || !in || !out)))
-    return invalid(name + format(" has no table for its %d operands",
-                                 collective.num_operands));
+    return invalid(collectiveName(collective) +
+                   format(" has no table for its %d operands",
+                          collective.num_operands));
   WEFT_RT_RETURN_IF_ERROR(checkSources(collective, size));
   for (int32_t i = 0; i < collective.num_operands; ++i) {
-    std::string what = name + format(": operand %d", i);
+    OperandName what{collective, i};
     WEFT_RT_RETURN_IF_ERROR(
         checkSizes(collective, collective.operands[i], size, what));
     WEFT_RT_RETURN_IF_ERROR(

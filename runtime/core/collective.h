@@ -22,7 +22,7 @@ int64_t outputBytes(weft_rt_collective_kind kind,
 int64_t receivedBytes(const weft_rt_collective &collective, int64_t size,
                       int64_t index);
 
-/// "all_gather 'wq'", for messages.
+/// "all_gather 'wq'", for messages; "'all_gather wq'" if the name has the kind.
 std::string collectiveName(const weft_rt_collective &collective);
 
 /// Fails unless the descriptor is complete, its sizes are sound and start on

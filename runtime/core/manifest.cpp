@@ -46,6 +46,13 @@ Status checkTables(const weft_rt_program &program) {
       checkTable("channels", program.num_channels, program.channels));
   WEFT_RT_RETURN_IF_ERROR(
       checkTable("traffic entries", program.num_traffic, program.traffic));
+  WEFT_RT_RETURN_IF_ERROR(checkTable("ops", program.num_ops, program.ops));
+  for (int32_t i = 0; i < program.num_ops; ++i)
+    if (!program.ops[i].name)
+      return invalid(format("op %d of the program has no name", i));
+  if (program.max_operands < 0)
+    return invalid(format("program has collectives of at most %d operands",
+                          program.max_operands));
   if (!program.name || !program.entry)
     return invalid("program has no name or no entry point");
   if (program.arena_bytes < 0)

@@ -33,11 +33,11 @@ std::string gemmName(const weft_rt_gemm &desc) {
 }
 
 double workOf(const ProfileEntry &entry) {
-  if (entry.activity != WEFT_RT_IN_GEMM)
-    return double(entry.bytes);
+  if (entry.sum.activity != WEFT_RT_IN_GEMM)
+    return double(entry.sum.bytes);
   double operations = 2.0 * double(entry.calls);
   for (int64_t size :
-       GemmSizes(*static_cast<const weft_rt_gemm *>(entry.what)).of)
+       GemmSizes(*static_cast<const weft_rt_gemm *>(entry.sum.what)).of)
     operations *= double(size);
   return operations;
 }
@@ -58,28 +58,32 @@ std::string activityName(weft_rt_activity activity, const void *what) {
   return "";
 }
 
+const char *opName(const weft_rt_program &program, int32_t op) {
+  return op >= 0 && op < program.num_ops ? program.ops[op].name : nullptr;
+}
+
 void Profile::clear() { all.clear(); }
 
-const std::string &Profile::nameOf(const ProfileEntry &entry) {
-  auto it = names.find(entry.what);
+const std::string &Profile::nameOf(const Cost &cost) {
+  auto it = names.find(cost.what);
   if (it == names.end())
-    it = names.emplace(entry.what, activityName(entry.activity, entry.what))
-             .first;
+    it = names.emplace(cost.what, activityName(cost.activity, cost.what)).first;
   return it->second;
 }
 
 void Profile::add(int64_t rank, const RankLog &log) {
-  std::map<std::string, size_t> rowOf;
+  std::map<std::pair<std::string, int32_t>, size_t> rowOf;
   for (const ProfileEntry &entry : log.profile()) {
-    const std::string &name = nameOf(entry);
-    auto [it, isNew] = rowOf.emplace(name, all.size());
+    const std::string &name = nameOf(entry.sum);
+    auto [it, isNew] = rowOf.emplace(std::pair(name, entry.sum.op), all.size());
     if (isNew)
-      all.push_back({rank, entry.activity, name.c_str(), 0, 0, 0, 0, 0});
+      all.push_back({rank, entry.sum.activity, name.c_str(),
+                     opName(log.programOf(), entry.sum.op), 0, 0, 0, 0, 0});
     weft_rt_profile_row &row = all[it->second];
     row.calls += entry.calls;
-    row.seconds += double(entry.wall) / 1e9;
-    row.cpu_seconds += double(entry.cpu) / 1e9;
-    row.wait_seconds += double(entry.waited) / 1e9;
+    row.seconds += double(entry.sum.wall) / 1e9;
+    row.cpu_seconds += double(entry.sum.cpu) / 1e9;
+    row.wait_seconds += double(entry.sum.waited) / 1e9;
     row.work += workOf(entry);
   }
 }

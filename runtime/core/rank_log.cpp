@@ -15,8 +15,8 @@ namespace weft::rt {
 
 namespace {
 
-/// Different things that a profile tells apart; many more than a step has.
-constexpr size_t profileEntries = 1 << 14;
+/// Ops that a profile tells apart; more than a step has.
+constexpr size_t profileEntries = 1 << 16;
 
 int64_t clockNanoseconds(clockid_t clock) {
   timespec time;
@@ -24,8 +24,10 @@ int64_t clockNanoseconds(clockid_t clock) {
   return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-size_t hashOf(const void *what) {
-  return (reinterpret_cast<uintptr_t>(what) >> 3) * 0x9e3779b97f4a7c15u >> 32;
+size_t hashOf(const Cost &cost) {
+  uint64_t key = (reinterpret_cast<uintptr_t>(cost.what) >> 3) ^
+                 uint64_t(uint32_t(cost.op)) << 40;
+  return key * 0x9e3779b97f4a7c15u >> 32;
 }
 
 } // namespace
@@ -44,15 +46,21 @@ RankLog::RankLog(const weft_rt_program &program, int64_t traceEvents,
 int64_t RankLog::start(const weft_rt_collective &collective) {
   int64_t number = started.load(std::memory_order_relaxed);
   Entry &entry = flight[number % flightLength];
-  entry.done.store(false, std::memory_order_relaxed);
+  entry.state.store(State::Started, std::memory_order_relaxed);
   entry.what.store(&collective, std::memory_order_relaxed);
   started.store(number + 1, std::memory_order_release);
   return number;
 }
 
-void RankLog::finish(const weft_rt_collective &collective, int64_t bytes) {
-  int64_t number = started.load(std::memory_order_relaxed) - 1;
-  flight[number % flightLength].done.store(true, std::memory_order_relaxed);
+/// The ring has forgotten what started long ago.
+void RankLog::mark(int64_t number, State state) {
+  if (started.load(std::memory_order_relaxed) - number <= flightLength)
+    flight[number % flightLength].state.store(state, std::memory_order_relaxed);
+}
+
+void RankLog::finish(int64_t number, const weft_rt_collective &collective,
+                     int64_t bytes) {
+  mark(number, State::Finished);
   TrafficCount &count =
       counts[collective.kind * numChannels + collective.channel];
   count.count += collective.num_operands;
@@ -64,35 +72,34 @@ Moment RankLog::readClocks() const {
           isProfiling() ? clockNanoseconds(CLOCK_THREAD_CPUTIME_ID) : 0};
 }
 
-void RankLog::record(weft_rt_activity activity, const void *what, Moment begin,
-                     int64_t waited, int64_t bytes) {
+void RankLog::record(SpanKind kind, weft_rt_activity activity, int32_t op,
+                     const void *what, Moment begin) {
   if (!isTracing() && !isProfiling())
     return;
-  Span span{activity, what, begin, readClocks(), waited, bytes};
-  if (isProfiling())
-    addToProfile(span);
-  if (spans.size() < spans.capacity())
-    spans.push_back(span);
-  else if (isTracing())
-    ++lostSpans;
+  Moment end = readClocks();
+  trace({kind, op, what, begin.wall, end.wall, 0, 0});
+  count({activity, op, what, end.wall - begin.wall, end.cpu - begin.cpu});
 }
 
-void RankLog::addToProfile(const Span &span) {
-  size_t slot = hashOf(span.what) % slots.size();
-  while (slots[slot] >= 0 && entries[slots[slot]].what != span.what)
+void RankLog::addToProfile(const Cost &cost) {
+  size_t slot = hashOf(cost) % slots.size();
+  auto isOther = [&](const Cost &sum) {
+    return sum.what != cost.what || sum.op != cost.op;
+  };
+  while (slots[slot] >= 0 && isOther(entries[slots[slot]].sum))
     slot = (slot + 1) % slots.size();
   if (slots[slot] < 0) {
     if (entries.size() == profileEntries)
       return;
     slots[slot] = int32_t(entries.size());
-    entries.push_back({span.activity, span.what, 0, 0, 0, 0, 0});
+    entries.push_back({{cost.activity, cost.op, cost.what}, 0});
   }
   ProfileEntry &entry = entries[slots[slot]];
   ++entry.calls;
-  entry.wall += span.end.wall - span.begin.wall;
-  entry.cpu += span.end.cpu - span.begin.cpu;
-  entry.waited += span.waited;
-  entry.bytes += span.bytes;
+  entry.sum.wall += cost.wall;
+  entry.sum.cpu += cost.cpu;
+  entry.sum.waited += cost.waited;
+  entry.sum.bytes += cost.bytes;
 }
 
 void RankLog::clearProfile() {
@@ -101,6 +108,8 @@ void RankLog::clearProfile() {
 }
 
 std::string RankLog::flightRecord() const {
+  constexpr const char *states[] = {"started", "started, waited for",
+                                    "finished"};
   int64_t end = started.load(std::memory_order_acquire);
   if (end == 0)
     return "  no collective\n";
@@ -114,8 +123,7 @@ std::string RankLog::flightRecord() const {
                    collectiveName(what).c_str(),
                    known ? quote(program.channels[what.channel].name).c_str()
                          : std::to_string(what.channel).c_str(),
-                   entry.done.load(std::memory_order_relaxed) ? "finished"
-                                                              : "started");
+                   states[int(entry.state.load(std::memory_order_relaxed))]);
   }
   return text;
 }

@@ -26,20 +26,34 @@ struct Moment {
   int64_t wall = 0, cpu = 0;
 };
 
-/// Something that a rank does for a while.
+/// What a span shows. Start and Wait are the calls of the rank's thread,
+/// Collective is what happened on the channel.
+enum class SpanKind : uint8_t { Step, Gemm, Kernel, Start, Wait, Collective };
+
+/// Something that goes on for a while, on a rank's thread or on a channel.
 struct Span {
-  weft_rt_activity activity;
+  SpanKind kind;
+  int32_t op;       // index in weft_rt_program.ops, or -1
   const void *what; // weft_rt_gemm, weft_rt_kernel, weft_rt_collective, or null
-  Moment begin, end;
-  int64_t waited; // collectives: time in which this rank moved nothing
-  int64_t bytes;  // collectives: that arrived
+  int64_t begin, end;
+  int64_t ticket; // of Start, Wait and Collective
+  int64_t bytes;  // Collective: that arrived
 };
 
-/// Sums over spans of one activity on one thing.
-struct ProfileEntry {
+/// What a rank's thread spent on one thing.
+struct Cost {
   weft_rt_activity activity;
+  int32_t op;
   const void *what;
-  int64_t calls, wall, cpu, waited, bytes;
+  int64_t wall = 0, cpu = 0;
+  int64_t waited = 0; // collectives: time in which this rank moved nothing
+  int64_t bytes = 0;  // collectives: that arrived
+};
+
+/// Sums of costs of one op.
+struct ProfileEntry {
+  Cost sum;
+  int64_t calls;
 };
 
 /// Operands and bytes that arrived.
@@ -57,20 +71,37 @@ public:
   /// Notes that a collective starts; returns its number, from 0.
   int64_t start(const weft_rt_collective &collective);
 
-  /// Notes that the collective that started last is done.
-  void finish(const weft_rt_collective &collective, int64_t bytes);
+  /// Notes that the rank waits for collective `number`, and that it is done.
+  void await(int64_t number) { mark(number, State::Awaited); }
+  void finish(int64_t number, const weft_rt_collective &collective,
+              int64_t bytes);
 
   /// The time, if somebody wants to know it.
   Moment moment() const {
     return isTracing() || isProfiling() ? readClocks() : Moment();
   }
 
-  /// Keeps a span that began at `begin` and ends now, where there is room.
-  void record(weft_rt_activity activity, const void *what, Moment begin,
-              int64_t waited = 0, int64_t bytes = 0);
+  /// Keeps a span for the trace, where there is room.
+  void trace(const Span &span) {
+    if (spans.size() < spans.capacity())
+      spans.push_back(span);
+    else if (isTracing())
+      ++lostSpans;
+  }
+
+  /// Adds to the profile.
+  void count(const Cost &cost) {
+    if (isProfiling())
+      addToProfile(cost);
+  }
+
+  /// Both, for what the rank's thread did from `begin` to now.
+  void record(SpanKind kind, weft_rt_activity activity, int32_t op,
+              const void *what, Moment begin);
 
   bool isTracing() const { return spans.capacity() > 0; }
   const std::vector<Span> &trace() const { return spans; }
+  const weft_rt_program &programOf() const { return program; }
 
   /// Spans that found no room.
   int64_t lost() const { return lostSpans; }
@@ -88,12 +119,14 @@ public:
 
 private:
   Moment readClocks() const;
-  void addToProfile(const Span &span);
+  void addToProfile(const Cost &cost);
 
+  enum class State : uint8_t { Started, Awaited, Finished };
   struct Entry {
     std::atomic<const weft_rt_collective *> what{nullptr};
-    std::atomic<bool> done{false};
+    std::atomic<State> state{State::Started};
   };
+  void mark(int64_t number, State state);
 
   const weft_rt_program &program;
   int32_t numChannels;

@@ -39,6 +39,37 @@ int64_t nanoseconds() {
       .count();
 }
 
+/// Index of the axis, or -1.
+int32_t findAxis(const weft_rt_program &program, const char *name) {
+  for (int32_t i = 0; i < program.num_axes; ++i)
+    if (std::strcmp(program.axes[i].name, name) == 0)
+      return i;
+  return -1;
+}
+
+Status checkLinks(const weft_rt_options &options,
+                  const weft_rt_program &program) {
+  if (options.num_links < 0 || (options.num_links > 0 && !options.links))
+    return invalid(
+        format("options have %d links at no address", options.num_links));
+  for (int32_t i = 0; i < options.num_links; ++i) {
+    const weft_rt_link &link = options.links[i];
+    if (!link.axis || findAxis(program, link.axis) < 0)
+      return invalid(format("a link is given for axis %s, which the mesh of %s "
+                            "does not have",
+                            link.axis ? quote(link.axis).c_str() : "NULL",
+                            quote(program.name).c_str()));
+    if (!(link.latency_us >= 0) || !(link.latency_us <= 1e9) ||
+        !(link.gigabytes_per_second >= 1e-6) ||
+        !(link.gigabytes_per_second <= 1e9))
+      return invalid(format("the link of axis %s has a latency of %g us and "
+                            "%g GB/s",
+                            quote(link.axis).c_str(), link.latency_us,
+                            link.gigabytes_per_second));
+  }
+  return Status();
+}
+
 Status checkOptions(const weft_rt_options &options,
                     const weft_rt_program &program) {
   if (options.struct_size != sizeof(weft_rt_options))
@@ -64,7 +95,37 @@ Status checkOptions(const weft_rt_options &options,
       return invalid(format("a fault hits rank %lld, and there are %d ranks",
                             (long long)options.faults[i].rank,
                             program.num_ranks));
-  return Status();
+  return checkLinks(options, program);
+}
+
+/// A channel is as slow as the slowest of its axes. Empty without links.
+std::vector<ChannelLink> channelLinks(const weft_rt_options &options,
+                                      const weft_rt_program &program) {
+  std::vector<ChannelLink> result;
+  if (options.num_links == 0)
+    return result;
+  result.resize(program.num_channels);
+  for (int32_t c = 0; c < program.num_channels; ++c) {
+    const weft_rt_channel &channel = program.channels[c];
+    for (int32_t i = 0; i < options.num_links; ++i) {
+      const weft_rt_link &link = options.links[i];
+      int32_t axis = findAxis(program, link.axis);
+      auto isOnAxis = [&](const weft_rt_axis_ref &ref) {
+        return ref.axis == axis;
+      };
+      if (std::none_of(channel.axes, channel.axes + channel.num_axes, isOnAxis))
+        continue;
+      ChannelLink &slowest = result[c];
+      double bandwidth = link.gigabytes_per_second; // bytes per nanosecond
+      slowest.latency =
+          std::max(slowest.latency, int64_t(link.latency_us * 1e3));
+      slowest.bytesPerNanosecond =
+          slowest.isGiven ? std::min(slowest.bytesPerNanosecond, bandwidth)
+                          : bandwidth;
+      slowest.isGiven = true;
+    }
+  }
+  return result;
 }
 
 Status checkPrograms(const std::vector<const weft_rt_program *> &programs) {
@@ -93,6 +154,10 @@ backendOptions(const weft_rt_options &options,
   result.traceEvents = options.trace_events;
   result.profile = options.profile != 0;
   result.prepareThread = gemmReserveWorkspace;
+  result.links = channelLinks(options, *programs[0]);
+  result.sharesLink = options.shared_link != 0;
+  result.perturbSeed = options.perturb_seed;
+  result.poisonsFlight = options.poison != 0;
   result.faults.assign(options.faults, options.faults + options.num_faults);
   return result;
 }
@@ -294,7 +359,7 @@ Status Session::run(int64_t steps, double *seconds) {
     Moment begin = log.moment();
     program.entry(&self.backend->api(), rank, memory.args.data(),
                   memory.results.data(), memory.arena);
-    log.record(WEFT_RT_IN_STEP, nullptr, begin);
+    log.record(SpanKind::Step, WEFT_RT_IN_STEP, -1, nullptr, begin);
   };
   for (int64_t i = 0; i < steps; ++i) {
     int64_t begin = nanoseconds();
@@ -354,7 +419,7 @@ Status Session::writeTrace(const std::string &path) const {
     logs.push_back(&backend->log(rank));
   if (!logs[0]->isTracing())
     return invalid("the session keeps no trace");
-  return rt::writeTrace(path, program(), logs);
+  return rt::writeTrace(path, logs);
 }
 
 } // namespace weft::rt

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Writes what ranks recorded as Chrome trace events, which Perfetto and
-// chrome://tracing show: one row per rank, with steps and, inside them,
-// collectives, contractions and kernels.
+// chrome://tracing show: a process per rank, in it a row of what the rank's
+// thread does and a row per channel. docs/runtime.md says what the events hold.
 
 #ifndef WEFT_RT_CORE_TRACE_H
 #define WEFT_RT_CORE_TRACE_H
@@ -13,7 +13,7 @@
 namespace weft::rt {
 
 /// Writes the ranks' spans to a JSON file. Times are relative to the earliest.
-Status writeTrace(const std::string &path, const weft_rt_program &program,
+Status writeTrace(const std::string &path,
                   const std::vector<const RankLog *> &logs);
 
 } // namespace weft::rt

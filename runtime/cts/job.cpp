@@ -28,6 +28,7 @@ Job::Job(const BackendUnderTest &backend, std::vector<weft_rt_axis> givenAxes,
   table.num_ranks = int32_t(meshSize(table));
   table.num_channels = int32_t(channels.size());
   table.channels = channels.data();
+  table.max_operands = 8;
   table.entry = [](const weft_rt_api *, weft_rt_rank *, void *const *,
                    void *const *, void *) {};
   Status valid = checkProgram(table);

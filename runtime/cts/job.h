@@ -37,10 +37,16 @@ struct Rank {
 
   int64_t id() const { return self->rank; }
 
+  int64_t start(const weft_rt_collective &what, const void *const *in,
+                void *const *out) const {
+    return api->start(self, -1, &what, in, out);
+  }
+  void wait(int64_t ticket) const { api->wait(self, -1, ticket); }
+
   /// Starts a collective and waits for it.
   void collective(const weft_rt_collective &what, const void *const *in,
                   void *const *out) const {
-    api->wait(self, api->start(self, &what, in, out));
+    wait(start(what, in, out));
   }
 };
 

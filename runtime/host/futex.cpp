@@ -53,4 +53,10 @@ bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
   return true;
 }
 
+void sleepUntil(int64_t moment) {
+  std::atomic<uint32_t> nap{0};
+  while (now() < moment)
+    sleepWhile(nap, 0, moment);
+}
+
 } // namespace weft::rt

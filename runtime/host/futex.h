@@ -32,6 +32,9 @@ void wakeAll(const std::atomic<uint32_t> &word);
 bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
                int64_t deadline);
 
+/// Sleeps until the moment has come.
+void sleepUntil(int64_t moment);
+
 } // namespace weft::rt
 
 #endif // WEFT_RT_HOST_FUTEX_H

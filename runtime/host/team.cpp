@@ -5,12 +5,19 @@
 
 #include "host/team.h"
 
+#include "core/unwind.h"
 #include "host/futex.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace weft::rt {
+namespace {
+
+/// Where a helper goes on after it was killed within a piece.
+thread_local jmp_buf *homeOfHelper = nullptr;
+
+} // namespace
 
 Status startThread(pthread_t *thread, void *(*body)(void *), void *context) {
   int error = pthread_create(thread, nullptr, body, context);
@@ -50,14 +57,27 @@ void Team::help() {
   int member = prepared.fetch_add(1, std::memory_order_relaxed) + 1;
   if (prepare)
     prepare(prepareContext, member);
+  jmp_buf home;
+  homeOfHelper = &home;
   uint32_t seen = 0;
   while (true) {
     waitWhile(epoch, seen, spins, never);
     seen = epoch.load(std::memory_order_acquire);
     if (stopping.load(std::memory_order_relaxed))
       return;
-    work();
+    auto task = [](void *team, weft_rt_rank *) {
+      static_cast<Team *>(team)->work();
+    };
+    if (!weft_rt_enter(&home, task, this, nullptr))
+      finishPiece();
   }
+}
+
+void Team::onHelperKilled() { weft_rt_leave(homeOfHelper); }
+
+void Team::finishPiece() {
+  if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    wakeAll(unfinished);
 }
 
 /// Takes pieces until none is left. A helper that comes late may find those of
@@ -70,8 +90,7 @@ void Team::work() {
                                        std::memory_order_relaxed))
       continue;
     body(context, count - 1);
-    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      wakeAll(unfinished);
+    finishPiece();
     count = waiting.load(std::memory_order_relaxed);
   }
 }

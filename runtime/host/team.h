@@ -44,6 +44,10 @@ public:
   /// when all are done. Called by the rank's thread only.
   void run(int64_t pieces, Body body, void *context);
 
+  /// Called by the signal handler on a helper's thread: gives up the piece at
+  /// hand, as if it were done, and goes on. Does not return.
+  [[noreturn]] static void onHelperKilled();
+
   /// Runs a kernel over [0, extent) in chunks of at least `grain`.
   void launch(weft_rt_kernel kernel, void *const *buffers, int64_t extent,
               int64_t grain);
@@ -52,6 +56,7 @@ private:
   static void *helperMain(void *team);
   void help();
   void work();
+  void finishPiece();
 
   std::vector<pthread_t> threads;
   Prepare prepare = nullptr;

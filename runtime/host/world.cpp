@@ -36,20 +36,50 @@ HostWorld::~HostWorld() {
   wakeAll(epoch);
   for (auto &rank : ranks)
     rank->join();
+  workers.clear();
+}
+
+GroupOptions HostWorld::groupOptions(int32_t channel) {
+  GroupOptions result;
+  result.channel = program.channels[channel].name;
+  // Where all threads have a core, all members may as well help.
+  result.helpers = spins > 0 ? INT_MAX : coreCount() - 1;
+  bool isPerturbed = options.perturbSeed != 0;
+  result.keepsTimes = link || options.traceEvents > 0;
+  result.workerOnly = link || isPerturbed;
+  result.isLazy = isPerturbed;
+  result.link = link.get();
+  result.channelIndex = channel;
+  result.fail = [this](Status failure) { fail(std::move(failure)); };
+  return result;
 }
 
 void HostWorld::createGroups() {
-  // Where all threads have a core, all members may as well help.
-  int helpers = spins > 0 ? INT_MAX : coreCount() - 1;
+  if (!options.links.empty())
+    link = std::make_unique<LinkModel>(options.links, options.sharesLink,
+                                       program.num_ranks);
   for (int32_t i = 0; i < program.num_channels; ++i) {
     layout.push_back(groupsOf(program, program.channels[i]));
     groups.emplace_back();
-    for (const std::vector<int64_t> &members : layout.back().groups)
-      groups.back().push_back(std::make_unique<Group>(members, helpers));
+    for (const std::vector<int64_t> &members : layout.back().groups) {
+      GroupOptions chosen = groupOptions(i);
+      // Alone, a rank has nobody to wait for and no link to use.
+      if (members.size() == 1) {
+        chosen.workerOnly = chosen.isLazy = false;
+        chosen.link = nullptr;
+      }
+      groups.back().push_back(std::make_unique<Group>(members, chosen));
+      if (members.size() > 1)
+        workers.push_back(std::make_unique<Worker>(
+            *groups.back().back(), options.perturbSeed,
+            program.num_ranks + workers.size()));
+    }
   }
 }
 
 Status HostWorld::start() {
+  for (auto &worker : workers)
+    WEFT_RT_RETURN_IF_ERROR(worker->start());
   for (auto &rank : ranks)
     WEFT_RT_RETURN_IF_ERROR(rank->start());
   return Status();
@@ -58,7 +88,7 @@ Status HostWorld::start() {
 RankLog &HostWorld::log(int64_t rank) { return ranks[rank]->log; }
 
 Status HostWorld::run(weft_rt_task newTask, void *newContext) {
-  if (failed.load(std::memory_order_acquire))
+  if (hasFailed())
     return failureOrSuccess();
   task = newTask;
   context = newContext;
@@ -71,6 +101,8 @@ Status HostWorld::run(weft_rt_task newTask, void *newContext) {
     return Status(first.code(),
                   first.message() + "; some ranks did not stop after that");
   }
+  if (hasFailed())
+    awaitQuiet();
   return failureOrSuccess();
 }
 
@@ -80,7 +112,7 @@ bool HostWorld::awaitRanks() {
   constexpr int64_t pollNanoseconds = 50'000'000;
   int64_t lastMoment = never;
   while (uint32_t left = running.load(std::memory_order_acquire)) {
-    if (failed.load(std::memory_order_acquire) && lastMoment == never)
+    if (hasFailed() && lastMoment == never)
       lastMoment = now() + deadlineNanoseconds;
     if (now() >= lastMoment)
       return false;
@@ -105,6 +137,13 @@ void HostWorld::fail(Status newFailure) {
   for (auto &channel : groups)
     for (auto &group : channel)
       group->breakUp();
+}
+
+/// The caller may free memory that was in flight when the ranks have stopped.
+void HostWorld::awaitQuiet() const {
+  for (auto &channel : groups)
+    for (auto &group : channel)
+      group->awaitQuiet();
 }
 
 void HostWorld::awaitFailure() { waitWhile(failed, 0, 0, never); }

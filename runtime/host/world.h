@@ -3,10 +3,9 @@
 // The host backend: ranks are threads of one process and communicate through
 // its memory.
 //
-// A collective: each member publishes its buffers, all meet, each moves its own
-// part, all meet again, after which the buffers are free. Every meeting has a
-// deadline. The first failure of any rank is kept, breaks all meetings, and
-// ends the task on all ranks.
+// Collectives run beside the ranks' computation; see group.h. Every wait for
+// other ranks has a deadline. The first failure of any rank is kept, breaks all
+// groups, and ends the task on all ranks.
 
 #ifndef WEFT_RT_HOST_WORLD_H
 #define WEFT_RT_HOST_WORLD_H
@@ -15,6 +14,7 @@
 #include "core/topology.h"
 #include "host/group.h"
 #include "host/team.h"
+#include "host/worker.h"
 
 #include <mutex>
 
@@ -39,6 +39,7 @@ public:
 
   /// Keeps the failure if it is the first, and ends the task on all ranks.
   void fail(Status failure);
+  bool hasFailed() const { return failed.load(std::memory_order_acquire); }
 
   /// Sleeps until some rank fails.
   void awaitFailure();
@@ -47,8 +48,10 @@ private:
   friend class HostRank;
 
   void createGroups();
+  GroupOptions groupOptions(int32_t channel);
   Status failureOrSuccess();
   bool awaitRanks();
+  void awaitQuiet() const;
 
   const BackendOptions options;
   const weft_rt_program &program; // rank 0's
@@ -56,7 +59,9 @@ private:
   int64_t deadlineNanoseconds;
   std::vector<ChannelGroups> layout;                       // [channel]
   std::vector<std::vector<std::unique_ptr<Group>>> groups; // [channel][group]
+  std::unique_ptr<LinkModel> link; // null: none
   std::vector<std::unique_ptr<HostRank>> ranks;
+  std::vector<std::unique_ptr<Worker>> workers;
 
   std::mutex failureLock;
   Status failure; // guarded by failureLock

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SHA256.h"
 
@@ -53,6 +54,7 @@ private:
   void convertLaunch(rt::LaunchOp op);
   LogicalResult convertGemm(rt::GemmOp op);
   LogicalResult convertStart(rt::StartOp op);
+  void convertWait(rt::WaitOp op);
   void convertAxisIndex(AxisIndexOp op);
   void convertGlobals();
 
@@ -60,7 +62,7 @@ private:
   Value getElementAddress(Value buffer, ValueRange subscripts);
   Value loadPointer(Value base, int64_t index);
   Value emitPointerArray(ValueRange values, int64_t begin = 0);
-  Value call(ApiFunction function, Type result, ValueRange operands);
+  Value call(ApiFunction function, Type result, int op, ValueRange operands);
 
   ModuleOp module;
   func::FuncOp planned;
@@ -70,6 +72,8 @@ private:
   Type pointer, i64;
   LLVM::LLVMFuncOp entry;
   Value api, rank, args, results, arena;
+  /// Which ops the tickets are of.
+  DenseMap<Value, int> startOfTicket;
   /// Room for the pointers of one call.
   LLVM::AllocaOp pointers;
 };
@@ -190,19 +194,22 @@ Value EntryBuilder::emitPointerArray(ValueRange values, int64_t begin) {
   return array;
 }
 
-Value EntryBuilder::call(ApiFunction function, Type result,
+/// Calls a function of the API for op `op` of the program's table.
+Value EntryBuilder::call(ApiFunction function, Type result, int op,
                          ValueRange operands) {
   Value callee = loadPointer(api, function);
-  SmallVector<Value> all = {callee, rank};
+  Value number = LLVM::ConstantOp::create(builder, loc,
+                                          builder.getI32IntegerAttr(op));
+  SmallVector<Value> all = {callee, rank, number};
   all.append(operands.begin(), operands.end());
   SmallVector<Type> types;
   for (Value value : llvm::drop_begin(all))
     types.push_back(value.getType());
   Type resultType =
       result ? result : LLVM::LLVMVoidType::get(module.getContext());
-  auto op = LLVM::CallOp::create(
+  auto callOp = LLVM::CallOp::create(
       builder, loc, LLVM::LLVMFunctionType::get(resultType, types), all);
-  return result ? op.getResult() : Value();
+  return result ? callOp.getResult() : Value();
 }
 
 void EntryBuilder::convertLaunch(rt::LaunchOp op) {
@@ -211,7 +218,7 @@ void EntryBuilder::convertLaunch(rt::LaunchOp op) {
     buffers.push_back(getAddress(buffer));
   Value kernel =
       LLVM::AddressOfOp::create(builder, loc, pointer, op.getKernel());
-  call(kLaunch, {},
+  call(kLaunch, {}, table.addOp(op, "kernel"),
        {kernel, emitPointerArray(buffers),
         emitInt(builder, loc, op.getExtent()),
         emitInt(builder, loc, op.getGrain())});
@@ -224,7 +231,7 @@ LogicalResult EntryBuilder::convertGemm(rt::GemmOp op) {
   if (failed(symbol))
     return failure();
   Value descriptor = LLVM::AddressOfOp::create(builder, loc, pointer, *symbol);
-  call(kGemm, {},
+  call(kGemm, {}, table.addOp(op, "matmul"),
        {descriptor, getAddress(op.getLhs()), getAddress(op.getRhs()),
         getAddress(op.getOut())});
   return success();
@@ -263,7 +270,9 @@ LogicalResult EntryBuilder::convertStart(rt::StartOp op) {
     return op.emitOpError("needs a mesh, and the module has none");
   if (failed(verifyParams(op, table.getMesh())))
     return failure();
-  FailureOr<std::string> symbol = table.addCollective(op);
+  int number = table.addOp(op, op.getCollective());
+  FailureOr<std::string> symbol =
+      table.addCollective(op, table.getOpName(number));
   if (failed(symbol))
     return failure();
   SmallVector<Value> ins, outs;
@@ -273,10 +282,19 @@ LogicalResult EntryBuilder::convertStart(rt::StartOp op) {
     outs.push_back(getAddress(buffer));
   Value descriptor = LLVM::AddressOfOp::create(builder, loc, pointer, *symbol);
   Value ticket = call(
-      kStart, i64,
+      kStart, i64, number,
       {descriptor, emitPointerArray(ins), emitPointerArray(outs, ins.size())});
   op.getTicket().replaceAllUsesWith(ticket);
+  startOfTicket[ticket] = number;
   return success();
+}
+
+void EntryBuilder::convertWait(rt::WaitOp op) {
+  auto start = startOfTicket.find(op.getTicket());
+  std::string name;
+  if (start != startOfTicket.end())
+    name = ("wait " + table.getOpName(start->second)).str();
+  call(kWait, {}, table.addOp(op, "wait", name), op.getTicket());
 }
 
 /// The mixed-radix number of the rank's coordinates: rank ids are row-major.
@@ -319,10 +337,7 @@ LogicalResult EntryBuilder::convert(Operation *op) {
       .Case([&](rt::LaunchOp o) { return convertLaunch(o), success(); })
       .Case([&](rt::GemmOp o) { return convertGemm(o); })
       .Case([&](rt::StartOp o) { return convertStart(o); })
-      .Case([&](rt::WaitOp o) {
-        call(kWait, {}, o.getTicket());
-        return success();
-      })
+      .Case([&](rt::WaitOp o) { return convertWait(o), success(); })
       .Case([&](AxisIndexOp o) { return convertAxisIndex(o), success(); })
       .Case([&](func::ReturnOp o) {
         LLVM::ReturnOp::create(builder, loc, ValueRange());
@@ -392,6 +407,30 @@ LogicalResult EntryBuilder::run(ArrayRef<uint8_t> planHash) {
   return result;
 }
 
+using PlanHash = std::array<uint8_t, 32>;
+
+/// All ranks must run the same plan: its text stands for it. Programs of a set
+/// that was made together say so by an equal 'weft_rt.plan_hash'.
+FailureOr<PlanHash> getPlanHash(func::FuncOp planned) {
+  if (auto attr = planned->getAttr("weft_rt.plan_hash")) {
+    auto text = dyn_cast<StringAttr>(attr);
+    std::string bytes;
+    if (!text || text.getValue().size() != 2 * sizeof(PlanHash) ||
+        !llvm::tryGetFromHex(text.getValue(), bytes))
+      return planned.emitOpError("expects 'weft_rt.plan_hash' to be a string of "
+                                 "64 hexadecimal digits, found ")
+             << attr;
+    PlanHash hash;
+    llvm::copy(bytes, hash.begin());
+    return hash;
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  planned->getParentOp()->print(os);
+  return llvm::SHA256::hash(ArrayRef<uint8_t>(
+      reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+}
+
 struct ConvertWeftRTToLLVMPass
     : public weft::impl::ConvertWeftRTToLLVMPassBase<ConvertWeftRTToLLVMPass> {
   using Base::Base;
@@ -413,13 +452,8 @@ struct ConvertWeftRTToLLVMPass
                           "'weft_rt.results' and 'weft_rt.arena_bytes'");
       return signalPassFailure();
     }
-    // All ranks must run the same plan; its text stands for it.
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    module->print(os);
-    auto hash = llvm::SHA256::hash(ArrayRef<uint8_t>(
-        reinterpret_cast<const uint8_t *>(text.data()), text.size()));
-    if (failed(EntryBuilder(module, planned).run(hash)))
+    FailureOr<PlanHash> hash = getPlanHash(planned);
+    if (failed(hash) || failed(EntryBuilder(module, planned).run(*hash)))
       signalPassFailure();
   }
 };

@@ -216,7 +216,18 @@ void ProgramTable::noteTraffic(rt::StartOp op, int kind, int channel,
   }
 }
 
-FailureOr<std::string> ProgramTable::addCollective(rt::StartOp op) {
+int ProgramTable::addOp(Operation *op, StringRef kind, StringRef fallback) {
+  if (auto name = op->getAttrOfType<StringAttr>(WeftDialect::kOpNameAttr))
+    ops.push_back(name.str());
+  else if (!fallback.empty())
+    ops.push_back(fallback.str());
+  else
+    ops.push_back((kind + " #" + Twine(unnamed[kind.str()]++)).str());
+  return ops.size() - 1;
+}
+
+FailureOr<std::string> ProgramTable::addCollective(rt::StartOp op,
+                                                   StringRef name) {
   auto axes = cast<AxesAttr>(op.getParams().get("axes"));
   int kind = getKind(op.getCollective());
   FailureOr<int> channel = getChannel(op);
@@ -238,12 +249,8 @@ FailureOr<std::string> ProgramTable::addCollective(rt::StartOp op) {
     for (int64_t source : attr.asArrayRef())
       sources.push_back(Datum::i32(source));
   noteTraffic(op, kind, *channel, groupSize);
-  auto given = op->getAttrOfType<StringAttr>(WeftDialect::kOpNameAttr);
-  std::string name = given ? given.str()
-                           : (op.getCollective() + " #" +
-                              std::to_string(numCollectives++))
-                                 .str();
   int64_t count = operands.size();
+  maxOperands = std::max(maxOperands, count);
   return data.add(Datum::record(
       {Datum::i32(kind), Datum::i32(reduction), Datum::i32(*channel),
        Datum::i32(count), data.list(std::move(operands)),
@@ -312,7 +319,7 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
   FailureOr<Datum> resultList = getTensors(results, true);
   if (failed(argList) || failed(resultList))
     return failure();
-  std::vector<Datum> axes, channelList, trafficList, hash;
+  std::vector<Datum> axes, channelList, trafficList, opList, hash;
   if (mesh)
     for (MeshAxisAttr axis : mesh.getAxes())
       axes.push_back(Datum::record(
@@ -323,10 +330,12 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
     trafficList.push_back(Datum::record(
         {Datum::i32(key.first), data.text(channels[key.second].first),
          Datum::i64(entry.count), Datum::i64(entry.bytes)}));
+  for (const std::string &name : ops)
+    opList.push_back(Datum::record({data.text(name)}));
   for (uint8_t byte : planHash)
     hash.push_back(Datum::byte(static_cast<int8_t>(byte)));
   int64_t numAxes = axes.size(), numChannels = channelList.size(),
-          numTraffic = trafficList.size();
+          numTraffic = trafficList.size(), numOps = opList.size();
   auto arenaBytes = planned->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes");
   data.define(
       "weft_program",
@@ -339,6 +348,8 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
                      Datum::i32(results.size()), *resultList,
                      Datum::i32(numChannels), data.list(std::move(channelList)),
                      Datum::i32(numTraffic), data.list(std::move(trafficList)),
+                     Datum::i32(numOps), data.list(std::move(opList)),
+                     Datum::i32(maxOperands),
                      Datum::i64(arenaBytes.getInt()),
                      Datum::array(std::move(hash)),
                      Datum::pointer(entrySymbol)}));

@@ -26,7 +26,12 @@ public:
   /// error at the op if it has too many dims or types without an ABI code.
   FailureOr<std::string> addGemm(rt::GemmOp op);
   /// Emits the descriptor of a collective, whose channel and traffic are noted.
-  FailureOr<std::string> addCollective(rt::StartOp op);
+  FailureOr<std::string> addCollective(rt::StartOp op, llvm::StringRef name);
+  /// Lists an op that takes time and gives its number, for calls. Its name is
+  /// its 'weft.op', or else `fallback`; of ops without either, the kind and a
+  /// number.
+  int addOp(Operation *op, llvm::StringRef kind, llvm::StringRef fallback = "");
+  llvm::StringRef getOpName(int op) const { return ops[op]; }
   /// Emits `weft_program`.
   LogicalResult finish(llvm::ArrayRef<uint8_t> planHash,
                        llvm::StringRef entrySymbol);
@@ -54,7 +59,9 @@ private:
   ConstantData data;
   std::vector<std::pair<std::string, Datum>> channels;
   std::map<std::pair<int, int>, Traffic> traffic;
-  unsigned numCollectives = 0;
+  std::vector<std::string> ops;
+  std::map<std::string, unsigned> unnamed; // per kind
+  int64_t maxOperands = 0;
 };
 
 } // namespace mlir::weft

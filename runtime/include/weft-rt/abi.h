@@ -28,7 +28,7 @@ extern "C" {
 
 /* Raised whenever a struct or function below changes its meaning or layout.
  * The runtime refuses a program of another version. */
-#define WEFT_RT_ABI_VERSION 1
+#define WEFT_RT_ABI_VERSION 2
 
 /* Element types. Values are stable; they are stored in artifacts.
  * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1. */
@@ -163,7 +163,7 @@ typedef struct weft_rt_collective {
   int32_t num_operands;
   const weft_rt_operand *operands;
   const int32_t *source_of; /* PERMUTE: one entry per member */
-  const char *name;         /* for diagnostics and traces, e.g. "all_gather wq" */
+  const char *name;         /* for diagnostics, e.g. "all_gather wq" */
 } weft_rt_collective;
 
 #define WEFT_RT_GEMM_MAX_DIMS 8
@@ -201,30 +201,41 @@ typedef struct weft_rt_gemm {
 typedef void (*weft_rt_kernel)(void *const *buffers, int64_t begin,
                                int64_t end);
 
+/* An op of the program that takes time, as people know it: its name stands in
+ * the schedule, in the simulator, and in traces and profiles of runs. */
+typedef struct weft_rt_op {
+  const char *name; /* e.g. "all_gather params.wq"; of a wait: what for */
+} weft_rt_op;
+
 /* What the runtime gives to the program. No function returns after a failure:
- * the runtime unwinds the rank to where it entered the program. */
+ * the runtime unwinds the rank to where it entered the program. `op` is an
+ * index in weft_rt_program.ops, or -1 for an op without a name. */
 typedef struct weft_rt_api {
   uint32_t abi_version;
   uint32_t struct_size;
 
   /* Contraction; see weft_rt_gemm. Blocks. */
-  void (*gemm)(weft_rt_rank *, const weft_rt_gemm *, const void *a,
+  void (*gemm)(weft_rt_rank *, int32_t op, const weft_rt_gemm *, const void *a,
                const void *b, void *c);
 
   /* Runs kernel over [0, extent), in chunks of at least `grain` iterations,
    * on the rank's threads. Blocks. */
-  void (*launch)(weft_rt_rank *, weft_rt_kernel kernel, void *const *buffers,
-                 int64_t extent, int64_t grain);
+  void (*launch)(weft_rt_rank *, int32_t op, weft_rt_kernel kernel,
+                 void *const *buffers, int64_t extent, int64_t grain);
 
-  /* Begins a collective on its channel: collectives of one channel run in the
-   * order of their starts. `in` and `out` hold num_operands pointers, and the
-   * buffers belong to the runtime until the wait. Returns a ticket. */
-  int64_t (*start)(weft_rt_rank *, const weft_rt_collective *,
+  /* Begins a collective on its channel and returns a ticket. Collectives of one
+   * channel run in the order of their starts, those of different channels
+   * beside each other and beside what the program computes. `in` and `out` hold
+   * num_operands pointers, and are read before the call returns; the buffers
+   * that they point to belong to the runtime until the wait: `in` must not be
+   * written, `out` neither read nor written. A rank may have 1024 collectives
+   * in flight. */
+  int64_t (*start)(weft_rt_rank *, int32_t op, const weft_rt_collective *,
                    const void *const *in, void *const *out);
 
   /* Blocks until the collective behind the ticket is done. Exactly once per
-   * ticket. */
-  void (*wait)(weft_rt_rank *, int64_t ticket);
+   * ticket, in any order, before the step ends. */
+  void (*wait)(weft_rt_rank *, int32_t op, int64_t ticket);
 
   /* Ends the step on all ranks with a message (copied). */
   void (*fail)(weft_rt_rank *, const char *message);
@@ -264,7 +275,10 @@ typedef struct weft_rt_program {
   const weft_rt_channel *channels;
   int32_t num_traffic;
   const weft_rt_traffic *traffic;
-  int64_t arena_bytes; /* per rank, arguments and results not included */
+  int32_t num_ops;
+  const weft_rt_op *ops;
+  int32_t max_operands; /* of a collective */
+  int64_t arena_bytes;  /* per rank, arguments and results not included */
   uint8_t plan_hash[32]; /* equal on all ranks, or nothing starts */
   weft_rt_entry entry;
 } weft_rt_program;

@@ -62,6 +62,16 @@ typedef struct weft_rt_fault {
   int64_t milliseconds;
 } weft_rt_fault;
 
+/* The model of the links along a mesh axis: a collective on a channel takes
+ * latency + received bytes / bandwidth, of the slowest of the channel's axes,
+ * from when all members have started it and the channel is free; nobody
+ * computes for it. Axes without a model are as fast as the machine. */
+typedef struct weft_rt_link {
+  const char *axis;
+  double latency_us;
+  double gigabytes_per_second;
+} weft_rt_link;
+
 typedef struct weft_rt_options {
   uint32_t struct_size;    /* sizeof(weft_rt_options) */
   int32_t threads;         /* all ranks together; 0: one per core. A rank has at
@@ -70,14 +80,21 @@ typedef struct weft_rt_options {
   double deadline_seconds; /* for each rendezvous; 0: 60 */
   int64_t trace_events;    /* room for events per rank; 0: no trace */
   int32_t poison;          /* 1: what a program must not read holds NaN bits
-                              (0xff) as a step begins: arena, results, padding */
+                              (0xff): as a step begins arena, results, padding;
+                              the outputs of a collective as it starts */
   int32_t num_faults;
   const weft_rt_fault *faults;
   int32_t profile; /* 1: keep a profile */
+  int32_t num_links;
+  const weft_rt_link *links;
+  int32_t shared_link;   /* 1: a rank has one link for all its channels */
+  uint64_t perturb_seed; /* not 0: random delays around starts, waits, kernels
+                            and moves; data is moved only when somebody waits
+                            for it */
 } weft_rt_options;
 
 #define WEFT_RT_OPTIONS_INIT                                                   \
-  { sizeof(weft_rt_options), 0, 0, 0.0, 0, 0, 0, NULL, 0 }
+  { sizeof(weft_rt_options), 0, 0, 0.0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0 }
 
 typedef struct weft_rt_session weft_rt_session;
 
@@ -157,12 +174,14 @@ typedef enum weft_rt_activity {
   WEFT_RT_IN_COLLECTIVE = 3
 } weft_rt_activity;
 
-/* What one rank spent on one thing: a step, contractions of one shape, a
- * kernel, a collective. Sums over `calls`. */
+/* What one rank spent on one op of the program, or on all that have no op.
+ * Sums over `calls`. A collective costs what its start and its wait take. */
 typedef struct weft_rt_profile_row {
   int64_t rank;
   weft_rt_activity activity;
-  const char *name;
+  const char *name; /* what is done: "step", the shape of a contraction, a
+                       kernel's function, a collective */
+  const char *op;   /* weft_rt_op.name, or NULL */
   int64_t calls;
   double seconds;      /* by the clock; more than one where ranks share cores */
   double cpu_seconds;  /* of the rank's thread; its helpers are not counted */
@@ -181,8 +200,9 @@ weft_rt_status weft_rt_session_profile(weft_rt_session *session,
 /* What each rank did last: up to 32 collectives per rank, one a line. */
 const char *weft_rt_session_flight_record(weft_rt_session *session);
 
-/* Writes the trace (Chrome trace events, as Perfetto reads them), one row a
- * rank. Invalid unless options.trace_events was set. */
+/* Writes the trace (Chrome trace events, as Perfetto reads them): per rank, a
+ * row of what its thread does and a row per channel. Invalid unless
+ * options.trace_events was set. */
 weft_rt_status weft_rt_session_write_trace(weft_rt_session *session,
                                            const char *path);
 

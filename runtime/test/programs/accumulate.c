@@ -57,10 +57,18 @@ static const weft_rt_traffic traffic[] = {
     {WEFT_RT_ALL_REDUCE, "reduce.all", 1, 6},
 };
 
-static void run(const weft_rt_api *api, weft_rt_rank *rank,
+enum { opReduce, opWaitReduce, opGather, opWaitGather, opAdd };
+static const weft_rt_op ops[] = {{"all_reduce total"},
+                                 {"wait all_reduce total"},
+                                 {"all_gather x"},
+                                 {"wait all_gather x"},
+                                 {"add total to state"}};
+
+static void run(const weft_rt_api *api, weft_rt_rank *rank, int32_t op,
                 const weft_rt_collective *collective, const void *in,
                 void *out) {
-  api->wait(rank, api->start(rank, collective, &in, &out));
+  api->wait(rank, op < 0 ? -1 : op + 1,
+            api->start(rank, op, collective, &in, &out));
 }
 
 /* buffers: state, total */
@@ -78,17 +86,17 @@ static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
   if (mode == ACCUMULATE_FAIL)
     api->fail(rank, "told to fail");
   if (mode == ACCUMULATE_OTHER_COLLECTIVE)
-    run(api, rank, &reduceOther, in, out);
+    run(api, rank, -1, &reduceOther, in, out);
   if (mode == ACCUMULATE_TRUTH_SUM)
-    run(api, rank, &reduceTruth, in, out);
+    run(api, rank, -1, &reduceTruth, in, out);
   if (mode == ACCUMULATE_NO_CHANNEL)
-    run(api, rank, &noChannel, in, out);
+    run(api, rank, -1, &noChannel, in, out);
   if (mode == ACCUMULATE_OVERLAP)
-    run(api, rank, &reduceTotal, in, overlapping);
+    run(api, rank, -1, &reduceTotal, in, overlapping);
   if (mode == ACCUMULATE_WAIT_TWICE) {
-    ticket = api->start(rank, &reduceTotal, &in, &out);
-    api->wait(rank, ticket);
-    api->wait(rank, ticket);
+    ticket = api->start(rank, -1, &reduceTotal, &in, &out);
+    api->wait(rank, -1, ticket);
+    api->wait(rank, -1, ticket);
   }
   if (mode == ACCUMULATE_CRASH)
     raise(SIGSEGV);
@@ -107,15 +115,15 @@ static void entry(const weft_rt_api *api, weft_rt_rank *rank,
     misbehave(api, rank, mode, partial);
   }
   *partial = x[0] + x[1];
-  run(api, rank, &reduceTotal, partial, total);
+  run(api, rank, opReduce, &reduceTotal, partial, total);
   if (rank->rank == ACCUMULATE_BAD_RANK && mode == ACCUMULATE_NO_WAIT) {
     const void *in = x;
-    api->start(rank, &gatherX, &in, &outputs[2]);
+    api->start(rank, opGather, &gatherX, &in, &outputs[2]);
     return;
   }
-  run(api, rank, &gatherX, x, outputs[2]);
+  run(api, rank, opGather, &gatherX, x, outputs[2]);
   void *buffers[] = {outputs[0], total};
-  api->launch(rank, addTotal, buffers, 10, 4);
+  api->launch(rank, opAdd, addTotal, buffers, 10, 4);
 }
 
 const weft_rt_program weft_program = {
@@ -133,6 +141,9 @@ const weft_rt_program weft_program = {
     .channels = channels,
     .num_traffic = 2,
     .traffic = traffic,
+    .num_ops = sizeof(ops) / sizeof(ops[0]),
+    .ops = ops,
+    .max_operands = 1,
     .arena_bytes = 64,
     .plan_hash = {1, 2, 3},
     .entry = entry,
