@@ -237,6 +237,17 @@ std::string describeMesh(const weft_rt_program &program) {
   return text + format("]>, %d ranks\n", program.num_ranks);
 }
 
+std::string describeChannels(const weft_rt_program &program) {
+  std::string text = format("channels: %d\n", program.num_channels);
+  for (int32_t i = 0; i < program.num_channels; ++i) {
+    const weft_rt_channel &channel = program.channels[i];
+    text += format("  %s: %s, groups of %lld\n", quote(channel.name).c_str(),
+                   refsName(program, channel.axes, channel.num_axes).c_str(),
+                   (long long)shardCount(channel.axes, channel.num_axes));
+  }
+  return text;
+}
+
 } // namespace
 
 Status checkProgram(const weft_rt_program &program) {
@@ -251,6 +262,21 @@ Status checkProgram(const weft_rt_program &program) {
   return checkChannels(program);
 }
 
+namespace {
+
+/// What ranks must agree on so that they can share arguments, results and
+/// channels.
+std::string describeInterface(const weft_rt_program &program) {
+  return describeMesh(program) +
+         describeTensors(program, "arguments", program.args, program.num_args,
+                         "donated to", program.results) +
+         describeTensors(program, "results", program.results,
+                         program.num_results, "in place of", program.args) +
+         describeChannels(program);
+}
+
+} // namespace
+
 Status checkSamePlan(const weft_rt_program *const *programs, int64_t count) {
   const weft_rt_program &first = *programs[0];
   for (int64_t rank = 1; rank < count; ++rank) {
@@ -260,16 +286,13 @@ Status checkSamePlan(const weft_rt_program *const *programs, int64_t count) {
                             "and %s",
                             (long long)rank, hashName(first.plan_hash).c_str(),
                             hashName(other.plan_hash).c_str()));
-    if (first.num_ranks != other.num_ranks ||
-        first.num_args != other.num_args ||
-        first.num_results != other.num_results ||
-        first.num_channels != other.num_channels)
-      return invalid(format(
-          "rank 0 and rank %lld have equal plan hashes but differ: %d and %d "
-          "ranks, %d and %d arguments, %d and %d results, %d and %d channels",
-          (long long)rank, first.num_ranks, other.num_ranks, first.num_args,
-          other.num_args, first.num_results, other.num_results,
-          first.num_channels, other.num_channels));
+    if (&first != &other &&
+        describeInterface(first) != describeInterface(other))
+      return invalid(format("rank 0 and rank %lld have equal plan hashes but "
+                            "differ in mesh, arguments, results or channels:\n"
+                            "%sand\n%s",
+                            (long long)rank, describeInterface(first).c_str(),
+                            describeInterface(other).c_str()));
   }
   return Status();
 }
@@ -292,13 +315,7 @@ std::string describeProgram(const weft_rt_program &program) {
                           "donated to", program.results);
   text += describeTensors(program, "results", program.results,
                           program.num_results, "in place of", program.args);
-  text += format("channels: %d\n", program.num_channels);
-  for (int32_t i = 0; i < program.num_channels; ++i) {
-    const weft_rt_channel &channel = program.channels[i];
-    text += format("  %s: %s, groups of %lld\n", quote(channel.name).c_str(),
-                   refsName(program, channel.axes, channel.num_axes).c_str(),
-                   (long long)shardCount(channel.axes, channel.num_axes));
-  }
+  text += describeChannels(program);
   text += format("arena: %lld bytes a rank\n", (long long)program.arena_bytes);
   text += format("traffic: %d\n", program.num_traffic);
   for (int32_t i = 0; i < program.num_traffic; ++i) {

@@ -17,7 +17,7 @@ namespace weft::rt {
 Status checkProgram(const weft_rt_program &program);
 
 /// Fails unless the ranks' programs were planned together: equal plan hashes,
-/// rank counts and numbers of arguments and results.
+/// meshes, arguments, results and channels.
 Status checkSamePlan(const weft_rt_program *const *programs, int64_t count);
 
 /// Prints the manifest for a person: mesh, arguments, results, channels,

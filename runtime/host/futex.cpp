@@ -9,6 +9,7 @@
 #include <climits>
 #include <ctime>
 #include <linux/futex.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,6 +53,8 @@ bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
   }
   return true;
 }
+
+void wakeExactly() { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }
 
 void sleepUntil(int64_t moment) {
   std::atomic<uint32_t> nap{0};

@@ -32,6 +32,9 @@ void wakeAll(const std::atomic<uint32_t> &word);
 bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
                int64_t deadline);
 
+/// From now on this thread wakes up at its moments, not up to 50 us later.
+void wakeExactly();
+
 /// Sleeps until the moment has come.
 void sleepUntil(int64_t moment);
 

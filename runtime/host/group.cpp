@@ -175,19 +175,33 @@ void Group::performOpen(Mover &mover) {
   inside.fetch_sub(1, std::memory_order_release);
   if (!isMoved)
     return;
+  int64_t number = done.load(std::memory_order_relaxed);
   // The next collective on the link follows this moment, not that at which
   // threads have woken up.
-  int64_t &end =
-      slots[done.load(std::memory_order_relaxed) % maxInFlight].times.end;
+  int64_t &end = slots[number % maxInFlight].times.end;
   end = std::max(end, now());
-  // The word moves when the group breaks.
-  uint32_t seen = generation.load(std::memory_order_acquire);
-  while (!(seen & broken) && now() < end) {
-    sleepWhile(generation, seen, end);
-    seen = generation.load(std::memory_order_acquire);
+  endsAt.store(end, std::memory_order_release);
+  generation.fetch_add(moved, std::memory_order_seq_cst);
+  if (isAwaited(0))
+    wakeAll(generation);
+  while (true) {
+    uint32_t seen = generation.load(std::memory_order_acquire);
+    if (seen & broken || done.load(std::memory_order_acquire) > number ||
+        completeInTime())
+      return;
+    sleepWhile(generation, seen, endsAt.load(std::memory_order_acquire));
   }
-  if (!(seen & broken))
-    complete();
+}
+
+/// Ends the open collective if its data has been moved and its moment has come;
+/// false if not, or if another thread does.
+bool Group::completeInTime() {
+  int64_t end = endsAt.load(std::memory_order_acquire);
+  if (now() < end ||
+      !endsAt.compare_exchange_strong(end, never, std::memory_order_acq_rel))
+    return false;
+  complete();
+  return true;
 }
 
 // ---- waiting ---------------------------------------------------------------
@@ -220,7 +234,14 @@ Meeting Group::wait(int64_t index, int64_t number, Mover &mover, int spins,
       help(mover, number);
       continue;
     }
-    if (!waitWhile(generation, seen, spins, deadline)) {
+    if (options.workerOnly && completeInTime())
+      continue;
+    // A thread that waits wakes up at the end by itself: that is more exact
+    // than being woken by the worker.
+    int64_t end = endsAt.load(std::memory_order_acquire);
+    waitWhile(generation, seen, spins, std::min(end, deadline));
+    if (generation.load(std::memory_order_seq_cst) == seen &&
+        now() >= deadline) {
       outcome = Meeting::TimedOut;
       break;
     }

@@ -81,6 +81,8 @@ void HostRank::prepareHelper(void *rank, int member) {
 
 void HostRank::serve() {
   prepareThread(0);
+  if (world.link)
+    wakeExactly();
   uint32_t seen = 0;
   while (true) {
     waitWhile(world.epoch, seen, world.spins, never);

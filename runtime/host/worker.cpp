@@ -8,8 +8,6 @@
 #include "host/futex.h"
 #include "host/team.h"
 
-#include <sys/prctl.h>
-
 namespace weft::rt {
 namespace {
 
@@ -46,9 +44,8 @@ void *Worker::threadMain(void *worker) {
 void Worker::serve() {
   pthread_setname_np(pthread_self(),
                      ("weft " + group.settings().channel).substr(0, 15).c_str());
-  // Ends of collectives are moments: wake up at them, not a little later.
   if (group.settings().link)
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    wakeExactly();
   workerOfThread = this;
   uint32_t seen = 0;
   while (true) {

@@ -296,10 +296,13 @@ TEST(SessionFailure, FlightRecordShowsWhereRanksAre) {
             WEFT_RT_RANK_FAILED);
   EXPECT_STREQ(
       weft_rt_session_flight_record(session.get()),
-      "rank 0:\n  #0 all_reduce 'total' on channel 'reduce.all': started, waited for\n"
-      "rank 1:\n  #0 all_reduce 'total' on channel 'reduce.all': started, waited for\n"
+      "rank 0:\n  #0 all_reduce 'total' on channel 'reduce.all': started, "
+      "waited for\n"
+      "rank 1:\n  #0 all_reduce 'total' on channel 'reduce.all': started, "
+      "waited for\n"
       "rank 2:\n  no collective\n"
-      "rank 3:\n  #0 all_reduce 'total' on channel 'reduce.all': started, waited for\n");
+      "rank 3:\n  #0 all_reduce 'total' on channel 'reduce.all': started, "
+      "waited for\n");
 }
 
 /// Runs three steps with one fault.

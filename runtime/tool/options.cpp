@@ -98,6 +98,39 @@ Status storeFault(ToolOptions &options, const std::string &flag,
   return Status();
 }
 
+/// AXIS=LATENCY_US,GB_PER_S
+Status storeLink(ToolOptions &options, const std::string &flag,
+                 const std::string &value) {
+  size_t equals = value.find('=');
+  LinkOption link{value.substr(0, equals), 0, 0};
+  int used = 0;
+  bool isWhole = equals != std::string::npos && equals > 0 &&
+                 std::sscanf(value.c_str() + equals, "=%lf,%lf%n",
+                             &link.latency, &link.bandwidth, &used) == 2 &&
+                 equals + used == value.size();
+  if (!isWhole || !(link.latency >= 0) || !(link.bandwidth > 0))
+    return invalid(flag + " takes an axis, microseconds and GB/s, as in "
+                          "fsdp=10,40, not '" +
+                   value + "'");
+  options.links.push_back(link);
+  return Status();
+}
+
+/// RANK=FILE
+Status storeRankProgram(ToolOptions &options, const std::string &flag,
+                        const std::string &value) {
+  size_t equals = value.find('=');
+  RankProgram program{0, ""};
+  if (equals == std::string::npos || equals + 1 == value.size())
+    return invalid(flag + " takes a rank and a file, as in 2=other.so, not '" +
+                   value + "'");
+  program.path = value.substr(equals + 1);
+  WEFT_RT_RETURN_IF_ERROR(parseInteger(flag, value.substr(0, equals), 0,
+                                       1 << 20, program.rank));
+  options.rankPrograms.push_back(program);
+  return Status();
+}
+
 Status storePrint(ToolOptions &options, const std::string &,
                   const std::string &value) {
   options.print.push_back(value);
@@ -133,6 +166,20 @@ const Flag flags[] = {
     {"--poison", nullptr,
      "fill memory that the program must not read with NaN bits",
      storeFlag<&ToolOptions::poison>},
+    {"--link", "A=US,GB/S",
+     "let collectives along axis A take so many microseconds, and their bytes "
+     "at so many GB/s, without computing; may be repeated",
+     storeLink},
+    {"--shared-link", nullptr,
+     "with --link: a rank has one link for all its channels",
+     storeFlag<&ToolOptions::sharedLink>},
+    {"--perturb", "SEED",
+     "delay ranks and moves of data at random, and move data as late as can be",
+     storeInteger<&ToolOptions::perturb, INT64_MAX>},
+    {"--rank-program", "R=FILE",
+     "rank R runs this program, which must have the same plan hash; may be "
+     "repeated",
+     storeRankProgram},
     {"--inspect", nullptr,
      "print what the program takes and gives; run nothing",
      storeFlag<&ToolOptions::inspect>},

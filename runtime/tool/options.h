@@ -13,14 +13,29 @@
 
 namespace weft::rt {
 
+/// --link: the model of the links along an axis.
+struct LinkOption {
+  std::string axis;
+  double latency, bandwidth; // microseconds, GB/s
+};
+
+/// --rank-program: what one rank runs instead.
+struct RankProgram {
+  int64_t rank;
+  std::string path;
+};
+
 /// What the command line asks for; empty strings: not asked for.
 struct ToolOptions {
   std::string program; // path of the shared object
   std::string inputs, outputs, trace, stats;
   std::vector<std::string> print; // names of scalar results
-  int64_t ranks = 0, steps = 1, threads = 0;
+  int64_t ranks = 0, steps = 1, threads = 0, perturb = 0;
   double deadline = 0;
   std::vector<weft_rt_fault> faults;
+  std::vector<LinkOption> links;
+  std::vector<RankProgram> rankPrograms;
+  bool sharedLink = false;
   bool quiet = false, inspect = false, poison = false, profile = false,
        help = false;
 };

@@ -36,12 +36,36 @@ struct NamedSum {
   Sum sum;
 };
 
+/// Sums by name, the costliest first.
+class NamedSums {
+public:
+  void add(const char *name, const weft_rt_profile_row &row) {
+    auto [place, isNew] = places.emplace(name, sums.size());
+    if (isNew)
+      sums.push_back({row.activity, name, Sum()});
+    sums[place->second].sum.add(row);
+  }
+
+  std::vector<NamedSum> sorted() const {
+    std::vector<NamedSum> result = sums;
+    std::stable_sort(result.begin(), result.end(),
+                     [](const NamedSum &a, const NamedSum &b) {
+                       return a.sum.cpu > b.sum.cpu;
+                     });
+    return result;
+  }
+
+private:
+  std::vector<NamedSum> sums;
+  std::map<std::string, size_t> places;
+};
+
 /// The profile in the forms that are printed.
 struct Summary {
   int64_t ranks = 0, threads = 0, steps = 0;
   Sum all[numActivities];
   std::vector<std::vector<Sum>> ofRank; // [rank][activity]
-  std::vector<NamedSum> named;          // without steps; costliest first
+  NamedSums named, ops;                 // without steps
 
   explicit Summary(weft_rt_session *session);
   double perStep(double value) const {
@@ -64,23 +88,17 @@ Summary::Summary(weft_rt_session *session) {
   int64_t count;
   if (weft_rt_session_profile(session, &rows, &count) != WEFT_RT_OK)
     return;
-  std::map<std::string, size_t> places;
   for (int64_t i = 0; i < count; ++i) {
     const weft_rt_profile_row &row = rows[i];
     all[row.activity].add(row);
     ofRank[row.rank][row.activity].add(row);
     if (row.activity == WEFT_RT_IN_STEP)
       continue;
-    auto [place, isNew] = places.emplace(row.name, named.size());
-    if (isNew)
-      named.push_back({row.activity, row.name, Sum()});
-    named[place->second].sum.add(row);
+    named.add(row.name, row);
+    if (row.op)
+      ops.add(row.op, row);
   }
   steps = all[WEFT_RT_IN_STEP].calls / ranks;
-  std::stable_sort(named.begin(), named.end(),
-                   [](const NamedSum &a, const NamedSum &b) {
-                     return a.sum.cpu > b.sum.cpu;
-                   });
 }
 
 std::string line(const Summary &summary, const char *name, const Sum &sum) {
@@ -132,7 +150,7 @@ std::string rateText(const Summary &summary, const NamedSum &row) {
 
 std::string nameTable(const Summary &summary) {
   std::string text = "\n     cpu ms    wall ms  calls          rate\n";
-  for (const NamedSum &row : summary.named)
+  for (const NamedSum &row : summary.named.sorted())
     text += format("  %9.3f  %9.3f  %5.0f  %12s  %s\n",
                    summary.perStep(row.sum.cpu) * 1e3,
                    summary.perStep(row.sum.seconds) * 1e3,
@@ -152,10 +170,12 @@ std::string profileText(weft_rt_session *session) {
          activityTable(summary) + rankTable(summary) + nameTable(summary);
 }
 
-std::vector<std::string> profileEntries(weft_rt_session *session) {
-  Summary summary(session);
+namespace {
+
+std::vector<std::string> entriesOf(const Summary &summary,
+                                   const NamedSums &sums) {
   std::vector<std::string> entries;
-  for (const NamedSum &row : summary.named)
+  for (const NamedSum &row : sums.sorted())
     entries.push_back(format(
         "    {\"activity\": \"%s\", \"name\": %s, \"calls\": %.3f, "
         "\"wall_ms\": %.6f, \"cpu_ms\": %.6f, \"wait_ms\": %.6f, \"work\": "
@@ -166,6 +186,18 @@ std::vector<std::string> profileEntries(weft_rt_session *session) {
         summary.perStep(row.sum.cpu) * 1e3, summary.perStep(row.sum.wait) * 1e3,
         summary.perStep(row.sum.work)));
   return entries;
+}
+
+} // namespace
+
+std::vector<std::string> profileEntries(weft_rt_session *session) {
+  Summary summary(session);
+  return entriesOf(summary, summary.named);
+}
+
+std::vector<std::string> profileOpEntries(weft_rt_session *session) {
+  Summary summary(session);
+  return entriesOf(summary, summary.ops);
 }
 
 } // namespace weft::rt

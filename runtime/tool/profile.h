@@ -16,8 +16,9 @@ namespace weft::rt {
 /// costliest first. Milliseconds per step, mean of the ranks.
 std::string profileText(weft_rt_session *session);
 
-/// JSON objects, one per name; the same figures.
+/// JSON objects, one per name, or one per op that has a name; the same figures.
 std::vector<std::string> profileEntries(weft_rt_session *session);
+std::vector<std::string> profileOpEntries(weft_rt_session *session);
 
 } // namespace weft::rt
 

@@ -95,7 +95,8 @@ std::string statsText(weft_rt_session *session, bool withProfile,
   text += "  \"traffic\": " + measuredTraffic(session, steps) + ",\n";
   text += "  \"planned_traffic\": " + plannedTraffic(*program);
   if (withProfile)
-    text += ",\n  \"profile\": " + joined(profileEntries(session));
+    text += ",\n  \"profile\": " + joined(profileEntries(session)) +
+            ",\n  \"profile_ops\": " + joined(profileOpEntries(session));
   return text + "\n}\n";
 }
 

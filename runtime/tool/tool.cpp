@@ -50,6 +50,7 @@ public:
 
 private:
   Status load();
+  Status loadRankPrograms();
   Status checkInputFile();
   Status checkOutputPaths();
   Status checkPrinted();
@@ -61,7 +62,8 @@ private:
 
   ToolOptions options;
   const weft_rt_program *program;
-  std::unique_ptr<Executable> executable;
+  std::vector<const weft_rt_program *> programs; // one, or one per rank
+  std::vector<std::unique_ptr<Executable>> executables;
   std::unique_ptr<SafetensorsReader> inputs;
   std::unique_ptr<OutputFile> outputs;
   std::vector<TensorEntry> outputOrder;
@@ -90,10 +92,29 @@ Status Tool::load() {
         Executable::load(options.program);
     if (!loaded.ok())
       return loaded.status();
-    executable = std::move(*loaded);
-    program = &executable->program();
+    executables.push_back(std::move(*loaded));
+    program = &executables.back()->program();
   }
-  return checkProgram(*program);
+  WEFT_RT_RETURN_IF_ERROR(checkProgram(*program));
+  programs = {program};
+  return loadRankPrograms();
+}
+
+Status Tool::loadRankPrograms() {
+  if (!options.rankPrograms.empty())
+    programs.resize(program->num_ranks, program);
+  for (const RankProgram &given : options.rankPrograms) {
+    if (given.rank >= program->num_ranks)
+      return invalid(format("a program is given for rank %lld, and there are "
+                            "%d ranks",
+                            (long long)given.rank, program->num_ranks));
+    Result<std::unique_ptr<Executable>> loaded = Executable::load(given.path);
+    if (!loaded.ok())
+      return loaded.status();
+    executables.push_back(std::move(*loaded));
+    programs[given.rank] = &executables.back()->program();
+  }
+  return Status();
 }
 
 Status Tool::checkInputFile() {
@@ -158,9 +179,17 @@ Status Tool::createSession() {
   given.profile = options.profile;
   given.num_faults = int32_t(options.faults.size());
   given.faults = options.faults.data();
+  std::vector<weft_rt_link> links;
+  for (const LinkOption &link : options.links)
+    links.push_back({link.axis.c_str(), link.latency, link.bandwidth});
+  given.num_links = int32_t(links.size());
+  given.links = links.data();
+  given.shared_link = options.sharedLink;
+  given.perturb_seed = uint64_t(options.perturb);
   weft_rt_session *created;
   WEFT_RT_RETURN_IF_ERROR(
-      lastError(weft_rt_session_create(&program, 1, &given, &created)));
+      lastError(weft_rt_session_create(programs.data(), programs.size(), &given,
+                                       &created)));
   session.reset(created);
   return inputs ? lastError(setArguments(created, *inputs)) : Status();
 }
@@ -192,7 +221,8 @@ Status Tool::runSteps() {
     weft_rt_status status = weft_rt_session_run(session.get(), 1, &time);
     if (status == WEFT_RT_RANK_FAILED) {
       // A rank that is stuck may still run the program's code.
-      (void)executable.release();
+      for (auto &executable : executables)
+        (void)executable.release();
       return Status(status,
                     format("step %lld: %s\nlast collectives:\n%s",
                            (long long)step, weft_rt_last_error(),

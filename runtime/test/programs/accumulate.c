@@ -7,19 +7,30 @@
  *   gathered = x, on all ranks                 (all_gather)
  *   state    = state + total, in place         (donated, uneven shards)
  *
- * The argument `mode` makes it misbehave, see the enum. */
+ * The argument `mode` makes it misbehave, see the enum. With
+ * ACCUMULATE_TWO_CHANNELS it gathers on a channel of its own, and with
+ * ACCUMULATE_GATHERS_FIRST also before it reduces; ACCUMULATE_OTHER_PLAN and
+ * ACCUMULATE_OTHER_NAME make programs that cannot run beside others. */
 
 #include "programs/accumulate.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-enum { rankCount = 4, everyone = 0 };
+#ifdef ACCUMULATE_TWO_CHANNELS
+enum { rankCount = 4, everyone = 0, gatherChannel = 1 };
+#else
+enum { rankCount = 4, everyone = 0, gatherChannel = 0 };
+#endif
 
 static const weft_rt_axis axes[] = {{"dp", 2}, {"tp", 2}};
 static const weft_rt_axis_ref both[] = {{0, 1, 2}, {1, 1, 2}};
 static const weft_rt_channel channels[] = {{"reduce.all", 2, both},
+#ifdef ACCUMULATE_TWO_CHANNELS
+                                           {"gather.all", 2, both}};
+#else
                                            {"gather.tp", 1, both + 1}};
+#endif
 
 static const int64_t stateShape[] = {9, 3}, stateLocal[] = {5, 2};
 static const weft_rt_dim_sharding stateCut[] = {{1, both}, {1, both + 1}};
@@ -35,7 +46,11 @@ static const weft_rt_tensor args[] = {
 static const weft_rt_tensor results[] = {
     {"state", WEFT_RT_F32, 2, stateShape, stateLocal, stateCut, 0},
     {"total", WEFT_RT_F32, 0, 0, 0, 0, -1},
+#ifdef ACCUMULATE_OTHER_NAME
+    {"collected", WEFT_RT_F32, 1, xShape, xShape, whole, -1},
+#else
     {"gathered", WEFT_RT_F32, 1, xShape, xShape, whole, -1},
+#endif
 };
 
 static const weft_rt_operand scalar = {WEFT_RT_F32, 1, 1, 1, 0, 0, 0};
@@ -50,7 +65,7 @@ static const weft_rt_collective reduceTruth = {
 static const weft_rt_collective noChannel = {
     WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 7, 1, &scalar, 0, "lost"};
 static const weft_rt_collective gatherX = {
-    WEFT_RT_ALL_GATHER, WEFT_RT_SUM, everyone, 1, &two, 0, "x"};
+    WEFT_RT_ALL_GATHER, WEFT_RT_SUM, gatherChannel, 1, &two, 0, "x"};
 
 static const weft_rt_traffic traffic[] = {
     {WEFT_RT_ALL_GATHER, "reduce.all", 1, 24},
@@ -115,13 +130,18 @@ static void entry(const weft_rt_api *api, weft_rt_rank *rank,
     misbehave(api, rank, mode, partial);
   }
   *partial = x[0] + x[1];
+#ifdef ACCUMULATE_GATHERS_FIRST
+  run(api, rank, opGather, &gatherX, x, outputs[2]);
+#endif
   run(api, rank, opReduce, &reduceTotal, partial, total);
   if (rank->rank == ACCUMULATE_BAD_RANK && mode == ACCUMULATE_NO_WAIT) {
     const void *in = x;
     api->start(rank, opGather, &gatherX, &in, &outputs[2]);
     return;
   }
+#ifndef ACCUMULATE_GATHERS_FIRST
   run(api, rank, opGather, &gatherX, x, outputs[2]);
+#endif
   void *buffers[] = {outputs[0], total};
   api->launch(rank, opAdd, addTotal, buffers, 10, 4);
 }
@@ -145,6 +165,10 @@ const weft_rt_program weft_program = {
     .ops = ops,
     .max_operands = 1,
     .arena_bytes = 64,
+#ifdef ACCUMULATE_OTHER_PLAN
+    .plan_hash = {9, 2, 3},
+#else
     .plan_hash = {1, 2, 3},
+#endif
     .entry = entry,
 };

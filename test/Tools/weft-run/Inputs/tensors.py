@@ -5,7 +5,6 @@
   tensors.py raw FILE HEADER BYTES [LENGTH]          a header as given, zeros behind
                                                      it, and a length that may lie
   tensors.py print FILE                              one tensor a line, by name
-  tensors.py trace FILE                              counts events and rows of a trace
 """
 import json
 import struct
@@ -46,17 +45,9 @@ def show(path):
         print(name, entry["dtype"], entry["shape"], *(f"{v:g}" for v in values))
 
 
-def count_events(path):
-    with open(path) as file:
-        events = json.load(file)["traceEvents"]
-    print(len(events), "events in", len({e["tid"] for e in events}), "rows")
-
-
 if sys.argv[1] == "write":
     write(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "raw":
     write_raw(*sys.argv[2:])
-elif sys.argv[1] == "print":
-    show(sys.argv[2])
 else:
-    count_events(sys.argv[2])
+    show(sys.argv[2])

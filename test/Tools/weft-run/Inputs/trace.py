@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checks that a trace is what a viewer expects, and prints what is in it:
+
+  trace.py FILE     rows, slices by category and name, arrows
+
+Every arrow goes from a start over its collective to its wait, each of which is
+a slice with the same name but for the words before it; slices of one channel do
+not overlap."""
+
+import collections
+import json
+import sys
+
+SLACK = 0.0011  # times are rounded to nanoseconds, in microseconds
+
+
+def enclosing(slices, event):
+    """The innermost slice of the event's row at the event's time."""
+    found = [s for s in slices if (s["pid"], s["tid"]) == (event["pid"], event["tid"])
+             and s["ts"] - SLACK <= event["ts"] <= s["ts"] + s["dur"] + SLACK
+             and s["cat"] in ("start", "collective", "wait")]
+    assert found, f"no slice around {event}"
+    return min(found, key=lambda s: abs(s["ts"] - event["ts"]))
+
+
+def check_flows(slices, events):
+    flows = collections.defaultdict(dict)
+    for event in events:
+        if event["ph"] in "stf":
+            assert event["ph"] not in flows[event["id"]], f"twice: {event}"
+            flows[event["id"]][event["ph"]] = event
+    for name, steps in flows.items():
+        assert set(steps) == set("stf"), f"flow {name} has steps {sorted(steps)}"
+        start, run, wait = (enclosing(slices, steps[p]) for p in "stf")
+        assert [s["cat"] for s in (start, run, wait)] == ["start", "collective", "wait"]
+        assert start["name"] == run["name"], (start, run)
+        assert wait["name"].endswith(run["name"]), (wait, run)
+        assert start["tid"] == wait["tid"] == 0 and run["tid"] > 0
+        assert run["ts"] + run["dur"] <= wait["ts"] + wait["dur"] + SLACK, (run, wait)
+    return len(flows)
+
+
+def check_channels(slices):
+    rows = collections.defaultdict(list)
+    for s in slices:
+        if s["tid"] > 0:
+            rows[s["pid"], s["tid"]].append((s["ts"], s["ts"] + s["dur"]))
+    for row in rows.values():
+        row.sort()
+        for (_, end), (begin, _) in zip(row, row[1:]):
+            assert end <= begin + SLACK, "slices of a channel overlap"
+
+
+def main(path):
+    with open(path) as file:
+        events = json.load(file)["traceEvents"]
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    slices = [e for e in events if e["ph"] == "X"]
+    assert all((s["pid"], s["tid"]) in rows and s["dur"] >= 0 for s in slices)
+    check_channels(slices)
+    print("ranks:", len({pid for pid, _ in rows}))
+    print("rows:", *sorted(set(rows.values())), sep=" | ")
+    print("arrows:", check_flows(slices, events))
+    durations = collections.defaultdict(list)
+    for s in slices:
+        durations[s["cat"], s["name"]].append(round(s["dur"], 3))
+    for (category, name), all_of_it in sorted(durations.items()):
+        same = f" of {all_of_it[0]} us" if len(set(all_of_it)) == 1 else ""
+        print(f"{category}: {name}: {len(all_of_it)}{same}")
+
+
+main(sys.argv[1])
