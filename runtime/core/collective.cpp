@@ -73,8 +73,7 @@ bool overlap(const void *a, int64_t aBytes, const void *b, int64_t bBytes) {
 }
 
 Status checkBuffers(const weft_rt_collective &collective, int32_t index,
-                    int64_t size, const void *in, void *out,
-                    OperandName what) {
+                    int64_t size, const void *in, void *out, OperandName what) {
   const weft_rt_operand &operand = collective.operands[index];
   int64_t inBytes = inputBytes(collective.kind, operand, size);
   int64_t outBytes = outputBytes(collective.kind, operand, size);
@@ -166,9 +165,9 @@ Status checkCollective(const weft_rt_collective &collective, int64_t size,
                    format(" has unknown reduction %d", collective.reduction));
   if (collective.num_operands < 0 ||
       (collective.num_operands > 0 && (!collective.operands || !in || !out)))
-    return invalid(collectiveName(collective) +
-                   format(" has no table for its %d operands",
-                          collective.num_operands));
+    return invalid(
+        collectiveName(collective) +
+        format(" has no table for its %d operands", collective.num_operands));
   WEFT_RT_RETURN_IF_ERROR(checkSources(collective, size));
   for (int32_t i = 0; i < collective.num_operands; ++i) {
     OperandName what{collective, i};

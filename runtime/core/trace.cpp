@@ -69,7 +69,9 @@ private:
   static const weft_rt_collective &collectiveOf(const Span &span) {
     return *static_cast<const weft_rt_collective *>(span.what);
   }
-  double microseconds(int64_t time) const { return double(time - origin) / 1e3; }
+  double microseconds(int64_t time) const {
+    return double(time - origin) / 1e3;
+  }
 
   size_t rank;
   const RankLog &log;

@@ -215,8 +215,9 @@ TEST_P(Async, NumberInFlightIsBounded) {
     for (int i = 0; i <= 1024; ++i)
       rank.start(sums[i % channels], &in, &out);
   });
-  EXPECT_THAT(status.message(),
-              ContainsRegex("rank .: more than 1024 collectives are in flight"));
+  EXPECT_THAT(
+      status.message(),
+      ContainsRegex("rank .: more than 1024 collectives are in flight"));
 }
 
 TEST_P(Async, NumberOfOperandsIsBounded) {
@@ -298,7 +299,8 @@ TEST_P(Async, DeadlineNamesTheChannelThatHangs) {
     void *out = buffers[0] + length, *out2 = buffers[1];
     int64_t first = rank.start(gathers[0], &in, &out);
     // Rank 3 never starts on channel b, where rank 2 waits for it.
-    int64_t second = rank.id() == 3 ? first : rank.start(gathers[1], &in, &out2);
+    int64_t second =
+        rank.id() == 3 ? first : rank.start(gathers[1], &in, &out2);
     rank.wait(first);
     if (rank.id() != 3)
       rank.wait(second);

@@ -35,9 +35,12 @@ static void append(DimGroup &group, const Dim &dim) {
     group.dims[group.count++] = dim;
 }
 
+/// Sorts by descending stride of C, and keeps the order of equal ones. Few
+/// dims, and no memory is allocated, as std::stable_sort would.
 static void sortByC(DimGroup &group) {
-  std::stable_sort(group.dims, group.dims + group.count,
-                   [](const Dim &x, const Dim &y) { return x.c > y.c; });
+  for (int i = 1; i < group.count; ++i)
+    for (int k = i; k > 0 && group.dims[k - 1].c < group.dims[k].c; --k)
+      std::swap(group.dims[k - 1], group.dims[k]);
 }
 
 /// Merges neighbours that address memory like one dimension in A, B and C.

@@ -44,13 +44,13 @@ struct Mover {
 
 /// How a group works.
 struct GroupOptions {
-  std::string channel;            // name, for messages
-  int helpers = 0;                // members to wake when there is work
-  bool keepsTimes = false;        // when collectives began and ended
-  bool workerOnly = false;        // members never move data
-  bool isLazy = false;            // only what somebody waits for is moved
-  LinkModel *link = nullptr;      // none: as fast as the machine is
-  int32_t channelIndex = 0;       // for the link
+  std::string channel;              // name, for messages
+  int helpers = 0;                  // members to wake when there is work
+  bool keepsTimes = false;          // when collectives began and ended
+  bool workerOnly = false;          // members never move data
+  bool isLazy = false;              // only what somebody waits for is moved
+  LinkModel *link = nullptr;        // none: as fast as the machine is
+  int32_t channelIndex = 0;         // for the link
   std::function<void(Status)> fail; // when members disagree
 };
 
@@ -140,9 +140,9 @@ private:
 
   std::vector<int64_t> ranks;
   const GroupOptions options;
-  std::vector<Slot> slots;              // [number % maxInFlight]
-  std::vector<Entry> entries;           // [number % maxInFlight][member]
-  std::vector<MemberBuffers> published; // likewise
+  std::vector<Slot> slots;                   // [number % maxInFlight]
+  std::vector<Entry> entries;                // [number % maxInFlight][member]
+  std::vector<MemberBuffers> published;      // likewise
   std::vector<std::atomic<int64_t>> started; // per member
   std::vector<std::atomic<int64_t>> awaited; // per member: number + 1, or 0
 

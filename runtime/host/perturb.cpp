@@ -30,7 +30,7 @@ void Perturbation::sleepSome() {
   if (choice < 50)
     return;
   constexpr int64_t microsecond = 1000;
-  int64_t longest = choice < 90 ? 200 * microsecond
+  int64_t longest = choice < 90   ? 200 * microsecond
                     : choice < 99 ? 1000 * microsecond
                                   : 4000 * microsecond;
   sleepUntil(now() + longest * int64_t(amount) / 1000);

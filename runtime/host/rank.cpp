@@ -100,10 +100,10 @@ void HostRank::runTask() {
   bool returned = weft_rt_enter(&home, world.task, world.context, &self);
   rankOfThread = nullptr;
   if (returned && tickets.open() > 0)
-    world.fail(rankFailed(format("rank %lld ended the step with %lld "
-                                 "collectives not waited for",
-                                 (long long)self.rank,
-                                 (long long)tickets.open())));
+    world.fail(
+        rankFailed(format("rank %lld ended the step with %lld "
+                          "collectives not waited for",
+                          (long long)self.rank, (long long)tickets.open())));
 }
 
 void HostRank::leave() {

@@ -129,7 +129,8 @@ Status HostRank::tryStart(int32_t op, const weft_rt_collective &collective,
   Moment end = log.moment();
   entry->cost = {WEFT_RT_IN_COLLECTIVE, op, &collective, end.wall - begin.wall,
                  end.cpu - begin.cpu};
-  log.trace({SpanKind::Start, op, &collective, begin.wall, end.wall, ticket, 0});
+  log.trace(
+      {SpanKind::Start, op, &collective, begin.wall, end.wall, ticket, 0});
   return Status();
 }
 
@@ -170,12 +171,12 @@ Status HostRank::tryWait(InFlight &entry) {
     if (!missing.empty() || !world.link)
       break;
   }
-  return rankFailed(format(
-      "%s on %s: rank %lld waited %g s for %s, in the group of %s",
-      collectiveName(*entry.collective).c_str(),
-      channelName(*entry.collective).c_str(), (long long)self.rank,
-      world.options.deadlineSeconds, listRanks(missing).c_str(),
-      listRanks(seat.group->members()).c_str()));
+  return rankFailed(
+      format("%s on %s: rank %lld waited %g s for %s, in the group of %s",
+             collectiveName(*entry.collective).c_str(),
+             channelName(*entry.collective).c_str(), (long long)self.rank,
+             world.options.deadlineSeconds, listRanks(missing).c_str(),
+             listRanks(seat.group->members()).c_str()));
 }
 
 bool HostRank::wait(int32_t op, int64_t ticket) {

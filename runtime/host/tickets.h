@@ -55,9 +55,9 @@ public:
 private:
   const int32_t operands;
   std::array<InFlight, capacity> entries;
-  std::array<int64_t, capacity> uses{};          // tickets given, per place
-  std::array<uint64_t, capacity / 64> taken{};   // a bit per place
-  std::unique_ptr<const void *[]> ins;           // [place][operand]
+  std::array<int64_t, capacity> uses{};        // tickets given, per place
+  std::array<uint64_t, capacity / 64> taken{}; // a bit per place
+  std::unique_ptr<const void *[]> ins;         // [place][operand]
   std::unique_ptr<void *[]> outs;
   int64_t used = 0;
 };

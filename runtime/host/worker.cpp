@@ -42,8 +42,9 @@ void *Worker::threadMain(void *worker) {
 }
 
 void Worker::serve() {
-  pthread_setname_np(pthread_self(),
-                     ("weft " + group.settings().channel).substr(0, 15).c_str());
+  pthread_setname_np(
+      pthread_self(),
+      ("weft " + group.settings().channel).substr(0, 15).c_str());
   if (group.settings().link)
     wakeExactly();
   workerOfThread = this;
@@ -75,10 +76,10 @@ void Worker::onKilled(const char *signalName) {
   if (mover.inside)
     mover.inside->abandon();
   mover.inside = nullptr;
-  group.settings().fail(Status(
-      WEFT_RT_RANK_FAILED, format("channel %s: killed by %s while moving data",
-                                  quote(group.settings().channel).c_str(),
-                                  signalName)));
+  group.settings().fail(
+      Status(WEFT_RT_RANK_FAILED,
+             format("channel %s: killed by %s while moving data",
+                    quote(group.settings().channel).c_str(), signalName)));
   weft_rt_leave(&home);
 }
 

@@ -70,9 +70,9 @@ void HostWorld::createGroups() {
       }
       groups.back().push_back(std::make_unique<Group>(members, chosen));
       if (members.size() > 1)
-        workers.push_back(std::make_unique<Worker>(
-            *groups.back().back(), options.perturbSeed,
-            program.num_ranks + workers.size()));
+        workers.push_back(
+            std::make_unique<Worker>(*groups.back().back(), options.perturbSeed,
+                                     program.num_ranks + workers.size()));
     }
   }
 }

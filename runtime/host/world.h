@@ -59,7 +59,7 @@ private:
   int64_t deadlineNanoseconds;
   std::vector<ChannelGroups> layout;                       // [channel]
   std::vector<std::vector<std::unique_ptr<Group>>> groups; // [channel][group]
-  std::unique_ptr<LinkModel> link; // null: none
+  std::unique_ptr<LinkModel> link;                         // null: none
   std::vector<std::unique_ptr<HostRank>> ranks;
   std::vector<std::unique_ptr<Worker>> workers;
 

@@ -109,8 +109,9 @@ Status storeLink(ToolOptions &options, const std::string &flag,
                              &link.latency, &link.bandwidth, &used) == 2 &&
                  equals + used == value.size();
   if (!isWhole || !(link.latency >= 0) || !(link.bandwidth > 0))
-    return invalid(flag + " takes an axis, microseconds and GB/s, as in "
-                          "fsdp=10,40, not '" +
+    return invalid(flag +
+                   " takes an axis, microseconds and GB/s, as in "
+                   "fsdp=10,40, not '" +
                    value + "'");
   options.links.push_back(link);
   return Status();
@@ -125,8 +126,8 @@ Status storeRankProgram(ToolOptions &options, const std::string &flag,
     return invalid(flag + " takes a rank and a file, as in 2=other.so, not '" +
                    value + "'");
   program.path = value.substr(equals + 1);
-  WEFT_RT_RETURN_IF_ERROR(parseInteger(flag, value.substr(0, equals), 0,
-                                       1 << 20, program.rank));
+  WEFT_RT_RETURN_IF_ERROR(
+      parseInteger(flag, value.substr(0, equals), 0, 1 << 20, program.rank));
   options.rankPrograms.push_back(program);
   return Status();
 }

@@ -187,9 +187,8 @@ Status Tool::createSession() {
   given.shared_link = options.sharedLink;
   given.perturb_seed = uint64_t(options.perturb);
   weft_rt_session *created;
-  WEFT_RT_RETURN_IF_ERROR(
-      lastError(weft_rt_session_create(programs.data(), programs.size(), &given,
-                                       &created)));
+  WEFT_RT_RETURN_IF_ERROR(lastError(weft_rt_session_create(
+      programs.data(), programs.size(), &given, &created)));
   session.reset(created);
   return inputs ? lastError(setArguments(created, *inputs)) : Status();
 }

@@ -198,8 +198,8 @@ Value EntryBuilder::emitPointerArray(ValueRange values, int64_t begin) {
 Value EntryBuilder::call(ApiFunction function, Type result, int op,
                          ValueRange operands) {
   Value callee = loadPointer(api, function);
-  Value number = LLVM::ConstantOp::create(builder, loc,
-                                          builder.getI32IntegerAttr(op));
+  Value number =
+      LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(op));
   SmallVector<Value> all = {callee, rank, number};
   all.append(operands.begin(), operands.end());
   SmallVector<Type> types;
@@ -417,8 +417,9 @@ FailureOr<PlanHash> getPlanHash(func::FuncOp planned) {
     std::string bytes;
     if (!text || text.getValue().size() != 2 * sizeof(PlanHash) ||
         !llvm::tryGetFromHex(text.getValue(), bytes))
-      return planned.emitOpError("expects 'weft_rt.plan_hash' to be a string of "
-                                 "64 hexadecimal digits, found ")
+      return planned.emitOpError(
+                 "expects 'weft_rt.plan_hash' to be a string of "
+                 "64 hexadecimal digits, found ")
              << attr;
     PlanHash hash;
     llvm::copy(bytes, hash.begin());

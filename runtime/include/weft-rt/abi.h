@@ -31,7 +31,8 @@ extern "C" {
 #define WEFT_RT_ABI_VERSION 2
 
 /* Element types. Values are stable; they are stored in artifacts.
- * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1. */
+ * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1.
+ */
 typedef enum weft_rt_type {
   WEFT_RT_I1 = 0,
   WEFT_RT_I8 = 1,
@@ -147,7 +148,8 @@ typedef struct weft_rt_rank {
  *                   `outer2 * extent2 * inner2`.
  *   PERMUTE         extent elements; member `source_of[i]` sends to member i,
  *                   -1: member i receives zeros.
- * `in` and `out` never overlap, except that they may be equal for ALL_REDUCE. */
+ * `in` and `out` never overlap, except that they may be equal for ALL_REDUCE.
+ */
 typedef struct weft_rt_operand {
   weft_rt_type type;
   int64_t outer, extent, inner;
@@ -242,9 +244,9 @@ typedef struct weft_rt_api {
 } weft_rt_api;
 
 /* Runs one step on one rank. `args` and `results` hold one local buffer per
- * manifest entry, aligned to 64 bytes; a result that aliases an argument has the same pointer as
- * the argument. `arena` holds arena_bytes, aligned to 64 bytes; its contents
- * need not survive the step. */
+ * manifest entry, aligned to 64 bytes; a result that aliases an argument has
+ * the same pointer as the argument. `arena` holds arena_bytes, aligned to 64
+ * bytes; its contents need not survive the step. */
 typedef void (*weft_rt_entry)(const weft_rt_api *, weft_rt_rank *,
                               void *const *args, void *const *results,
                               void *arena);
@@ -277,8 +279,8 @@ typedef struct weft_rt_program {
   const weft_rt_traffic *traffic;
   int32_t num_ops;
   const weft_rt_op *ops;
-  int32_t max_operands; /* of a collective */
-  int64_t arena_bytes;  /* per rank, arguments and results not included */
+  int32_t max_operands;  /* of a collective */
+  int64_t arena_bytes;   /* per rank, arguments and results not included */
   uint8_t plan_hash[32]; /* equal on all ranks, or nothing starts */
   weft_rt_entry entry;
 } weft_rt_program;

@@ -94,7 +94,7 @@ typedef struct weft_rt_options {
 } weft_rt_options;
 
 #define WEFT_RT_OPTIONS_INIT                                                   \
-  { sizeof(weft_rt_options), 0, 0, 0.0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0 }
+  {sizeof(weft_rt_options), 0, 0, 0.0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0}
 
 typedef struct weft_rt_session weft_rt_session;
 

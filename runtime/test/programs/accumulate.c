@@ -14,6 +14,7 @@
 
 #include "programs/accumulate.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -93,6 +94,13 @@ static void addTotal(void *const *buffers, int64_t begin, int64_t end) {
     state[i] += *(const float *)buffers[1];
 }
 
+/* buffers: the rank's thread, which leaves the work to the helpers */
+static void crashElsewhere(void *const *buffers, int64_t begin, int64_t end) {
+  if (!pthread_equal(pthread_self(), *(const pthread_t *)buffers[0]))
+    raise(SIGSEGV);
+  usleep(100000);
+}
+
 static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
                       float *scratch) {
   int64_t ticket;
@@ -115,6 +123,13 @@ static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
   }
   if (mode == ACCUMULATE_CRASH)
     raise(SIGSEGV);
+  if (mode == ACCUMULATE_CRASH_HELPER) {
+    pthread_t self = pthread_self();
+    void *buffers[] = {&self};
+    api->launch(rank, -1, crashElsewhere, buffers, 8, 1);
+  }
+  if (mode == ACCUMULATE_BAD_BUFFER)
+    run(api, rank, -1, &reduceTotal, (const void *)64, out);
   while (mode == ACCUMULATE_HANG)
     usleep(1000);
 }

@@ -19,7 +19,9 @@ enum {
   ACCUMULATE_WAIT_TWICE = 7,       /* waits twice for one ticket */
   ACCUMULATE_NO_WAIT = 8,          /* ends with a collective not waited for */
   ACCUMULATE_HANG = 9,             /* never returns */
-  ACCUMULATE_CRASH = 10            /* is killed by a signal */
+  ACCUMULATE_CRASH = 10,           /* is killed by a signal */
+  ACCUMULATE_CRASH_HELPER = 11,    /* a helper is, if there is one */
+  ACCUMULATE_BAD_BUFFER = 12       /* who moves its data is */
 };
 
 enum { ACCUMULATE_BAD_RANK = 2 };

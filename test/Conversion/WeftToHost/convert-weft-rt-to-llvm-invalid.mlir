@@ -95,3 +95,18 @@ func.func @element_type() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.arg
 func.func @not_planned() {
   return
 }
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects 'weft_rt.plan_hash' to be a string of 64 hexadecimal digits, found "c0ffee"}}
+func.func @short_hash() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = [], weft_rt.plan_hash = "c0ffee"} { return }
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects 'weft_rt.plan_hash' to be a string of 64 hexadecimal digits, found 7 : i64}}
+func.func @number_as_hash() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = [], weft_rt.plan_hash = 7 : i64} { return }
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects 'weft_rt.plan_hash' to be a string of 64 hexadecimal digits, found "z}}
+func.func @letters_as_hash() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = [], weft_rt.plan_hash = "zz0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"} { return }

@@ -2,7 +2,9 @@
 
 """Checks that a trace is what a viewer expects, and prints what is in it:
 
-  trace.py FILE     rows, slices by category and name, arrows
+  trace.py FILE [NAME=MICROSECONDS]...     rows, slices by category and name, arrows
+
+and that collectives of the names given take at least so long.
 
 Every arrow goes from a start over its collective to its wait, each of which is
 a slice with the same name but for the words before it; slices of one channel do
@@ -52,7 +54,7 @@ def check_channels(slices):
             assert end <= begin + SLACK, "slices of a channel overlap"
 
 
-def main(path):
+def main(path, limits):
     with open(path) as file:
         events = json.load(file)["traceEvents"]
     rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
@@ -62,12 +64,13 @@ def main(path):
     print("ranks:", len({pid for pid, _ in rows}))
     print("rows:", *sorted(set(rows.values())), sep=" | ")
     print("arrows:", check_flows(slices, events))
-    durations = collections.defaultdict(list)
-    for s in slices:
-        durations[s["cat"], s["name"]].append(round(s["dur"], 3))
-    for (category, name), all_of_it in sorted(durations.items()):
-        same = f" of {all_of_it[0]} us" if len(set(all_of_it)) == 1 else ""
-        print(f"{category}: {name}: {len(all_of_it)}{same}")
+    counts = collections.Counter((s["cat"], s["name"]) for s in slices)
+    for (category, name), count in sorted(counts.items()):
+        print(f"{category}: {name}: {count}")
+    for name, shortest in (limit.split("=") for limit in limits):
+        for s in slices:
+            if (s["cat"], s["name"]) == ("collective", name):
+                assert s["dur"] >= float(shortest) - SLACK, s
 
 
-main(sys.argv[1])
+main(sys.argv[1], sys.argv[2:])
