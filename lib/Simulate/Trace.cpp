@@ -22,8 +22,11 @@ public:
   void write() {
     os << "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
     metadata("process_name", 0, "rank " + std::to_string(timeline.rank));
-    for (size_t i = 0; i < timeline.streams.size(); ++i)
+    for (size_t i = 0; i < timeline.streams.size(); ++i) {
       metadata("thread_name", int(i), timeline.streams[i]);
+      begin("M", "thread_sort_index", int(i), 0);
+      os << ", \"args\": {\"sort_index\": " << i << "}}";
+    }
     for (const Slice &slice : timeline.slices)
       writeSlice(slice);
     for (const MemoryPoint &point : timeline.memory) {

@@ -199,20 +199,22 @@ TEST_F(SimulateTest, Trace) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
 
-TEST(Durations, AreMediansOfComputeSlices) {
+TEST(Durations, AreMeansWithoutTheFirst) {
   std::string error;
   auto durations = readDurations(R"({"traceEvents": [
-    {"ph": "X", "cat": "compute", "name": "a", "dur": 1.5},
-    {"ph": "X", "cat": "compute", "name": "a", "dur": 9},
-    {"ph": "X", "cat": "compute", "name": "a", "dur": 2},
-    {"ph": "X", "cat": "collective", "name": "b", "dur": 2},
-    {"ph": "X", "cat": "compute", "name": "c", "dur": 1},
-    {"ph": "X", "cat": "compute", "name": "c", "dur": 2},
+    {"ph": "X", "cat": "compute", "name": "a", "pid": 0, "dur": 99},
+    {"ph": "X", "cat": "compute", "name": "a", "pid": 1, "dur": 88},
+    {"ph": "X", "cat": "compute", "name": "a", "pid": 0, "dur": 1.5},
+    {"ph": "X", "cat": "compute", "name": "a", "pid": 0, "dur": 2},
+    {"ph": "X", "cat": "kernel", "name": "a", "pid": 1, "dur": 4},
+    {"ph": "X", "cat": "collective", "name": "b", "pid": 0, "dur": 2},
+    {"ph": "X", "cat": "compute", "name": "c", "pid": 0, "dur": 1},
+    {"ph": "X", "cat": "gemm", "name": "c", "pid": 1, "dur": 2},
     {"ph": "s", "name": "d"}]})",
                                  "t.json", error);
   ASSERT_TRUE(succeeded(durations)) << error;
   EXPECT_EQ(durations->size(), 2u);
-  EXPECT_EQ((*durations)["a"], 2000);
+  EXPECT_EQ((*durations)["a"], 2500);
   EXPECT_EQ((*durations)["c"], 1500);
 }
 

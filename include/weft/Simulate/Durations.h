@@ -16,8 +16,9 @@
 namespace mlir::weft {
 
 /// Reads the trace in `text` and returns, for each name of a compute slice, the
-/// median of its durations over steps and ranks, in ns. What is wrong goes to
-/// `error`; `file` is the trace's name there.
+/// mean of its durations over steps and ranks, in ns. The first of each rank,
+/// which touches memory and code for the first time, counts only where there is
+/// no other. What is wrong goes to `error`; `file` is the trace's name there.
 llvm::FailureOr<llvm::StringMap<int64_t>>
 readDurations(llvm::StringRef text, llvm::StringRef file, std::string &error);
 
