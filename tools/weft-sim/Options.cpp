@@ -17,7 +17,8 @@ weft-compile takes it, in any phase up to planned ("-" reads the standard input)
 it is compiled as far as needed.
 
 options:
-  --machine NAME|FILE   the machine (host); see docs/machines.md
+  --machine NAME|FILE   the machine (host), for which the step is ordered, too,
+                        unless it is already; see docs/machines.md
   --trace FILE          write what the rank does as a trace for Perfetto
   --rank R              the rank to show; the last to be done if not given
   --slow-rank R=F       rank R computes F times as long; may be repeated
@@ -26,8 +27,8 @@ options:
   --durations FILE      take durations of kernels and products from the trace of
                         a run (weft-run --trace) where it has them
   --version, --help     print and exit
-and those of weft-compile that say how to compile, such as --mesh, but none that
-say what to write.
+and those of weft-compile that say how to compile, such as --mesh and --schedule,
+but none that say what to write.
 
 exit codes: 0, 1 (an error in the input or with a file), 2 (wrong usage)
 )";
@@ -109,6 +110,9 @@ std::string weft::parseSimOptions(ArrayRef<StringRef> arguments,
       value = arguments[++i];
     if (value.empty())
       return name.str() + " needs a value";
+    // The step is ordered for the machine that it is simulated on.
+    if (name == "--machine")
+      forCompiler.append({name, value});
     std::string problem = setValue(name, value, options);
     if (!problem.empty())
       return problem;
