@@ -10,6 +10,7 @@
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Verify/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -31,4 +32,6 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   registerWeftSchedulePasses();
   registerWeftToHostPasses();
   registerHostPipelines();
+  registerVerifyPasses();
+  registerVerifyPipelines();
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The proofs, in the order in which they run: each relies on those before it.
+
+#ifndef WEFT_VERIFY_PASSES_TD
+#define WEFT_VERIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyPlanPass : Pass<"weft-verify-plan", "::mlir::ModuleOp"> {
+  let summary = "prove that buffers lie where they may";
+  let description = [{
+    Every buffer lies inside the arena, or is an argument or result and has its
+    size; only donated arguments are written; no two buffers of the arena that
+    are in use at the same time share a byte.
+
+    *Requires* the `planned` phase.
+    *Ensures* nothing new: a failure is an error with a counterexample.
+  }];
+}
+
+def VerifyRacesPass : Pass<"weft-verify-races", "::mlir::ModuleOp"> {
+  let summary = "prove that nothing touches what a collective works on";
+  let description = [{
+    Between a start and its wait nobody writes what the collective sends, and
+    nobody reads or writes what it receives: neither the compute stream nor
+    another collective. Each started collective is waited for exactly once. A
+    kernel that writes where it reads has read each element by then.
+
+    *Requires* the `planned` phase.
+    *Ensures* nothing new: a failure is an error with a counterexample.
+  }];
+}
+
+def VerifyFreshnessPass : Pass<"weft-verify-freshness", "::mlir::ModuleOp"> {
+  let summary = "prove that each op reads the values that it has to";
+  let description = [{
+    Follows which value lies where, over updates in place, memory that is used
+    again, collectives, loops and branches, to the end of the step: a gather
+    sends the newest shard, whoever uses what was gathered comes after it has
+    arrived, and what the step leaves for the next one is what it computed.
+
+    *Requires* the `planned` phase, with value ids on its ops.
+    *Ensures* nothing new: a failure is an error with a counterexample.
+  }];
+}
+
+def VerifyDeadlockPass : Pass<"weft-verify-deadlock", "::mlir::ModuleOp"> {
+  let summary = "prove that ranks never wait for each other in a circle";
+  let description = [{
+    All ranks run this one program, so they issue the same collectives in the
+    same order, unless a branch or a loop count that differs between ranks has a
+    collective inside: that is an error. Several programs at once are the matter
+    of the tool weft-verify.
+
+    *Requires* the `planned` phase.
+    *Ensures* nothing new: a failure is an error with a counterexample.
+  }];
+}
+
+#endif // WEFT_VERIFY_PASSES_TD

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A root has few patches: a write drops those that it hides altogether, a name
+// those below it that were hidden in part. A piece of the program that is
+// walked over again is undone root by root, from copies made at the first
+// change, so that a loop costs what its body touches.
+
+#include "ValueState.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+ValueState::ValueState(const PlannedProgram &program)
+    : program(program), states(program.getRoots().size()) {
+  for (auto [i, root] : llvm::enumerate(program.getRoots())) {
+    if (root.isArena())
+      continue;
+    states[i].isAlive = true;
+    states[i].ways.emplace_back();
+    if (!root.isArgument())
+      continue;
+    Patch patch;
+    patch.bytes = ByteSet::get(0, {}, {}, root.bytes);
+    patch.id = rt::BufferOp(root.op).getPosition();
+    states[i].ways.front().push_back(patch);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Writes
+//===----------------------------------------------------------------------===//
+
+void ValueState::save(unsigned root) {
+  if (!scopes.empty())
+    scopes.back().before.insert({root, states[root]});
+}
+
+/// Gives a root of the arena its bytes, which ends what others held there.
+void ValueState::claim(unsigned root, Operation *op) {
+  if (states[root].isAlive)
+    return;
+  states[root].isAlive = true;
+  states[root].ways.assign(1, Patches());
+  const Root &claimed = program.getRoots()[root];
+  if (claimed.bytes == 0)
+    return;
+  auto it = alive.lower_bound(claimed.begin);
+  if (it != alive.begin()) {
+    const Root &before = program.getRoots()[std::prev(it)->second];
+    if (before.begin + before.bytes > claimed.begin)
+      --it;
+  }
+  while (it != alive.end() && it->first < claimed.begin + claimed.bytes) {
+    save(it->second);
+    RootState &ended = states[it->second];
+    ended = RootState();
+    ended.takenBy = op;
+    ended.takenFor = root;
+    it = alive.erase(it);
+  }
+  alive.insert({claimed.begin, root});
+}
+
+namespace {
+
+/// Drops ways that have become equal.
+void dropEqualWays(RootState &state) {
+  for (unsigned i = 0; i < state.ways.size(); ++i)
+    for (unsigned j = state.ways.size() - 1; j > i; --j)
+      if (state.ways[i] == state.ways[j])
+        state.ways.erase(state.ways.begin() + j);
+}
+
+/// Puts a patch on top of those that are there.
+void put(Patches &patches, const Patch &patch) {
+  bool isSure = patch.kind != Patch::Kind::MayBeWritten;
+  llvm::erase_if(patches, [&](const Patch &old) {
+    return isSure ? contains(patch.bytes, old.bytes)
+                  : old.kind == patch.kind && old.id == patch.id;
+  });
+  for (Patch &old : patches)
+    old.isPartial |= overlaps(patch.bytes, old.bytes);
+  patches.push_back(patch);
+}
+
+/// Puts a name on top: what it covers and can no longer be read goes.
+void putName(Patches &patches, const Patch &patch) {
+  llvm::erase_if(patches, [&](const Patch &old) {
+    bool isHidden = old.isPartial || old.kind == Patch::Kind::MayBeWritten;
+    return (isHidden && contains(patch.bytes, old.bytes)) || old == patch;
+  });
+  patches.push_back(patch);
+}
+
+} // namespace
+
+void ValueState::write(const Place &place, int64_t id, Operation *op,
+                       Patch::Kind kind) {
+  save(place.root);
+  claim(place.root, op);
+  Patch patch;
+  patch.kind = place.isDynamic ? Patch::Kind::MayBeWritten : kind;
+  patch.bytes = place.region;
+  patch.id = id;
+  patch.op = op;
+  for (Patches &way : states[place.root].ways)
+    put(way, patch);
+  dropEqualWays(states[place.root]);
+}
+
+void ValueState::name(const Place &place, int64_t id, Operation *op) {
+  save(place.root);
+  Patch patch;
+  patch.kind = Patch::Kind::Named;
+  patch.bytes = place.region;
+  patch.id = id;
+  patch.op = op;
+  for (Patches &way : states[place.root].ways)
+    putName(way, patch);
+  dropEqualWays(states[place.root]);
+}
+
+void ValueState::arrive(unsigned root, Operation *start) {
+  save(root);
+  for (Patches &way : states[root].ways)
+    for (Patch &patch : way)
+      if (patch.kind == Patch::Kind::InFlight && patch.op == start)
+        patch.kind = Patch::Kind::Written;
+}
+
+//===----------------------------------------------------------------------===//
+// Reads
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+bool isWanted(const Patch &patch, ArrayRef<int64_t> ids) {
+  return patch.kind != Patch::Kind::InFlight &&
+         llvm::is_contained(ids, patch.id);
+}
+
+std::optional<Mismatch> findBytes(const Patches &patches, const ByteSet &bytes,
+                                  ArrayRef<int64_t> ids) {
+  int64_t missing = bytes.bytes();
+  if (missing == 0)
+    return std::nullopt;
+  SmallVector<const Patch *, 4> found;
+  for (const Patch &patch : llvm::reverse(patches)) {
+    bool wanted = isWanted(patch, ids);
+    if (!overlaps(patch.bytes, bytes) ||
+        (patch.kind == Patch::Kind::Named && !wanted) ||
+        llvm::any_of(found, [&](const Patch *newer) {
+          return contains(newer->bytes, patch.bytes);
+        }))
+      continue;
+    if (!wanted)
+      return Mismatch{&patch};
+    if (patch.kind == Patch::Kind::MayBeWritten)
+      continue;
+    if (contains(patch.bytes, bytes))
+      return std::nullopt;
+    if (!contains(bytes, patch.bytes) ||
+        llvm::any_of(found, [&](const Patch *newer) {
+          return overlaps(newer->bytes, patch.bytes);
+        }))
+      continue;
+    missing -= patch.bytes.bytes();
+    found.push_back(&patch);
+    if (missing == 0)
+      return std::nullopt;
+  }
+  return Mismatch{};
+}
+
+/// A view whose beginning is not known shows a part of a value that lies in the
+/// root: all of that value must be there.
+std::optional<Mismatch> findDynamic(const Patches &patches,
+                                    ArrayRef<int64_t> ids) {
+  for (const Patch &patch : llvm::reverse(patches))
+    if (isWanted(patch, ids) && patch.kind != Patch::Kind::MayBeWritten)
+      return findBytes(patches, patch.bytes, ids);
+  return Mismatch{patches.empty() ? nullptr : &patches.back()};
+}
+
+} // namespace
+
+std::optional<Mismatch> ValueState::find(const Place &place,
+                                         ArrayRef<int64_t> ids) const {
+  const RootState &state = states[place.root];
+  if (!state.isAlive)
+    return place.region.bytes() == 0 ? std::nullopt
+                                     : std::optional<Mismatch>(Mismatch{});
+  for (const Patches &way : state.ways) {
+    std::optional<Mismatch> mismatch =
+        place.isDynamic ? findDynamic(way, ids)
+                        : findBytes(way, place.region, ids);
+    if (mismatch)
+      return mismatch;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Ways that meet
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What holds if one or the other does. A root that is alive in one of them
+/// only can be read in neither.
+RootState join(const RootState &a, const RootState &b) {
+  if (!a.isAlive)
+    return a;
+  if (!b.isAlive)
+    return b;
+  RootState joined = a;
+  llvm::append_range(joined.ways, b.ways);
+  dropEqualWays(joined);
+  return joined;
+}
+
+} // namespace
+
+void ValueState::set(unsigned root, const RootState &state) {
+  const Root &info = program.getRoots()[root];
+  if (info.isArena() && info.bytes != 0) {
+    auto it = alive.find(info.begin);
+    if (it != alive.end() && it->second == root)
+      alive.erase(it);
+    if (state.isAlive)
+      alive.insert({info.begin, root});
+  }
+  states[root] = state;
+}
+
+void ValueState::open() { scopes.emplace_back(); }
+
+/// Hands what the innermost scope has saved to the one around it.
+void ValueState::popScope() {
+  Scope scope = std::move(scopes.back());
+  scopes.pop_back();
+  if (!scopes.empty())
+    for (auto &[root, before] : scope.before)
+      scopes.back().before.insert({root, before});
+}
+
+bool ValueState::closeLoop() {
+  bool isMore = false;
+  std::vector<std::pair<unsigned, RootState>> joined;
+  for (auto &[root, before] : scopes.back().before) {
+    joined.push_back({root, join(before, states[root])});
+    isMore |= joined.back().second.isAlive != before.isAlive ||
+              joined.back().second.ways != before.ways;
+  }
+  // Those that die make place for those that live again.
+  for (auto &[root, state] : joined)
+    if (!state.isAlive)
+      set(root, state);
+  for (auto &[root, state] : joined)
+    if (state.isAlive)
+      set(root, state);
+  popScope();
+  return isMore;
+}
+
+void ValueState::switchBranch() {
+  Scope &scope = scopes.back();
+  for (auto &[root, before] : scope.before)
+    scope.firstBranch.insert({root, states[root]});
+  for (auto &[root, before] : scope.before)
+    if (!before.isAlive)
+      set(root, before);
+  for (auto &[root, before] : scope.before)
+    if (before.isAlive)
+      set(root, before);
+}
+
+void ValueState::closeBranches() {
+  Scope &scope = scopes.back();
+  std::vector<std::pair<unsigned, RootState>> joined;
+  for (auto &[root, before] : scope.before) {
+    auto it = scope.firstBranch.find(root);
+    const RootState &first =
+        it == scope.firstBranch.end() ? before : it->second;
+    joined.push_back({root, join(first, states[root])});
+  }
+  for (auto &[root, state] : joined)
+    set(root, state);
+  popScope();
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// First the certificate, the value ids on the ops, is checked by itself: each
+// id is computed by one op. Then one walk keeps which value lies where, and
+// looks up each read. A loop's body is walked over until what may lie there at
+// its beginning is what lies there at its end or before; two or three times.
+
+#include "ValueState.h"
+
+#include "weft/Verify/Passes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_VERIFYFRESHNESSPASS
+#include "weft/Verify/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// The ids on an op: of each access, what it reads and what it writes; -1 if
+/// nothing.
+struct Ids {
+  int64_t read = -1, written = -1;
+};
+
+/// Loops whose state does not settle in so many walks are rejected.
+constexpr int kMaxWalks = 16;
+
+class FreshnessProof {
+public:
+  explicit FreshnessProof(const PlannedProgram &program)
+      : program(program), state(program) {}
+
+  LogicalResult run() {
+    return success(
+        succeeded(checkCertificate()) &&
+        succeeded(checkBlock(
+            func::FuncOp(program.getFunction()).getBody().front())) &&
+        succeeded(checkResults()));
+  }
+
+private:
+  // The certificate by itself.
+  LogicalResult checkCertificate();
+  LogicalResult checkIds(Operation *op);
+  LogicalResult define(int64_t id, Operation *op);
+  LogicalResult checkDefined(int64_t id, Operation *op);
+  LogicalResult checkReadIds(Operation *op);
+  Ids getIds(Operation *op, const Access &access) const;
+  bool isCopied(Operation *op, int64_t id, const AccessList &accesses) const;
+
+  // The walk.
+  LogicalResult checkBlock(Block &block);
+  LogicalResult checkOp(Operation *op);
+  LogicalResult checkStep(Operation *op);
+  LogicalResult checkAssemble(rt::AssembleOp op);
+  LogicalResult checkFor(scf::ForOp loop);
+  LogicalResult checkIf(scf::IfOp branch);
+  LogicalResult checkResults();
+  LogicalResult checkResult(unsigned number, int64_t id);
+
+  // Counterexamples.
+  LogicalResult report(Operation *op, StringRef verb, const Place &place,
+                       ArrayRef<int64_t> ids, const Mismatch &mismatch);
+  void attachNotes(InFlightDiagnostic &diag, const Patch &patch,
+                   ArrayRef<int64_t> ids);
+  std::string describeId(int64_t id) const;
+  int64_t getNumArguments() const {
+    auto args =
+        program.getFunction()->getAttrOfType<ArrayAttr>("weft_rt.args");
+    return args ? args.size() : 0;
+  }
+
+  const PlannedProgram &program;
+  ValueState state;
+  /// The op that computes an id, and the first one that assembles it.
+  DenseMap<int64_t, Operation *> definers, assemblers;
+};
+
+//===----------------------------------------------------------------------===//
+// The certificate by itself
+//===----------------------------------------------------------------------===//
+
+ArrayRef<int64_t> getArray(Operation *op, StringRef name) {
+  auto attr = op->getAttrOfType<DenseI64ArrayAttr>(name);
+  return attr ? attr.asArrayRef() : ArrayRef<int64_t>();
+}
+
+Ids FreshnessProof::getIds(Operation *op, const Access &access) const {
+  int64_t id = getArray(op, "weft_rt.values")[access.number];
+  Ids ids;
+  if (access.writes)
+    ids.written = id;
+  if (access.reads)
+    ids.read = access.writes ? getArray(op, "weft_rt.reads")[0] : id;
+  return ids;
+}
+
+/// Says whether a fused op gives its only input as it is.
+bool isCopyKernel(rt::FusedOp op) {
+  Block &block = op.getBody().front();
+  SmallVector<linalg::GenericOp> ops(block.getOps<linalg::GenericOp>());
+  if (ops.size() != 1 || op.getInputs().size() != 1 ||
+      op.getOuts().size() != 1 || ops[0].getNumDpsInputs() != 1 ||
+      ops[0].getDpsInputOperand(0)->get() != block.getArgument(0))
+    return false;
+  SmallVector<AffineMap> maps = ops[0].getIndexingMapsArray();
+  auto yield = cast<linalg::YieldOp>(ops[0].getBody()->getTerminator());
+  return maps[0] == maps[1] &&
+         yield.getOperand(0) == ops[0].getBody()->getArgument(0);
+}
+
+/// Says whether `op` writes `id` by copying it from where it lies.
+bool FreshnessProof::isCopied(Operation *op, int64_t id,
+                              const AccessList &accesses) const {
+  auto fused = dyn_cast<rt::FusedOp>(op);
+  if (!(fused && isCopyKernel(fused)) && !isa<memref::CopyOp>(op))
+    return false;
+  return llvm::any_of(accesses, [&](const Access &access) {
+    return access.reads && getIds(op, access).read == id;
+  });
+}
+
+LogicalResult FreshnessProof::define(int64_t id, Operation *op) {
+  if (id < getNumArguments())
+    return op->emitError() << getOpName(op) << " says that it computes "
+                           << describeId(id);
+  auto [it, isNew] = definers.insert({id, op});
+  // Elements of one buffer are stored one by one.
+  if (isNew || (isa<memref::StoreOp>(op) && isa<memref::StoreOp>(it->second) &&
+                program.getAccesses(op)[0].place->root ==
+                    program.getAccesses(it->second)[0].place->root))
+    return success();
+  InFlightDiagnostic diag =
+      op->emitError() << getOpName(op) << " says that it computes value " << id
+                      << ", which " << getOpName(it->second)
+                      << " computes already";
+  diag.attachNote(it->second->getLoc()) << "here";
+  return diag;
+}
+
+/// Each op that touches memory has an id for each of its buffers.
+LogicalResult FreshnessProof::checkIds(Operation *op) {
+  if (auto assemble = dyn_cast<rt::AssembleOp>(op)) {
+    assemblers.insert({assemble.getValue(), op});
+    return success();
+  }
+  AccessList accesses = program.getAccesses(op);
+  if (accesses.empty())
+    return success();
+  if (!op->hasAttr("weft_rt.values") ||
+      (isa<rt::ScatterAddOp>(op) && !op->hasAttr("weft_rt.reads")))
+    return op->emitError() << getOpName(op)
+                           << " does not say which values it reads and writes";
+  for (const Access &access : accesses) {
+    int64_t written = getIds(op, access).written;
+    if (access.writes && !isCopied(op, written, accesses) &&
+        failed(define(written, op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult FreshnessProof::checkDefined(int64_t id, Operation *op) {
+  if ((id >= 0 && id < getNumArguments()) || definers.count(id) ||
+      assemblers.count(id))
+    return success();
+  return op->emitError() << getOpName(op) << " reads value " << id
+                         << ", which nothing computes";
+}
+
+LogicalResult FreshnessProof::checkReadIds(Operation *op) {
+  for (const Access &access : program.getAccesses(op))
+    if (access.reads && failed(checkDefined(getIds(op, access).read, op)))
+      return failure();
+  return success();
+}
+
+LogicalResult FreshnessProof::checkCertificate() {
+  WalkResult result = program.getFunction()->walk([&](Operation *op) {
+    return WalkResult(checkIds(op));
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (auto &[id, op] : assemblers)
+    if (id < getNumArguments() || definers.count(id))
+      return op->emitError() << "value " << id << " is put together here, but "
+                             << describeId(id) << " is that value";
+  result = program.getFunction()->walk([&](Operation *op) {
+    return WalkResult(checkReadIds(op));
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Counterexamples
+//===----------------------------------------------------------------------===//
+
+std::string FreshnessProof::describeId(int64_t id) const {
+  auto args = program.getFunction()->getAttrOfType<ArrayAttr>("weft_rt.args");
+  if (id >= 0 && id < getNumArguments()) {
+    auto entry = dyn_cast<DictionaryAttr>(args[id]);
+    auto name = entry ? entry.getAs<StringAttr>("name") : nullptr;
+    return name ? ("the caller's '" + name.getValue() + "'").str()
+                : "the caller's argument " + std::to_string(id);
+  }
+  if (Operation *op = definers.lookup(id))
+    return "what " + getOpName(op) + " computes";
+  return "value " + std::to_string(id);
+}
+
+void FreshnessProof::attachNotes(InFlightDiagnostic &diag, const Patch &patch,
+                                 ArrayRef<int64_t> ids) {
+  if (patch.op)
+    diag.attachNote(patch.op->getLoc())
+        << (patch.kind == Patch::Kind::InFlight
+                ? getOpName(patch.op) + " is started here"
+                : describeId(patch.id) + " gets there here");
+  for (int64_t id : ids) {
+    Operation *op = definers.lookup(id);
+    if (op && op != patch.op)
+      diag.attachNote(op->getLoc()) << describeId(id) << " comes from here";
+  }
+}
+
+LogicalResult FreshnessProof::report(Operation *op, StringRef verb,
+                                     const Place &place, ArrayRef<int64_t> ids,
+                                     const Mismatch &mismatch) {
+  const RootState &root = state.get(place.root);
+  InFlightDiagnostic diag = op->emitError();
+  diag << verb << " " << program.describe(place);
+  if (!root.isAlive && root.takenBy) {
+    diag << ", whose memory "
+         << program.getName(program.getRoots()[root.takenFor])
+         << " has taken over";
+    diag.attachNote(root.takenBy->getLoc())
+        << getOpName(root.takenBy) << " writes there";
+    return diag;
+  }
+  std::string wanted = ids.empty() ? "a value" : describeId(ids.front());
+  if (!mismatch.patch) {
+    diag << " for " << wanted << ", before all of it is there";
+    attachNotes(diag, Patch(), ids);
+    return diag;
+  }
+  const Patch &patch = *mismatch.patch;
+  if (patch.kind == Patch::Kind::InFlight)
+    diag << " before " << getOpName(patch.op) << " has arrived there";
+  else
+    diag << " for " << wanted << ", but there is " << describeId(patch.id);
+  attachNotes(diag, patch, ids);
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+LogicalResult FreshnessProof::checkStep(Operation *op) {
+  AccessList accesses = program.getAccesses(op);
+  for (const Access &access : accesses) {
+    if (!access.reads)
+      continue;
+    int64_t id = getIds(op, access).read;
+    if (std::optional<Mismatch> mismatch = state.find(*access.place, id))
+      return report(op, getOpName(op) + " reads", *access.place, id, *mismatch);
+  }
+  auto kind = isa<rt::StartOp>(op) ? Patch::Kind::InFlight
+                                   : Patch::Kind::Written;
+  for (const Access &access : accesses)
+    if (access.writes)
+      state.write(*access.place, getIds(op, access).written, op, kind);
+  return success();
+}
+
+LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
+  const Place &place = program.getPlace(op.getBuffer());
+  if (op.getFrom().empty()) {
+    // Undefined contents: whatever is there will do.
+    state.write(place, op.getValue(), op);
+    return success();
+  }
+  if (std::optional<Mismatch> mismatch = state.find(place, op.getFrom()))
+    return report(op, "value " + std::to_string(op.getValue()) + " needs",
+                  place, op.getFrom(), *mismatch);
+  state.name(place, op.getValue(), op);
+  return success();
+}
+
+LogicalResult FreshnessProof::checkFor(scf::ForOp loop) {
+  for (int i = 0; i < kMaxWalks; ++i) {
+    state.open();
+    if (failed(checkBlock(*loop.getBody())))
+      return failure();
+    if (!state.closeLoop())
+      return success();
+  }
+  return loop.emitError("what this loop leaves in memory does not settle in ")
+         << kMaxWalks << " passes";
+}
+
+LogicalResult FreshnessProof::checkIf(scf::IfOp branch) {
+  state.open();
+  if (failed(checkBlock(*branch.thenBlock())))
+    return failure();
+  state.switchBranch();
+  if (!branch.getElseRegion().empty() &&
+      failed(checkBlock(*branch.elseBlock())))
+    return failure();
+  state.closeBranches();
+  return success();
+}
+
+LogicalResult FreshnessProof::checkOp(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return checkFor(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return checkIf(branch);
+  if (auto assemble = dyn_cast<rt::AssembleOp>(op))
+    return checkAssemble(assemble);
+  if (auto wait = dyn_cast<rt::WaitOp>(op)) {
+    if (rt::StartOp start = getStart(wait))
+      for (const Access &access : program.getAccesses(start))
+        if (access.writes)
+          state.arrive(access.place->root, start);
+    return success();
+  }
+  return checkStep(op);
+}
+
+LogicalResult FreshnessProof::checkBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(checkOp(&op)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The end of the step
+//===----------------------------------------------------------------------===//
+
+LogicalResult FreshnessProof::checkResult(unsigned number, int64_t id) {
+  auto results =
+      program.getFunction()->getAttrOfType<ArrayAttr>("weft_rt.results");
+  auto alias =
+      cast<DictionaryAttr>(results[number]).getAs<IntegerAttr>("alias");
+  rt::Space space = alias ? rt::Space::Argument : rt::Space::Result;
+  int64_t position = alias ? alias.getInt() : number;
+  Operation *end =
+      func::FuncOp(program.getFunction()).getBody().front().getTerminator();
+  for (auto [i, root] : llvm::enumerate(program.getRoots())) {
+    rt::BufferOp op = root.op;
+    if (op.getSpace() != space ||
+        static_cast<int64_t>(op.getPosition()) != position)
+      continue;
+    const Place &place = program.getPlace(op.getResult());
+    std::optional<Mismatch> mismatch = state.find(place, id);
+    return mismatch ? report(end, "the step gives", place, id, *mismatch)
+                    : success();
+  }
+  // An argument that nobody touches is still what the caller gave.
+  if (alias && id == position)
+    return success();
+  return end->emitError() << "the step never writes its result " << number;
+}
+
+LogicalResult FreshnessProof::checkResults() {
+  auto results =
+      program.getFunction()->getAttrOfType<ArrayAttr>("weft_rt.results");
+  if (!results)
+    return success();
+  for (auto [i, result] : llvm::enumerate(results)) {
+    auto entry = dyn_cast<DictionaryAttr>(result);
+    auto id = entry ? entry.getAs<IntegerAttr>("value") : nullptr;
+    if (!id)
+      return program.getFunction()->emitError()
+             << "result " << i << " does not say which value it is";
+    if (failed(checkResult(i, id.getInt())))
+      return failure();
+  }
+  return success();
+}
+
+struct VerifyFreshnessPass
+    : public weft::impl::VerifyFreshnessPassBase<VerifyFreshnessPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr("weft_rt.arena_bytes"))
+        continue;
+      auto &program = getChildAnalysis<PlannedProgram>(function);
+      if (!program.isValid() || failed(FreshnessProof(program).run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace
