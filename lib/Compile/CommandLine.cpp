@@ -49,6 +49,7 @@ options:
                         MiB, GiB, TiB); without it, what the machine has
   --merge-channels      one channel for all collectives over the same axes
   --stats               print what each rank receives, by kind of collective
+  --no-proofs           do not prove that the planned program is right
   --remarks             print what the compiler says about its decisions
   --version, --help     print and exit
 
@@ -105,6 +106,8 @@ bool setFlag(StringRef name, CompileOptions &options) {
     options.inferStorage = false;
   else if (name == "--merge-channels")
     options.mergeChannels = true;
+  else if (name == "--no-proofs")
+    options.proofs = false;
   else
     return false;
   return true;

@@ -10,6 +10,7 @@
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/InitAll.h"
+#include "weft/Verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -248,6 +249,10 @@ LogicalResult Compilation::scheduleAndPlan(Phase phase) {
 LogicalResult Compilation::lower(Phase phase) {
   if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Scheduled &&
       failed(scheduleAndPlan(phase)))
+    return failure();
+  // Of a program that was planned elsewhere, or edited, too.
+  if (phase <= Phase::Planned && getLastPhase() >= Phase::Planned &&
+      options.proofs && failed(runPipeline(buildVerifyPlannedPipeline)))
     return failure();
   if (phase == Phase::Target || getLastPhase() < Phase::Target)
     return success();

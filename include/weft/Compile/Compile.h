@@ -44,6 +44,8 @@ struct CompileOptions {
   SchedulePassOptions schedule;
   /// One channel for all collectives over the same axes.
   bool mergeChannels = false;
+  /// Prove that the planned program is right before going on.
+  bool proofs = true;
   /// Print what a rank receives per kind of collective to standard error.
   bool stats = false;
   /// Print what passes say about their decisions.

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Each rank's collectives become a list of nodes: number i on a communicator is
+// one node for all members. First the members' lists of each communicator are
+// compared; then all lists are edges of one graph, which is taken apart from
+// nodes without predecessors. What is left over contains a circle.
+
+#include "weft/Verify/IssueOrder.h"
+
+#include "PlannedProgram.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Support/Mesh.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// One collective as a rank issues it.
+struct Issue {
+  rt::StartOp start;
+  /// Position in the communicator's list.
+  unsigned communicator = 0, number = 0;
+};
+
+/// Ranks that meet on a channel, and what each of them issues there.
+struct Communicator {
+  std::string channel;
+  SmallVector<int64_t> members;
+  llvm::MapVector<int64_t, SmallVector<rt::StartOp>> issues;
+};
+
+class SetProof {
+public:
+  explicit SetProof(ArrayRef<RankProgram> programs) : programs(programs) {}
+  LogicalResult run();
+
+private:
+  LogicalResult checkRanks();
+  LogicalResult readProgram(const RankProgram &program);
+  LogicalResult readBlock(Block &block, SmallVectorImpl<rt::StartOp> &starts);
+  LogicalResult readLoop(scf::ForOp loop,
+                         SmallVectorImpl<rt::StartOp> &starts);
+  void addRank(int64_t rank, ArrayRef<rt::StartOp> starts);
+  unsigned getCommunicator(int64_t rank, rt::StartOp start);
+  LogicalResult checkCommunicator(const Communicator &communicator);
+  LogicalResult checkCircles();
+  LogicalResult reportCircle(ArrayRef<unsigned> circle);
+  unsigned getNode(const Issue &issue) const {
+    return firstNode[issue.communicator] + issue.number;
+  }
+
+  ArrayRef<RankProgram> programs;
+  std::map<std::pair<std::string, std::vector<int64_t>>, unsigned> keys;
+  std::vector<Communicator> communicators;
+  std::map<int64_t, std::vector<Issue>> issuesOf;
+  /// The first node of each communicator.
+  std::vector<unsigned> firstNode;
+};
+
+std::string listRanks(ArrayRef<int64_t> ranks) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(ranks, os);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading programs
+//===----------------------------------------------------------------------===//
+
+MeshAttr getMesh(ModuleOp module) {
+  for (MeshOp mesh : module.getOps<MeshOp>())
+    return mesh.getMesh();
+  return nullptr;
+}
+
+int64_t getNumRanks(ModuleOp module) {
+  MeshAttr mesh = getMesh(module);
+  return mesh ? mesh.getNumRanks() : 1;
+}
+
+LogicalResult SetProof::checkRanks() {
+  int64_t count = getNumRanks(programs.front().module);
+  std::vector<unsigned> uses(count, 0);
+  for (const RankProgram &program : programs) {
+    ModuleOp module = program.module;
+    if (getNumRanks(module) != count)
+      return module.emitError("is for ")
+             << getNumRanks(module) << " ranks, the first program for "
+             << count;
+    for (int64_t rank : program.ranks) {
+      if (rank < 0 || rank >= count)
+        return module.emitError("there is no rank ")
+               << rank << ", the mesh has " << count;
+      if (uses[rank]++)
+        return module.emitError("rank ") << rank << " has two programs";
+    }
+  }
+  for (int64_t rank = 0; rank < count; ++rank)
+    if (!uses[rank])
+      return ModuleOp(programs.front().module).emitError("rank ")
+             << rank << " has no program";
+  return success();
+}
+
+LogicalResult SetProof::readLoop(scf::ForOp loop,
+                                 SmallVectorImpl<rt::StartOp> &starts) {
+  SmallVector<rt::StartOp> body;
+  if (failed(readBlock(*loop.getBody(), body)))
+    return failure();
+  if (body.empty())
+    return success();
+  APInt lower, upper, step;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)))
+    return body.front().emitError()
+           << getOpName(body.front())
+           << " is in a loop whose length is not known before it runs: the "
+              "ranks' programs cannot be compared";
+  for (int64_t i = lower.getSExtValue(); i < upper.getSExtValue();
+       i += step.getSExtValue())
+    llvm::append_range(starts, body);
+  return success();
+}
+
+/// All collectives of a block, in the order in which they are issued.
+LogicalResult SetProof::readBlock(Block &block,
+                                  SmallVectorImpl<rt::StartOp> &starts) {
+  for (Operation &op : block) {
+    if (auto start = dyn_cast<rt::StartOp>(op))
+      starts.push_back(start);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      if (failed(readLoop(loop, starts)))
+        return failure();
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (!branch)
+      continue;
+    WalkResult result = branch.walk([&](rt::StartOp start) {
+      start.emitError() << getOpName(start)
+                        << " is in a branch: the ranks' programs cannot be "
+                           "compared";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+/// The ranks of the group of `rank` along a collective's axes.
+SmallVector<int64_t> getMembers(MeshAttr mesh, AxesAttr axes, int64_t rank) {
+  SmallVector<std::pair<StringRef, int64_t>> sizes;
+  for (MeshAxisAttr axis : mesh.getAxes())
+    sizes.push_back({axis.getName(), axis.getSize()});
+  Mesh plain(sizes);
+  AxisList refs;
+  for (AxisRefAttr axis : axes.getAxes()) {
+    AxisRef ref = plain.wholeAxis(*plain.axisIndex(axis.getName()));
+    if (!axis.isWholeAxis())
+      ref = {ref.axis, axis.getPreSize(), axis.getSize()};
+    refs.push_back(ref);
+  }
+  SmallVector<int64_t> members;
+  for (int64_t i = 0, e = numShards(refs); i < e; ++i)
+    members.push_back(plain.groupMember(rank, refs, i));
+  return members;
+}
+
+unsigned SetProof::getCommunicator(int64_t rank, rt::StartOp start) {
+  auto axes = cast<AxesAttr>(start.getParams().get("axes"));
+  auto name = cast<FlatSymbolRefAttr>(start.getParams().get("mesh"));
+  SmallVector<int64_t> members =
+      getMembers(lookupMesh(start, name), axes, rank);
+  auto channel = start->getAttrOfType<FlatSymbolRefAttr>("channel");
+  std::string channelName = channel ? channel.getValue().str() : "";
+  auto [it, isNew] = keys.insert(
+      {{channelName, std::vector<int64_t>(members.begin(), members.end())},
+       communicators.size()});
+  if (isNew) {
+    communicators.emplace_back();
+    communicators.back().channel = channelName;
+    communicators.back().members = std::move(members);
+  }
+  return it->second;
+}
+
+void SetProof::addRank(int64_t rank, ArrayRef<rt::StartOp> starts) {
+  std::vector<Issue> &issues = issuesOf[rank];
+  for (rt::StartOp start : starts) {
+    Issue issue;
+    issue.start = start;
+    issue.communicator = getCommunicator(rank, start);
+    auto &list = communicators[issue.communicator].issues[rank];
+    issue.number = list.size();
+    list.push_back(start);
+    issues.push_back(issue);
+  }
+}
+
+LogicalResult SetProof::readProgram(const RankProgram &program) {
+  SmallVector<rt::StartOp> starts;
+  for (func::FuncOp function : ModuleOp(program.module).getOps<func::FuncOp>())
+    if (function->hasAttr("weft_rt.arena_bytes"))
+      if (failed(readBlock(function.getBody().front(), starts)))
+        return failure();
+  for (int64_t rank : program.ranks)
+    addRank(rank, starts);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// One communicator
+//===----------------------------------------------------------------------===//
+
+/// Says whether two ranks do the same: kind, attributes, and types of buffers.
+bool isSame(rt::StartOp a, rt::StartOp b) {
+  auto withoutMesh = [](DictionaryAttr params) {
+    NamedAttrList list(params);
+    list.erase("mesh");
+    list.erase("channel");
+    list.erase("weft.op");
+    return list.getDictionary(params.getContext());
+  };
+  return a.getCollective() == b.getCollective() &&
+         withoutMesh(a.getParams()) == withoutMesh(b.getParams()) &&
+         a.getIns().getTypes() == b.getIns().getTypes() &&
+         a.getOuts().getTypes() == b.getOuts().getTypes();
+}
+
+LogicalResult
+SetProof::checkCommunicator(const Communicator &communicator) {
+  auto getIssues = [&](int64_t rank) -> ArrayRef<rt::StartOp> {
+    auto it = communicator.issues.find(rank);
+    return it == communicator.issues.end() ? ArrayRef<rt::StartOp>()
+                                           : ArrayRef(it->second);
+  };
+  std::string where = "@" + communicator.channel + " of ranks " +
+                      listRanks(communicator.members);
+  int64_t first = communicator.members.front();
+  for (int64_t rank : llvm::drop_begin(communicator.members)) {
+    ArrayRef<rt::StartOp> a = getIssues(first), b = getIssues(rank);
+    for (unsigned i = 0, e = std::min(a.size(), b.size()); i < e; ++i) {
+      if (isSame(a[i], b[i]))
+        continue;
+      rt::StartOp one = a[i], other = b[i];
+      InFlightDiagnostic diag =
+          one.emitError() << "collective " << i << " on " << where << " is "
+                          << getOpName(one) << " on rank " << first << ", but "
+                          << getOpName(other) << " on rank " << rank;
+      diag.attachNote(other.getLoc()) << "on rank " << rank << " it is here";
+      return diag;
+    }
+    if (a.size() == b.size())
+      continue;
+    bool isFirstLonger = a.size() > b.size();
+    rt::StartOp extra = isFirstLonger ? a[b.size()] : b[a.size()];
+    return extra.emitError()
+           << getOpName(extra) << " waits for ever on " << where << ": rank "
+           << first << " issues " << a.size() << " collectives there, rank "
+           << rank << " issues " << b.size();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// All communicators
+//===----------------------------------------------------------------------===//
+
+/// Finds nodes each of which leads to the next, and the last to the first;
+/// empty if there are none.
+std::vector<unsigned>
+findCircle(const std::vector<SmallVector<unsigned, 2>> &successors) {
+  unsigned count = successors.size();
+  std::vector<unsigned> numBefore(count, 0), ready;
+  for (const auto &list : successors)
+    for (unsigned next : list)
+      ++numBefore[next];
+  for (unsigned node = 0; node < count; ++node)
+    if (numBefore[node] == 0)
+      ready.push_back(node);
+  unsigned done = 0;
+  for (; done < ready.size(); ++done)
+    for (unsigned next : successors[ready[done]])
+      if (--numBefore[next] == 0)
+        ready.push_back(next);
+  if (done == count)
+    return {};
+  // Each node that is left over has a predecessor that is left over.
+  std::vector<unsigned> before(count, count);
+  unsigned node = count;
+  for (unsigned from = 0; from < count; ++from)
+    for (unsigned next : successors[from])
+      if (numBefore[from] != 0 && numBefore[next] != 0) {
+        before[next] = from;
+        node = next;
+      }
+  std::vector<unsigned> path;
+  std::vector<bool> seen(count, false);
+  for (; !seen[node]; node = before[node]) {
+    seen[node] = true;
+    path.push_back(node);
+  }
+  std::vector<unsigned> circle(llvm::find(path, node), path.end());
+  std::reverse(circle.begin(), circle.end());
+  return circle;
+}
+
+LogicalResult SetProof::checkCircles() {
+  unsigned numNodes = 0;
+  for (const Communicator &communicator : communicators) {
+    firstNode.push_back(numNodes);
+    numNodes += communicator.issues.front().second.size();
+  }
+  std::vector<SmallVector<unsigned, 2>> successors(numNodes);
+  for (auto &[rank, issues] : issuesOf)
+    for (unsigned i = 1; i < issues.size(); ++i) {
+      auto &list = successors[getNode(issues[i - 1])];
+      if (!llvm::is_contained(list, getNode(issues[i])))
+        list.push_back(getNode(issues[i]));
+    }
+  std::vector<unsigned> circle = findCircle(successors);
+  return circle.empty() ? success() : reportCircle(circle);
+}
+
+/// One line per rank that goes a part of the circle.
+LogicalResult SetProof::reportCircle(ArrayRef<unsigned> circle) {
+  std::optional<InFlightDiagnostic> diag;
+  unsigned at = 0, numNodes = circle.size();
+  while (at < numNodes) {
+    // The rank that goes furthest along the circle from here.
+    unsigned furthest = at;
+    const Issue *from = nullptr, *to = nullptr;
+    int64_t by = 0;
+    for (auto &[rank, issues] : issuesOf) {
+      unsigned reached = at;
+      const Issue *begin = nullptr, *end = nullptr;
+      for (const Issue &issue : issues) {
+        if (!begin && getNode(issue) == circle[at])
+          begin = end = &issue;
+        else if (begin && reached < numNodes &&
+                 getNode(issue) == circle[(reached + 1) % numNodes]) {
+          end = &issue;
+          ++reached;
+        }
+      }
+      if (reached > furthest) {
+        furthest = reached;
+        from = begin;
+        to = end;
+        by = rank;
+      }
+    }
+    std::string line = "rank " + std::to_string(by) + " starts " +
+                       getOpName(from->start) + " with ranks " +
+                       listRanks(communicators[from->communicator].members) +
+                       " before " + getOpName(to->start) + " with ranks " +
+                       listRanks(communicators[to->communicator].members);
+    if (diag)
+      diag->attachNote(rt::StartOp(from->start).getLoc()) << line;
+    else
+      diag.emplace(rt::StartOp(from->start).emitError()
+                   << "the ranks can wait for each other in a circle: " << line);
+    at = furthest;
+  }
+  return *diag;
+}
+
+LogicalResult SetProof::run() {
+  if (failed(checkRanks()))
+    return failure();
+  for (const RankProgram &program : programs)
+    if (failed(readProgram(program)))
+      return failure();
+  for (const Communicator &communicator : communicators)
+    if (failed(checkCommunicator(communicator)))
+      return failure();
+  return checkCircles();
+}
+
+} // namespace
+
+LogicalResult
+mlir::weft::verifyIssueOrder(llvm::ArrayRef<RankProgram> programs) {
+  // One program for all ranks has one order: weft-verify-deadlock proves that
+  // they follow it.
+  if (programs.size() == 1 &&
+      static_cast<int64_t>(programs.front().ranks.size()) ==
+          getNumRanks(programs.front().module))
+    return success();
+  return SetProof(programs).run();
+}

@@ -1,0 +1,144 @@
+// RUN: weft-opt %s --weft-verify-freshness -split-input-file | FileCheck %s
+
+// A weight is gathered, used and updated; it is the next step's argument.
+
+// CHECK-LABEL: func @step()
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+weft.channel @data.tp on @mesh <{"tp"}> purpose data
+func.func @step() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [{local = tensor<4xf32>, name = "w"}, {local = tensor<8xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4xf32>, name = "w", alias = 0 : index, value = 5 : i64}]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<4xf32>
+  %x = weft_rt.buffer argument 1 "x" : memref<8xf32>
+  %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
+  %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
+  %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
+  %t = weft_rt.start "all_gather" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, mesh = @mesh}
+      ins(%w : memref<4xf32>) outs(%g : memref<8xf32>) {channel = @gather.fsdp, weft.op = "all_gather w", weft_rt.values = array<i64: 0, 2>}
+  weft_rt.fused ins(%w : memref<4xf32>) outs(%n : memref<4xf32>) {
+  ^bb0(%a0: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0 : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v0: f32, %o: f32):
+      %q = arith.negf %v0 : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "kernel #1", weft_rt.values = array<i64: 0, 4>}
+  weft_rt.wait %t
+  weft_rt.fused ins(%g, %x : memref<8xf32>, memref<8xf32>) outs(%s : memref<8xf32>) {
+  ^bb0(%a0: tensor<8xf32>, %a1: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0, %a1 : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v0: f32, %v1: f32, %o: f32):
+      %q = arith.addf %v0, %v1 : f32
+      linalg.yield %q : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %r : tensor<8xf32>
+  } {weft.op = "kernel #0", weft_rt.values = array<i64: 2, 1, 3>}
+  weft_rt.fused ins(%w, %n : memref<4xf32>, memref<4xf32>) outs(%w : memref<4xf32>) {
+  ^bb0(%a0: tensor<4xf32>, %a1: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0, %a1 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v0: f32, %v1: f32, %o: f32):
+      %q = arith.addf %v0, %v1 : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "update w", weft_rt.values = array<i64: 0, 4, 5>}
+  return
+}
+
+// -----
+
+// Columns that are computed by themselves, put together, and still read alone.
+
+// CHECK-LABEL: func @columns()
+func.func @columns() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4x2xf32>}],
+    weft_rt.results = [{local = tensor<4x2xf32>, value = 1 : i64}, {local = tensor<4x4xf32>, value = 3 : i64}]} {
+  %x = weft_rt.buffer argument 0 : memref<4x2xf32>
+  %r = weft_rt.buffer result 0 : memref<4x2xf32>
+  %q = weft_rt.buffer result 1 : memref<4x4xf32>
+  %a = weft_rt.buffer arena 0 "a" : memref<4x4xf32>
+  %left = weft_rt.view %a at 0 : memref<4x4xf32> to memref<4x2xf32, strided<[4, 1]>>
+  %right = weft_rt.view %a at 2 : memref<4x4xf32> to memref<4x2xf32, strided<[4, 1]>>
+  %c = memref.get_global @c : memref<4x2xf32>
+  memref.copy %c, %left {weft_rt.values = array<i64: 1, 1>} : memref<4x2xf32> to memref<4x2xf32, strided<[4, 1]>>
+  memref.copy %c, %right {weft_rt.values = array<i64: 2, 2>} : memref<4x2xf32> to memref<4x2xf32, strided<[4, 1]>>
+  weft_rt.assemble %a value 3 from [1, 2] : memref<4x4xf32>
+  memref.copy %left, %r {weft_rt.values = array<i64: 1, 1>} : memref<4x2xf32, strided<[4, 1]>> to memref<4x2xf32>
+  memref.copy %a, %q {weft_rt.values = array<i64: 3, 3>} : memref<4x4xf32> to memref<4x4xf32>
+  return
+}
+memref.global "private" constant @c : memref<4x2xf32> = dense<1.0>
+
+// -----
+
+// What a loop carries is the first value or that of the pass before.
+
+// CHECK-LABEL: func @loop()
+func.func @loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4xf32>, value = 3 : i64}]} {
+  %x = weft_rt.buffer argument 0 : memref<4xf32>
+  %r = weft_rt.buffer result 0 : memref<4xf32>
+  %p = weft_rt.buffer arena 0 "p" : memref<4xf32>
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %c1 = arith.constant 1 : index
+  memref.copy %x, %p {weft_rt.values = array<i64: 0, 0>} : memref<4xf32> to memref<4xf32>
+  scf.for %i = %c0 to %c5 step %c1 {
+    weft_rt.assemble %p value 1 from [0, 2] : memref<4xf32>
+    weft_rt.fused ins(%p : memref<4xf32>) outs(%p : memref<4xf32>) {
+    ^bb0(%a0: tensor<4xf32>):
+      %e = tensor.empty() : tensor<4xf32>
+      %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%a0 : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+      ^bb0(%v0: f32, %o: f32):
+        %q = arith.negf %v0 : f32
+        linalg.yield %q : f32
+      } -> tensor<4xf32>
+      weft_rt.yield %r : tensor<4xf32>
+    } {weft.op = "kernel", weft_rt.values = array<i64: 1, 2>}
+  }
+  weft_rt.assemble %p value 3 from [0, 2] : memref<4xf32>
+  memref.copy %p, %r {weft_rt.values = array<i64: 3, 3>} : memref<4xf32> to memref<4xf32>
+  return
+}
+
+// -----
+
+// Rows that a loop sets at places that are known only when it runs; branches.
+
+// CHECK-LABEL: func @rows()
+func.func @rows() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4x4xf32>}, {local = tensor<4xf32>}, {local = tensor<i1>}],
+    weft_rt.results = [{local = tensor<4x4xf32>, value = 6 : i64}]} {
+  %x = weft_rt.buffer argument 0 : memref<4x4xf32>
+  %y = weft_rt.buffer argument 1 : memref<4xf32>
+  %n = weft_rt.buffer argument 2 : memref<i1>
+  %r = weft_rt.buffer result 0 : memref<4x4xf32>
+  %p = weft_rt.buffer arena 0 "p" : memref<4x4xf32>
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  memref.copy %x, %p {weft_rt.values = array<i64: 0, 0>} : memref<4x4xf32> to memref<4x4xf32>
+  scf.for %i = %c0 to %c4 step %c1 {
+    weft_rt.assemble %p value 3 from [0, 4] : memref<4x4xf32>
+    %o = arith.muli %i, %c4 : index
+    %row = weft_rt.view %p at 0 plus %o : memref<4x4xf32> to memref<4xf32>
+    memref.copy %y, %row {weft_rt.values = array<i64: 1, 1>} : memref<4xf32> to memref<4xf32>
+    weft_rt.assemble %p value 4 from [3, 1] : memref<4x4xf32>
+  }
+  weft_rt.assemble %p value 5 from [0, 4] : memref<4x4xf32>
+  %c = memref.load %n[] {weft_rt.values = array<i64: 2>} : memref<i1>
+  scf.if %c {
+    memref.copy %p, %r {weft_rt.values = array<i64: 5, 5>} : memref<4x4xf32> to memref<4x4xf32>
+  } else {
+    memref.copy %x, %r {weft_rt.values = array<i64: 0, 0>} : memref<4x4xf32> to memref<4x4xf32>
+  }
+  weft_rt.assemble %r value 6 from [5, 0] : memref<4x4xf32>
+  return
+}
