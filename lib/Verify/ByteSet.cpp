@@ -15,7 +15,7 @@
 using namespace mlir::weft;
 
 ByteSet ByteSet::get(int64_t begin, llvm::ArrayRef<int64_t> sizes,
-                   llvm::ArrayRef<int64_t> strides, int64_t elementBytes) {
+                     llvm::ArrayRef<int64_t> strides, int64_t elementBytes) {
   ByteSet region;
   region.begin = begin;
   region.run = elementBytes;
@@ -97,8 +97,7 @@ bool cutInRows(const ByteSet &region, int64_t stride, RowsList &parts) {
     bool isFull = piece.columns.begin == 0 && end - begin >= stride;
     piece.count = isFull ? (end - begin) / stride : 1;
     piece.columns.run =
-        isFull ? stride
-               : std::min(stride - piece.columns.begin, end - begin);
+        isFull ? stride : std::min(stride - piece.columns.begin, end - begin);
     begin += isFull ? piece.count * stride : piece.columns.run;
     parts.push_back(piece);
   }

@@ -38,7 +38,7 @@ struct ByteSet {
   /// Makes the region of a view that begins at byte `begin`; strides are in
   /// elements of `elementBytes`.
   static ByteSet get(int64_t begin, llvm::ArrayRef<int64_t> sizes,
-                    llvm::ArrayRef<int64_t> strides, int64_t elementBytes);
+                     llvm::ArrayRef<int64_t> strides, int64_t elementBytes);
 
   int64_t bytes() const;
   /// The byte behind the last one.

@@ -47,8 +47,7 @@ private:
   LogicalResult checkRanks();
   LogicalResult readProgram(const RankProgram &program);
   LogicalResult readBlock(Block &block, SmallVectorImpl<rt::StartOp> &starts);
-  LogicalResult readLoop(scf::ForOp loop,
-                         SmallVectorImpl<rt::StartOp> &starts);
+  LogicalResult readLoop(scf::ForOp loop, SmallVectorImpl<rt::StartOp> &starts);
   void addRank(int64_t rank, ArrayRef<rt::StartOp> starts);
   unsigned getCommunicator(int64_t rank, rt::StartOp start);
   LogicalResult checkCommunicator(const Communicator &communicator);
@@ -237,8 +236,7 @@ bool isSame(rt::StartOp a, rt::StartOp b) {
          a.getOuts().getTypes() == b.getOuts().getTypes();
 }
 
-LogicalResult
-SetProof::checkCommunicator(const Communicator &communicator) {
+LogicalResult SetProof::checkCommunicator(const Communicator &communicator) {
   auto getIssues = [&](int64_t rank) -> ArrayRef<rt::StartOp> {
     auto it = communicator.issues.find(rank);
     return it == communicator.issues.end() ? ArrayRef<rt::StartOp>()
@@ -369,7 +367,8 @@ LogicalResult SetProof::reportCircle(ArrayRef<unsigned> circle) {
       diag->attachNote(rt::StartOp(from->start).getLoc()) << line;
     else
       diag.emplace(rt::StartOp(from->start).emitError()
-                   << "the ranks can wait for each other in a circle: " << line);
+                   << "the ranks can wait for each other in a circle: "
+                   << line);
     at = furthest;
   }
   return *diag;

@@ -92,9 +92,8 @@ void Kernel::uniteProducers(unsigned consumer) {
     AffineMap read = reader.getMatchingIndexingMap(&operand);
     for (auto [w, r] : llvm::zip(written.getResults(), read.getResults()))
       if (isa<AffineDimExpr>(w) && isa<AffineDimExpr>(r))
-        classes.join(
-            loop(it->second, cast<AffineDimExpr>(w).getPosition()),
-            loop(consumer, cast<AffineDimExpr>(r).getPosition()));
+        classes.join(loop(it->second, cast<AffineDimExpr>(w).getPosition()),
+                     loop(consumer, cast<AffineDimExpr>(r).getPosition()));
   }
 }
 

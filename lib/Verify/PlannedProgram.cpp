@@ -37,7 +37,7 @@ SmallVector<int64_t> getStrides(MemRefType type) {
 
 ByteSet getRegion(MemRefType type, int64_t beginBytes) {
   return ByteSet::get(beginBytes, type.getShape(), getStrides(type),
-                     getElementBytes(type));
+                      getElementBytes(type));
 }
 
 bool isBufferValue(Value value) { return isa<MemRefType>(value.getType()); }
@@ -122,10 +122,9 @@ void PlannedProgram::addView(rt::ViewOp op) {
   place.region =
       place.isDynamic
           ? getPlace(roots[source.root].op.getResult()).region
-          : getRegion(op.getType(),
-                      source.region.begin +
-                          static_cast<int64_t>(op.getOffset()) *
-                              getElementBytes(op.getType()));
+          : getRegion(op.getType(), source.region.begin +
+                                        static_cast<int64_t>(op.getOffset()) *
+                                            getElementBytes(op.getType()));
   places.push_back(std::move(place));
   placeOf[op.getResult()] = &places.back();
 }
@@ -215,8 +214,8 @@ AccessList PlannedProgram::getAccesses(Operation *op) const {
     if (isConstant(operand))
       continue;
     auto element = elementOf.find(op);
-    access.place = element == elementOf.end() ? &getPlace(operand)
-                                              : element->second;
+    access.place =
+        element == elementOf.end() ? &getPlace(operand) : element->second;
     accesses.push_back(access);
   }
   return accesses;

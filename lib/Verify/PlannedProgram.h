@@ -9,7 +9,8 @@
 //   %w = weft_rt.buffer argument 0 "w" : memref<8x16xf32>    root 0, 512 bytes
 //   %y = weft_rt.buffer arena 64 "y" : memref<8x4xf32>       root 1, 128 bytes
 //   %x = weft_rt.view %w at 32 : ... to memref<4x16xf32>     root 0, 128..384
-//   weft_rt.gemm %x, %b into %y ...      reads root 0 at 128..384, writes root 1
+//   weft_rt.gemm %x, %b into %y ...      reads root 0 at 128..384, writes root
+//   1
 //
 // The arena, the arguments and the results are laid out behind each other in
 // one address space, so that "the same byte" is a question about numbers.

@@ -193,9 +193,9 @@ std::optional<Mismatch> ValueState::find(const Place &place,
     return place.region.bytes() == 0 ? std::nullopt
                                      : std::optional<Mismatch>(Mismatch{});
   for (const Patches &way : state.ways) {
-    std::optional<Mismatch> mismatch =
-        place.isDynamic ? findDynamic(way, ids)
-                        : findBytes(way, place.region, ids);
+    std::optional<Mismatch> mismatch = place.isDynamic
+                                           ? findDynamic(way, ids)
+                                           : findBytes(way, place.region, ids);
     if (mismatch)
       return mismatch;
   }

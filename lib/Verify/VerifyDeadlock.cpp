@@ -68,8 +68,7 @@ SmallVector<Value> getOrigins(Value value) {
                           loop.getYieldedValues()[*carried]);
   };
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (auto loop =
-            dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) {
+    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) {
       unsigned number = argument.getArgNumber();
       addLoop(loop,
               number ? std::optional<unsigned>(number - 1) : std::nullopt);
@@ -171,20 +170,19 @@ LogicalResult DeadlockProof::report(rt::StartOp start, Operation *around,
   auto name = cast<FlatSymbolRefAttr>(start.getParams().get("mesh"));
   int64_t other = getNeighbour(lookupMesh(start, name), axis.getName());
   bool isLoop = isa<scf::ForOp>(around);
-  InFlightDiagnostic diag =
-      start.emitError() << getOpName(start) << " may hang: ranks 0 and "
-                        << other << " of a group along \"" << axis.getName()
-                        << "\" need not "
-                        << (isLoop ? "go through this loop equally often"
-                                   : "take the same branch");
+  InFlightDiagnostic diag = start.emitError()
+                            << getOpName(start) << " may hang: ranks 0 and "
+                            << other << " of a group along \"" << axis.getName()
+                            << "\" need not "
+                            << (isLoop ? "go through this loop equally often"
+                                       : "take the same branch");
   diag.attachNote(around->getLoc())
       << (isLoop ? "the loop is here" : "the branch is here");
   diag.attachNote(source.op->getLoc()) << "what decides differs between ranks";
   return diag;
 }
 
-LogicalResult DeadlockProof::checkAround(rt::StartOp start,
-                                         Operation *around) {
+LogicalResult DeadlockProof::checkAround(rt::StartOp start, Operation *around) {
   auto loop = dyn_cast<scf::ForOp>(around);
   SmallVector<Value> deciders;
   if (loop)
@@ -217,9 +215,8 @@ LogicalResult DeadlockProof::checkStart(rt::StartOp start) {
 }
 
 LogicalResult DeadlockProof::run() {
-  WalkResult result = program.getFunction()->walk([&](rt::StartOp start) {
-    return WalkResult(checkStart(start));
-  });
+  WalkResult result = program.getFunction()->walk(
+      [&](rt::StartOp start) { return WalkResult(checkStart(start)); });
   return failure(result.wasInterrupted());
 }
 

@@ -30,9 +30,6 @@ struct Ids {
   int64_t read = -1, written = -1;
 };
 
-/// Loops whose state does not settle in so many walks are rejected.
-constexpr int kMaxWalks = 16;
-
 class FreshnessProof {
 public:
   explicit FreshnessProof(const PlannedProgram &program)
@@ -73,8 +70,7 @@ private:
                    ArrayRef<int64_t> ids);
   std::string describeId(int64_t id) const;
   int64_t getNumArguments() const {
-    auto args =
-        program.getFunction()->getAttrOfType<ArrayAttr>("weft_rt.args");
+    auto args = program.getFunction()->getAttrOfType<ArrayAttr>("weft_rt.args");
     return args ? args.size() : 0;
   }
 
@@ -123,9 +119,10 @@ bool FreshnessProof::isCopied(Operation *op, int64_t id,
   auto fused = dyn_cast<rt::FusedOp>(op);
   if (!(fused && isCopyKernel(fused)) && !isa<memref::CopyOp>(op))
     return false;
-  return llvm::any_of(accesses, [&](const Access &access) {
-    return access.reads && getIds(op, access).read == id;
-  });
+  for (const Access &access : accesses)
+    if (access.reads && getIds(op, access).read == id)
+      return true;
+  return false;
 }
 
 LogicalResult FreshnessProof::define(int64_t id, Operation *op) {
@@ -138,10 +135,10 @@ LogicalResult FreshnessProof::define(int64_t id, Operation *op) {
                 program.getAccesses(op)[0].place->root ==
                     program.getAccesses(it->second)[0].place->root))
     return success();
-  InFlightDiagnostic diag =
-      op->emitError() << getOpName(op) << " says that it computes value " << id
-                      << ", which " << getOpName(it->second)
-                      << " computes already";
+  InFlightDiagnostic diag = op->emitError()
+                            << getOpName(op) << " says that it computes value "
+                            << id << ", which " << getOpName(it->second)
+                            << " computes already";
   diag.attachNote(it->second->getLoc()) << "here";
   return diag;
 }
@@ -184,18 +181,16 @@ LogicalResult FreshnessProof::checkReadIds(Operation *op) {
 }
 
 LogicalResult FreshnessProof::checkCertificate() {
-  WalkResult result = program.getFunction()->walk([&](Operation *op) {
-    return WalkResult(checkIds(op));
-  });
+  WalkResult result = program.getFunction()->walk(
+      [&](Operation *op) { return WalkResult(checkIds(op)); });
   if (result.wasInterrupted())
     return failure();
   for (auto &[id, op] : assemblers)
     if (id < getNumArguments() || definers.count(id))
       return op->emitError() << "value " << id << " is put together here, but "
                              << describeId(id) << " is that value";
-  result = program.getFunction()->walk([&](Operation *op) {
-    return WalkResult(checkReadIds(op));
-  });
+  result = program.getFunction()->walk(
+      [&](Operation *op) { return WalkResult(checkReadIds(op)); });
   return failure(result.wasInterrupted());
 }
 
@@ -272,8 +267,8 @@ LogicalResult FreshnessProof::checkStep(Operation *op) {
     if (std::optional<Mismatch> mismatch = state.find(*access.place, id))
       return report(op, getOpName(op) + " reads", *access.place, id, *mismatch);
   }
-  auto kind = isa<rt::StartOp>(op) ? Patch::Kind::InFlight
-                                   : Patch::Kind::Written;
+  auto kind =
+      isa<rt::StartOp>(op) ? Patch::Kind::InFlight : Patch::Kind::Written;
   for (const Access &access : accesses)
     if (access.writes)
       state.write(*access.place, getIds(op, access).written, op, kind);
@@ -295,15 +290,14 @@ LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
 }
 
 LogicalResult FreshnessProof::checkFor(scf::ForOp loop) {
-  for (int i = 0; i < kMaxWalks; ++i) {
+  // Each walk may only add to what can be there at the beginning, and there are
+  // finitely many patches that the body's ops can make.
+  do {
     state.open();
     if (failed(checkBlock(*loop.getBody())))
       return failure();
-    if (!state.closeLoop())
-      return success();
-  }
-  return loop.emitError("what this loop leaves in memory does not settle in ")
-         << kMaxWalks << " passes";
+  } while (state.closeLoop());
+  return success();
 }
 
 LogicalResult FreshnessProof::checkIf(scf::IfOp branch) {

@@ -122,9 +122,8 @@ LogicalResult PlanProof::checkArenaRoot(const Root &root) {
   if (root.begin + root.bytes <= program.getArenaBytes())
     return success();
   return rt::BufferOp(root.op).emitError()
-         << program.getName(root) << " ends at byte "
-         << root.begin + root.bytes << " of an arena of "
-         << program.getArenaBytes() << " bytes";
+         << program.getName(root) << " ends at byte " << root.begin + root.bytes
+         << " of an arena of " << program.getArenaBytes() << " bytes";
 }
 
 LogicalResult PlanProof::checkCallersRoot(const Root &root) {
@@ -143,8 +142,8 @@ LogicalResult PlanProof::checkCallersRoot(const Root &root) {
   RankedTensorType local = getLocalType(entries[number]);
   if (local && root.bytes != getBytes(local))
     return op.emitError() << program.getName(root) << " has " << root.bytes
-                          << " bytes, but " << space << " " << number
-                          << " has " << getBytes(local);
+                          << " bytes, but " << space << " " << number << " has "
+                          << getBytes(local);
   return success();
 }
 
@@ -160,8 +159,8 @@ LogicalResult PlanProof::checkRoots() {
     auto [it, isNew] = seen.insert(
         {{static_cast<unsigned>(op.getSpace()), op.getPosition()}, op});
     if (!isNew) {
-      InFlightDiagnostic diag =
-          op.emitError() << program.getName(root) << " has two buffers";
+      InFlightDiagnostic diag = op.emitError()
+                                << program.getName(root) << " has two buffers";
       diag.attachNote(it->second.getLoc()) << "the first is here";
       return diag;
     }
@@ -259,13 +258,13 @@ LogicalResult PlanProof::checkApart(unsigned earlier, unsigned later) {
   if (begin >= end)
     return success();
   Operation *first = lives[later].first;
-  InFlightDiagnostic diag =
-      first->emitError() << getOpName(first) << " begins to use "
-                         << program.getName(b) << " at bytes " << b.begin
-                         << " to " << b.begin + b.bytes
-                         << " of the arena, where " << program.getName(a)
-                         << " at bytes " << a.begin << " to "
-                         << a.begin + a.bytes << " is still in use";
+  InFlightDiagnostic diag = first->emitError()
+                            << getOpName(first) << " begins to use "
+                            << program.getName(b) << " at bytes " << b.begin
+                            << " to " << b.begin + b.bytes
+                            << " of the arena, where " << program.getName(a)
+                            << " at bytes " << a.begin << " to "
+                            << a.begin + a.bytes << " is still in use";
   diag.attachNote(lives[earlier].first->getLoc())
       << program.getName(a) << " is in use from here, "
       << getOpName(lives[earlier].first);

@@ -132,10 +132,10 @@ void RaceProof::land(rt::StartOp start) {
 LogicalResult RaceProof::reportRace(Operation *op, const Access &access,
                                     const InFlight &flight) {
   std::string other = getOpName(flight.start);
-  InFlightDiagnostic diag =
-      op->emitError() << getOpName(op)
-                      << (access.writes ? " writes " : " reads ")
-                      << program.describe(*access.place);
+  InFlightDiagnostic diag = op->emitError()
+                            << getOpName(op)
+                            << (access.writes ? " writes " : " reads ")
+                            << program.describe(*access.place);
   if (flight.access.writes)
     diag << (access.writes ? " while " + other + " is writing it"
                            : " before " + other + " has arrived there");
@@ -181,14 +181,13 @@ LogicalResult RaceProof::checkPair(Operation *op, const Access &a,
   if (!share(a, b))
     return success();
   if (a.writes && b.writes)
-    return op->emitError()
-           << getOpName(op) << " writes " << program.describe(*a.place)
-           << " and " << program.describe(*b.place) << ", which overlap";
+    return op->emitError() << getOpName(op) << " writes "
+                           << program.describe(*a.place) << " and "
+                           << program.describe(*b.place) << ", which overlap";
   if (!(*a.place == *b.place))
-    return op->emitError()
-           << getOpName(op) << " reads " << program.describe(*a.place)
-           << " and writes " << program.describe(*b.place)
-           << ", which overlap";
+    return op->emitError() << getOpName(op) << " reads "
+                           << program.describe(*a.place) << " and writes "
+                           << program.describe(*b.place) << ", which overlap";
   if (mayUpdateInPlace(op, a, b))
     return success();
   return op->emitError() << getOpName(op) << " updates "

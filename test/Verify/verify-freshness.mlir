@@ -84,7 +84,7 @@ memref.global "private" constant @c : memref<4x2xf32> = dense<1.0>
 func.func @loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4xf32>, name = "x"}],
     weft_rt.results = [{local = tensor<4xf32>, value = 3 : i64}]} {
   %x = weft_rt.buffer argument 0 : memref<4xf32>
-  %r = weft_rt.buffer result 0 : memref<4xf32>
+  %out = weft_rt.buffer result 0 : memref<4xf32>
   %p = weft_rt.buffer arena 0 "p" : memref<4xf32>
   %c0 = arith.constant 0 : index
   %c5 = arith.constant 5 : index
@@ -105,7 +105,7 @@ func.func @loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [
     } {weft.op = "kernel", weft_rt.values = array<i64: 1, 2>}
   }
   weft_rt.assemble %p value 3 from [0, 2] : memref<4xf32>
-  memref.copy %p, %r {weft_rt.values = array<i64: 3, 3>} : memref<4xf32> to memref<4xf32>
+  memref.copy %p, %out {weft_rt.values = array<i64: 3, 3>} : memref<4xf32> to memref<4xf32>
   return
 }
 

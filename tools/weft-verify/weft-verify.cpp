@@ -119,11 +119,11 @@ int main(int argc, char **argv) {
     return 2;
   }
   DialectRegistry registry;
-  registry.insert<weft::WeftDialect, weft::rt::WeftRTDialect,
-                  affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                  linalg::LinalgDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect,
-                  tensor::TensorDialect>();
+  registry
+      .insert<weft::WeftDialect, weft::rt::WeftRTDialect, affine::AffineDialect,
+              arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+              math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+              tensor::TensorDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   return verify(context, arguments);

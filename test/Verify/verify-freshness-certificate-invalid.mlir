@@ -1,0 +1,170 @@
+// RUN: weft-opt %s --weft-verify-freshness -split-input-file -verify-diagnostics
+
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+weft.channel @data.tp on @mesh <{"tp"}> purpose data
+func.func @no_ids() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [{local = tensor<4xf32>, name = "w"}, {local = tensor<8xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4xf32>, name = "w", alias = 0 : index, value = 5 : i64}]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<4xf32>
+  %x = weft_rt.buffer argument 1 "x" : memref<8xf32>
+  %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
+  %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
+  %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
+  // expected-error @+1 {{'update w' does not say which values it reads and writes}}
+  weft_rt.fused ins(%w, %n : memref<4xf32>, memref<4xf32>) outs(%w : memref<4xf32>) {
+  ^bb0(%a0: tensor<4xf32>, %a1: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0, %a1 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v0: f32, %v1: f32, %o: f32):
+      %q = arith.addf %v0, %v1 : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "update w"}
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+weft.channel @data.tp on @mesh <{"tp"}> purpose data
+func.func @computed_twice() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [{local = tensor<4xf32>, name = "w"}, {local = tensor<8xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4xf32>, name = "w", alias = 0 : index, value = 5 : i64}]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<4xf32>
+  %x = weft_rt.buffer argument 1 "x" : memref<8xf32>
+  %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
+  %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
+  %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
+  // expected-note @+1 {{here}}
+  weft_rt.fused ins(%w : memref<4xf32>) outs(%n : memref<4xf32>) {
+  ^bb0(%a0: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0 : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v0: f32, %o: f32):
+      %q = arith.negf %v0 : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "kernel #1", weft_rt.values = array<i64: 0, 4>}
+  // expected-error @+1 {{'update w' says that it computes value 4, which 'kernel #1' computes already}}
+  weft_rt.fused ins(%w, %n : memref<4xf32>, memref<4xf32>) outs(%w : memref<4xf32>) {
+  ^bb0(%a0: tensor<4xf32>, %a1: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0, %a1 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v0: f32, %v1: f32, %o: f32):
+      %q = arith.addf %v0, %v1 : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "update w", weft_rt.values = array<i64: 0, 4, 4>}
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+weft.channel @data.tp on @mesh <{"tp"}> purpose data
+func.func @computes_an_argument() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [{local = tensor<4xf32>, name = "w"}, {local = tensor<8xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4xf32>, name = "w", alias = 0 : index, value = 5 : i64}]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<4xf32>
+  %x = weft_rt.buffer argument 1 "x" : memref<8xf32>
+  %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
+  %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
+  %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
+  // expected-error @+1 {{'kernel #1' says that it computes the caller's 'x'}}
+  weft_rt.fused ins(%w : memref<4xf32>) outs(%n : memref<4xf32>) {
+  ^bb0(%a0: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0 : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v0: f32, %o: f32):
+      %q = arith.negf %v0 : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "kernel #1", weft_rt.values = array<i64: 0, 1>}
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+weft.channel @data.tp on @mesh <{"tp"}> purpose data
+func.func @from_nowhere() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [{local = tensor<4xf32>, name = "w"}, {local = tensor<8xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4xf32>, name = "w", alias = 0 : index, value = 5 : i64}]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<4xf32>
+  %x = weft_rt.buffer argument 1 "x" : memref<8xf32>
+  %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
+  %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
+  %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
+  // expected-error @+1 {{'kernel #1' reads value 77, which nothing computes}}
+  weft_rt.fused ins(%w : memref<4xf32>) outs(%n : memref<4xf32>) {
+  ^bb0(%a0: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0 : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v0: f32, %o: f32):
+      %q = arith.negf %v0 : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "kernel #1", weft_rt.values = array<i64: 77, 4>}
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+weft.channel @data.tp on @mesh <{"tp"}> purpose data
+func.func @forged_name() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [{local = tensor<4xf32>, name = "w"}, {local = tensor<8xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4xf32>, name = "w", alias = 0 : index, value = 5 : i64}]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<4xf32>
+  %x = weft_rt.buffer argument 1 "x" : memref<8xf32>
+  %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
+  %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
+  %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
+  weft_rt.fused ins(%w : memref<4xf32>) outs(%n : memref<4xf32>) {
+  ^bb0(%a0: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a0 : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v0: f32, %o: f32):
+      %q = arith.negf %v0 : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "kernel #1", weft_rt.values = array<i64: 0, 4>}
+  // expected-error @+1 {{value 4 is put together here, but what 'kernel #1' computes is that value}}
+  weft_rt.assemble %n value 4 from [4] : memref<4xf32>
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+weft.channel @data.tp on @mesh <{"tp"}> purpose data
+// expected-error @+1 {{result 0 does not say which value it is}}
+func.func @no_result_id() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [{local = tensor<4xf32>, name = "w"}, {local = tensor<8xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4xf32>, name = "w", alias = 0 : index}]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<4xf32>
+  %x = weft_rt.buffer argument 1 "x" : memref<8xf32>
+  %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
+  %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
+  %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
+
+  return
+}
