@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Both questions are asked row by row: with the largest stride S of the two, a
-// byte x lies in row x / S at column x % S. A region that is no longer than a
-// row within each of its rows is a range of rows times a smaller region of
-// columns, to which the question is put again; a run over several rows is cut
-// in its first row, the full ones and its last.
+// byte x behind the first lies in row x / S at column x % S. A region that is
+// no longer than a row within each of its rows is a range of rows times a
+// smaller region of columns, to which the question is put again; a run over
+// several rows is cut in its first row, the full ones and its last.
 
 #include "ByteSet.h"
 
@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-using namespace mlir::weft;
+using namespace mlir::weft::proof;
 
 ByteSet ByteSet::get(int64_t begin, llvm::ArrayRef<int64_t> sizes,
                      llvm::ArrayRef<int64_t> strides, int64_t elementBytes) {
@@ -70,8 +70,11 @@ int64_t getLargestStride(const ByteSet &region) {
   return region.dims.empty() ? 0 : region.dims.front().stride;
 }
 
-/// Cuts a region in parts by rows of `stride` bytes; false if it cannot be cut.
-bool cutInRows(const ByteSet &region, int64_t stride, RowsList &parts) {
+/// Cuts a region in parts by rows of `stride` bytes, the first of which begins
+/// at `origin`; false if it cannot be cut.
+bool cutInRows(ByteSet region, int64_t origin, int64_t stride,
+               RowsList &parts) {
+  region.begin -= origin;
   Rows part;
   part.first = region.begin / stride;
   part.columns = region;
@@ -124,13 +127,15 @@ bool includes(const Rows &outer, const Rows &inner) {
 
 } // namespace
 
-bool mlir::weft::overlaps(const ByteSet &a, const ByteSet &b) {
+bool mlir::weft::proof::overlaps(const ByteSet &a, const ByteSet &b) {
   if (a.run == 0 || b.run == 0 || a.end() <= b.begin || b.end() <= a.begin)
     return false;
   int64_t stride = std::max(getLargestStride(a), getLargestStride(b));
+  // Where rows begin is free: so that those of the first do not wrap around.
+  int64_t origin = std::min(a.begin, b.begin);
   RowsList rowsA, rowsB;
-  if (stride == 0 || !cutInRows(a, stride, rowsA) ||
-      !cutInRows(b, stride, rowsB))
+  if (stride == 0 || !cutInRows(a, origin, stride, rowsA) ||
+      !cutInRows(b, origin, stride, rowsB))
     return true;
   return llvm::any_of(rowsA, [&](const Rows &x) {
     return llvm::any_of(rowsB, [&](const Rows &y) {
@@ -139,7 +144,7 @@ bool mlir::weft::overlaps(const ByteSet &a, const ByteSet &b) {
   });
 }
 
-bool mlir::weft::contains(const ByteSet &outer, const ByteSet &inner) {
+bool mlir::weft::proof::contains(const ByteSet &outer, const ByteSet &inner) {
   if (inner.run == 0)
     return true;
   if (inner.begin < outer.begin || inner.end() > outer.end())
@@ -148,8 +153,8 @@ bool mlir::weft::contains(const ByteSet &outer, const ByteSet &inner) {
   if (stride == 0)
     return true;
   RowsList rowsOuter, rowsInner;
-  if (!cutInRows(outer, stride, rowsOuter) ||
-      !cutInRows(inner, stride, rowsInner))
+  if (!cutInRows(outer, outer.begin, stride, rowsOuter) ||
+      !cutInRows(inner, outer.begin, stride, rowsInner))
     return false;
   return llvm::all_of(rowsInner, [&](const Rows &x) {
     return llvm::any_of(rowsOuter, [&](const Rows &y) {

@@ -20,7 +20,7 @@
 
 #include <cstdint>
 
-namespace mlir::weft {
+namespace mlir::weft::proof {
 
 struct ByteSet {
   struct Dim {
@@ -53,6 +53,6 @@ bool overlaps(const ByteSet &a, const ByteSet &b);
 /// Says whether all bytes of `inner` are in `outer`.
 bool contains(const ByteSet &outer, const ByteSet &inner);
 
-} // namespace mlir::weft
+} // namespace mlir::weft::proof
 
 #endif // WEFT_LIB_VERIFY_BYTESET_H

@@ -21,6 +21,7 @@
 
 using namespace mlir;
 using namespace mlir::weft;
+using namespace mlir::weft::proof;
 
 namespace {
 

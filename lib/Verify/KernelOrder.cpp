@@ -19,6 +19,7 @@
 
 using namespace mlir;
 using namespace mlir::weft;
+using namespace mlir::weft::proof;
 
 namespace {
 
@@ -209,7 +210,7 @@ bool Kernel::readsBeforeWriting(unsigned input, unsigned out) {
 
 } // namespace
 
-bool mlir::weft::readsBeforeWriting(rt::FusedOp op, unsigned input,
-                                    unsigned out) {
+bool mlir::weft::proof::readsBeforeWriting(rt::FusedOp op, unsigned input,
+                                           unsigned out) {
   return Kernel(op).readsBeforeWriting(input, out);
 }

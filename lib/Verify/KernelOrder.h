@@ -7,7 +7,7 @@
 
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
-namespace mlir::weft {
+namespace mlir::weft::proof {
 
 /// Says whether `op`, with input number `input` and output number `out` in one
 /// place, reads each element before it writes it. The kernel may walk over its
@@ -16,6 +16,6 @@ namespace mlir::weft {
 /// read in the same way, connects them.
 bool readsBeforeWriting(rt::FusedOp op, unsigned input, unsigned out);
 
-} // namespace mlir::weft
+} // namespace mlir::weft::proof
 
 #endif // WEFT_LIB_VERIFY_KERNELORDER_H

@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using namespace mlir::weft;
+using namespace mlir::weft::proof;
 
 namespace {
 
@@ -60,12 +61,12 @@ bool isKnown(Operation *op) {
 
 } // namespace
 
-bool mlir::weft::isStep(Operation *op) {
+bool mlir::weft::proof::isStep(Operation *op) {
   return isa<rt::FusedOp, rt::GemmOp, rt::ScatterAddOp, rt::StartOp, rt::WaitOp,
              memref::LoadOp, memref::StoreOp, memref::CopyOp>(op);
 }
 
-std::string mlir::weft::getOpName(Operation *op) {
+std::string mlir::weft::proof::getOpName(Operation *op) {
   if (auto name = op->getAttrOfType<StringAttr>("weft.op"))
     return ("'" + name.getValue() + "'").str();
   if (auto start = dyn_cast<rt::StartOp>(op))
@@ -73,7 +74,7 @@ std::string mlir::weft::getOpName(Operation *op) {
   return ("'" + op->getName().getStringRef() + "' op").str();
 }
 
-rt::StartOp mlir::weft::getStart(rt::WaitOp wait) {
+rt::StartOp mlir::weft::proof::getStart(rt::WaitOp wait) {
   return wait.getTicket().getDefiningOp<rt::StartOp>();
 }
 

@@ -28,7 +28,7 @@
 #include <deque>
 #include <string>
 
-namespace mlir::weft {
+namespace mlir::weft::proof {
 
 struct Root {
   rt::BufferOp op;
@@ -118,6 +118,6 @@ bool isStep(Operation *op);
 /// The start of a wait's ticket; null if it is not one.
 rt::StartOp getStart(rt::WaitOp wait);
 
-} // namespace mlir::weft
+} // namespace mlir::weft::proof
 
 #endif // WEFT_LIB_VERIFY_PLANNEDPROGRAM_H

@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace mlir::weft;
+using namespace mlir::weft::proof;
 
 ValueState::ValueState(const PlannedProgram &program)
     : program(program), states(program.getRoots().size()) {

@@ -29,7 +29,7 @@
 #include <map>
 #include <optional>
 
-namespace mlir::weft {
+namespace mlir::weft::proof {
 
 struct Patch {
   enum class Kind {
@@ -118,6 +118,6 @@ private:
   std::vector<Scope> scopes;
 };
 
-} // namespace mlir::weft
+} // namespace mlir::weft::proof
 
 #endif // WEFT_LIB_VERIFY_VALUESTATE_H

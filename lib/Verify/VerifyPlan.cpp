@@ -23,6 +23,7 @@ namespace mlir::weft {
 
 using namespace mlir;
 using namespace mlir::weft;
+using namespace mlir::weft::proof;
 
 namespace {
 
