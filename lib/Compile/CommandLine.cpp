@@ -48,6 +48,9 @@ options:
   --memory-limit BYTES  what a rank may use at most, as in 8GiB (units B, KiB,
                         MiB, GiB, TiB); without it, what the machine has
   --merge-channels      one channel for all collectives over the same axes
+  --report FILE         write a page (HTML) about the schedule: timeline, memory,
+                        what is exposed and why
+  --compare POLICY      put a second schedule beside it in that page
   --stats               print what each rank receives, by kind of collective
   --no-proofs           do not prove that the planned program is right
   --remarks             print what the compiler says about its decisions
@@ -116,7 +119,7 @@ bool setFlag(StringRef name, CompileOptions &options) {
 bool takesValue(StringRef name) {
   return llvm::is_contained(
       {"-o", "--to", "--mesh", "--ranks", "--target", "--cpu", "--linker",
-       "--emit-header", "--schedule", "--machine", "--memory-limit"},
+       "--emit-header", "--report", "--compare", "--schedule", "--machine", "--memory-limit"},
       name);
 }
 
@@ -192,6 +195,12 @@ std::string setValue(StringRef name, StringRef value, CompileOptions &options) {
     options.host.linker = value.str();
   } else if (name == "--emit-header") {
     options.header = value.str();
+  } else if (name == "--report") {
+    options.report = value.str();
+  } else if (name == "--compare") {
+    if (!symbolizeSchedulePolicy(value.str()))
+      return bad("sync, next-layer, greedy or best");
+    options.compare = value.str();
   }
   return setScheduleValue(name, value, options.schedule);
 }
@@ -207,6 +216,11 @@ std::string checkOptions(const CompileOptions &options) {
     return "unknown suffix '" +
            llvm::sys::path::extension(options.output).str() + "' of '" +
            options.output + "': expected .mlir, .ll, .o, .so or none";
+  if (options.report == "-" || (!options.report.empty() &&
+                                options.report == options.output))
+    return "--report needs a file of its own, not '" + options.report + "'";
+  if (!options.compare.empty() && options.report.empty())
+    return "--compare is for a report: --report is missing";
   if (options.to && *kind != OutputKind::Text)
     return "--to " + stringifyPhase(*options.to).str() +
            " is for text, and '" + options.output + "' is not";

@@ -10,15 +10,16 @@
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/InitAll.h"
+#include "weft/Report/MakeReport.h"
 #include "weft/Verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -50,8 +51,9 @@ private:
 /// One compilation: the options, and the module on its way.
 class Compilation {
 public:
-  Compilation(MLIRContext &context, const CompileOptions &options)
-      : context(context), options(options) {}
+  Compilation(MLIRContext &context, const CompileOptions &options,
+              std::shared_ptr<RemarkLog> remarks)
+      : context(context), options(options), remarks(std::move(remarks)) {}
 
   LogicalResult run(std::unique_ptr<llvm::MemoryBuffer> input, raw_ostream &os);
 
@@ -86,6 +88,9 @@ private:
   LogicalResult planWithinLimit();
   LogicalResult scheduleAndPlan(Phase phase);
   LogicalResult runPhases();
+  FailureOr<Report> planCopy(OwningOpRef<ModuleOp> copy, StringRef policy);
+  FailureOr<Report> reportOn(ModuleOp planned);
+  LogicalResult describe(OwningOpRef<ModuleOp> unscheduled);
   void printStats(raw_ostream &os);
   LogicalResult writeFile(StringRef path,
                           function_ref<LogicalResult(raw_ostream &)> print);
@@ -96,13 +101,15 @@ private:
   OutputKind kind = OutputKind::Text;
   Location inputLoc = UnknownLoc::get(&context);
   OwningOpRef<ModuleOp> module;
+  /// With a report: what passes said, and the page.
+  std::shared_ptr<RemarkLog> remarks;
+  std::string page;
 };
 
 LogicalResult Compilation::checkPath() {
-  if (options.output == "-")
-    return success();
-  for (StringRef path : {options.output, options.header}) {
-    std::string problem = path.empty() ? "" : checkOutputPath(path);
+  for (StringRef path : {options.output, options.header, options.report}) {
+    bool isFile = !path.empty() && path != "-";
+    std::string problem = isFile ? checkOutputPath(path) : "";
     if (!problem.empty())
       return fail(problem);
   }
@@ -247,12 +254,17 @@ LogicalResult Compilation::scheduleAndPlan(Phase phase) {
 
 /// From the local phase on.
 LogicalResult Compilation::lower(Phase phase) {
+  OwningOpRef<ModuleOp> unscheduled;
+  if (!options.compare.empty())
+    unscheduled = module->clone();
   if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Scheduled &&
       failed(scheduleAndPlan(phase)))
     return failure();
   // Of a program that was planned elsewhere, or edited, too.
   if (phase <= Phase::Planned && getLastPhase() >= Phase::Planned &&
       options.proofs && failed(runPipeline(buildVerifyPlannedPipeline)))
+    return failure();
+  if (!options.report.empty() && failed(describe(std::move(unscheduled))))
     return failure();
   if (phase == Phase::Target || getLastPhase() < Phase::Target)
     return success();
@@ -273,11 +285,74 @@ LogicalResult Compilation::runPhases() {
   if (phase != Phase::Global && !options.mesh.empty())
     return fail("is in phase '" + stringifyPhase(phase).str() +
                 "' already, its mesh cannot be changed");
+  if (phase == Phase::Target && !options.report.empty())
+    return fail("is in phase 'llvm' already, which has no schedule to report");
+  if (phase > Phase::Local && !options.compare.empty())
+    return fail("is in phase '" + stringifyPhase(phase).str() +
+                "' already, its schedule cannot be chosen again");
   if (failed(partition(phase)))
     return failure();
   if (phase <= Phase::Scheduled && last >= Phase::Local && options.stats)
     printStats(llvm::errs());
   return lower(phase);
+}
+
+/// Compiles a copy to the planned phase, with a policy, for a report alone.
+FailureOr<Report> Compilation::planCopy(OwningOpRef<ModuleOp> copy,
+                                        StringRef policy) {
+  CompileOptions changed = options;
+  changed.to = Phase::Planned;
+  changed.schedule.policy = policy.str();
+  changed.mesh.clear();
+  changed.report.clear();
+  changed.compare.clear();
+  changed.stats = changed.proofs = false;
+  // Nobody asked what it takes to make the report.
+  ScopedDiagnosticHandler handler(&context, [](Diagnostic &diagnostic) {
+    return success(diagnostic.getSeverity() == DiagnosticSeverity::Remark);
+  });
+  Compilation other(context, changed, remarks);
+  other.inputLoc = inputLoc;
+  other.module = std::move(copy);
+  if (failed(other.runPhases()))
+    return failure();
+  return other.reportOn(*other.module);
+}
+
+FailureOr<Report> Compilation::reportOn(ModuleOp planned) {
+  std::string error;
+  FailureOr<Machine> machine = Machine::load(options.schedule.machine, error);
+  if (failed(machine))
+    return fail(error);
+  FailureOr<Report> report = makeReport(planned, *machine);
+  if (failed(report))
+    return failure();
+  report->title = options.input == "-"
+                      ? "standard input"
+                      : llvm::sys::path::filename(options.input).str();
+  std::vector<ReportRemark> said = remarks->take();
+  llvm::append_range(report->remarks, said);
+  return report;
+}
+
+/// Makes the page that was asked for, while the module is at most planned.
+LogicalResult Compilation::describe(OwningOpRef<ModuleOp> unscheduled) {
+  FailureOr<Report> report =
+      detectPhase(*module) == Phase::Planned
+          ? reportOn(*module)
+          : planCopy(module->clone(), options.schedule.policy);
+  if (failed(report))
+    return failure();
+  llvm::raw_string_ostream os(page);
+  if (!unscheduled) {
+    writeReport(*report, os);
+    return success();
+  }
+  FailureOr<Report> other = planCopy(std::move(unscheduled), options.compare);
+  if (failed(other))
+    return failure();
+  writeComparison(*report, *other, os);
+  return success();
 }
 
 /// Prints a line per kind of collective and axes, and the sum.
@@ -351,37 +426,46 @@ LogicalResult Compilation::run(std::unique_ptr<llvm::MemoryBuffer> input,
   if (failed(checkPath()) || failed(parse(std::move(input))) ||
       failed(runPhases()) || failed(write(os)))
     return failure();
-  if (options.header.empty())
+  if (!options.header.empty() &&
+      failed(writeFile(options.header, [&](raw_ostream &stream) {
+        return emitHeader(*module, stream);
+      })))
+    return failure();
+  if (options.report.empty())
     return success();
-  return writeFile(options.header, [&](raw_ostream &stream) {
-    return emitHeader(*module, stream);
+  return writeFile(options.report, [&](raw_ostream &stream) {
+    stream << page;
+    return success();
   });
-}
-
-/// Lets passes' remarks through as diagnostics.
-LogicalResult enableRemarks(MLIRContext &context) {
-  // Each kind has a filter; the one for all alone enables none.
-  remark::RemarkCategories categories{".*", ".*", ".*", ".*", ".*"};
-  return remark::enableOptimizationRemarks(
-      context, /*streamer=*/nullptr,
-      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
-      /*printAsEmitRemarks=*/true);
 }
 
 } // namespace
 
+/// Remarks are heard for a report, and printed if they were asked for.
+static FailureOr<std::shared_ptr<RemarkLog>>
+hearRemarks(MLIRContext &context, const CompileOptions &options) {
+  if (!options.remarks && options.report.empty())
+    return std::make_shared<RemarkLog>();
+  std::shared_ptr<RemarkLog> log = logRemarks(context, options.remarks);
+  if (!log)
+    return failure();
+  return log;
+}
+
 LogicalResult weft::compile(MLIRContext &context, const CompileOptions &options,
                             std::unique_ptr<llvm::MemoryBuffer> input,
                             raw_ostream &os) {
-  if (options.remarks && failed(enableRemarks(context)))
+  auto log = hearRemarks(context, options);
+  if (failed(log))
     return failure();
-  return Compilation(context, options).run(std::move(input), os);
+  return Compilation(context, options, *log).run(std::move(input), os);
 }
 
 OwningOpRef<ModuleOp>
 weft::compileModule(MLIRContext &context, const CompileOptions &options,
                     std::unique_ptr<llvm::MemoryBuffer> input) {
-  if (options.remarks && failed(enableRemarks(context)))
+  auto log = hearRemarks(context, options);
+  if (failed(log))
     return nullptr;
-  return Compilation(context, options).makeModule(std::move(input));
+  return Compilation(context, options, *log).makeModule(std::move(input));
 }

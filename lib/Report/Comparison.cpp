@@ -109,9 +109,11 @@ private:
                        formatShare(b.stepNs - b.boundNs, b.boundNs), ""});
         times("compute", a.computeNs, b.computeNs);
         times("exposed", a.exposedNs, b.exposedNs);
-        page.writeRow(columns,
-                      {"hidden", formatHidden(*reports[0], summaries[0]),
-                       formatHidden(*reports[1], summaries[1]), ""});
+        page.writeRow(
+            columns,
+            {"hidden of what can be",
+             formatShare(summaries[0].hiddenNs, summaries[0].hideableNs),
+             formatShare(summaries[1].hiddenNs, summaries[1].hideableNs), ""});
         page.writeRow(columns, {"exposed collectives",
                                 formatCount(summaries[0].exposed.size()),
                                 formatCount(summaries[1].exposed.size()), ""});

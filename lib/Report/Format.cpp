@@ -70,6 +70,8 @@ std::string mlir::weft::formatShare(int64_t part, int64_t whole) {
       100.0 * static_cast<double>(part) / static_cast<double>(whole);
   // Two decimals, cut. Far above 100 % they say nothing.
   int64_t hundredths = static_cast<int64_t>(percent * 100);
+  if (hundredths == 0)
+    return std::string("under 0.01") + space + "%";
   std::string text;
   llvm::raw_string_ostream(text)
       << (percent < 0 ? minus : "")

@@ -23,8 +23,8 @@ std::string formatBytes(int64_t bytes);
 /// "36,000".
 std::string formatCount(int64_t count);
 
-/// "0.52 %" of `part` in `whole`; "0 %" of nothing. Cut, not rounded: only all
-/// of it is "100 %".
+/// "0.52 %" of `part` in `whole`; "0 %" is exactly nothing. Cut, not rounded:
+/// only all of it is "100 %".
 std::string formatShare(int64_t part, int64_t whole);
 
 /// A difference with its sign: "+1.250 ms", "−12 ns", "0 ns".

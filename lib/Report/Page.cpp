@@ -129,20 +129,3 @@ std::string mlir::weft::describeBound(const Report &report,
     text += ", critical path " + formatTime(*report.criticalPathNs);
   return text;
 }
-
-std::string mlir::weft::formatHidden(const Report &report,
-                                     const ReportSummary &summary) {
-  if (report.hidden && report.hideable)
-    return formatShare(*report.hidden, *report.hideable);
-  return formatShare(
-      std::max<int64_t>(summary.collectiveNs - report.timeline.exposedNs, 0),
-      summary.collectiveNs);
-}
-
-std::string mlir::weft::describeHidden(const Report &report,
-                                       const ReportSummary &summary) {
-  if (report.hidden && report.hideable)
-    return formatCount(*report.hidden) + " of " +
-           formatCount(*report.hideable) + " collectives that can be hidden";
-  return "of " + formatTime(summary.collectiveNs) + " of communication";
-}

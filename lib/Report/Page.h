@@ -56,10 +56,6 @@ std::string describeReport(const Report &report);
 /// What bounds the step, with its parts: "compute 1 ms, busiest channel ...".
 std::string describeBound(const Report &report, const ReportSummary &summary);
 
-/// How much of the communication is hidden, and in words what that counts.
-std::string formatHidden(const Report &report, const ReportSummary &summary);
-std::string describeHidden(const Report &report, const ReportSummary &summary);
-
 } // namespace mlir::weft
 
 #endif // WEFT_LIB_REPORT_PAGE_H

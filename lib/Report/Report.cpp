@@ -62,8 +62,10 @@ private:
     page.writeFigure("Exposed", formatTime(timeline.exposedNs),
                      formatShare(timeline.exposedNs, timeline.stepNs) +
                          " of the step");
-    page.writeFigure("Hidden", formatHidden(report, summary),
-                     describeHidden(report, summary));
+    page.writeFigure("Hidden",
+                     formatShare(summary.hiddenNs, summary.hideableNs),
+                     "of " + formatTime(summary.hideableNs) +
+                         " of communication that can be hidden");
     std::string limit =
         report.memoryLimit ? ", limit " + formatBytes(*report.memoryLimit) : "";
     page.writeFigure("Peak memory", formatBytes(timeline.peakBytes),
@@ -73,12 +75,11 @@ private:
     page.os << "</dl>\n";
   }
 
+  /// No arena is smaller than what lives in it at the peak.
   std::string describeArena() const {
-    if (!report.livenessBytes)
-      return "all buffers of a step";
-    return formatShare(timeline.arenaBytes - *report.livenessBytes,
-                       *report.livenessBytes) +
-           " above its lower bound, " + formatBytes(*report.livenessBytes);
+    int64_t least = timeline.peakBytes - timeline.fixedBytes;
+    return formatShare(timeline.arenaBytes - least, least) +
+           " above what lives at once, " + formatBytes(least);
   }
 
   void writeHeader() {
@@ -198,16 +199,20 @@ private:
         [&] {
           if (report.remarks.empty())
             return;
-          page.writeTable(
-              "remarks-table", formatCount(report.remarks.size()) + " remarks",
-              columns, [&] {
-                for (const ReportRemark &remark : report.remarks)
-                  page.writeRow(
-                      columns,
-                      {remark.op.empty() ? "the step" : escapeHTML(remark.op),
-                       escapeHTML(remark.text)});
-              });
+          page.writeTable("remarks-table",
+                          formatCount(report.remarks.size()) + " remarks",
+                          columns, [&] {
+                            for (const ReportRemark &remark : report.remarks)
+                              page.writeRow(columns, {getSubject(remark),
+                                                      escapeHTML(remark.text)});
+                          });
         });
+  }
+
+  static std::string getSubject(const ReportRemark &remark) {
+    if (!remark.op.empty())
+      return escapeHTML(remark.op);
+    return remark.place.empty() ? "the step" : escapeHTML(remark.place);
   }
 
   const Report &report;

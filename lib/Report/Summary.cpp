@@ -67,6 +67,12 @@ ReportSummary::ReportSummary(const Report &report)
 
   for (const TrafficSummary &row : traffic)
     collectiveNs += row.busyNs;
+  hideableNs = std::max<int64_t>(
+      collectiveNs -
+          std::max<int64_t>(timeline.boundNs - timeline.computeNs, 0),
+      0);
+  hiddenNs =
+      std::max<int64_t>(hideableNs - (timeline.stepNs - timeline.boundNs), 0);
   for (size_t i = 1; i < timeline.busyNs.size(); ++i) {
     if (timeline.busyNs[i] > busiestNs) {
       busiestNs = timeline.busyNs[i];
@@ -77,10 +83,11 @@ ReportSummary::ReportSummary(const Report &report)
   auto peak = llvm::find_if(timeline.memory, [&](const MemoryPoint &point) {
     return point.bytes == timeline.peakBytes;
   });
-  if (peak != timeline.memory.end())
-    peakNs = peak->ns;
+  if (peak == timeline.memory.end())
+    return;
+  peakNs = peak->ns;
   for (const Owner &owner : timeline.owners)
-    if (owner.beginNs <= peakNs && peakNs < owner.endNs)
+    if (owner.firstStep <= peak->step && peak->step < owner.endStep)
       peakOwners.push_back(&owner);
   llvm::stable_sort(peakOwners, [](const Owner *a, const Owner *b) {
     return a->bytes > b->bytes;

@@ -38,6 +38,9 @@ struct ReportSummary {
   std::vector<TrafficSummary> traffic;
   /// The time that collectives take together.
   int64_t collectiveNs = 0;
+  /// What of it has compute to run beside it in the best of cases, and what of
+  /// that is hidden here: each nanosecond above the bound is one that is not.
+  int64_t hideableNs = 0, hiddenNs = 0;
   /// The stream, other than compute, that is busy longest; -1: there is none.
   int busiestStream = -1;
   int64_t busiestNs = 0;

@@ -96,6 +96,8 @@ static void addOwners(const SimulatedProgram &program, const RankTimes &times,
     owner.bytes = getBytes(buffer.getType());
     owner.beginNs = times.stepNs[life.first];
     owner.endNs = times.stepNs[life.end];
+    owner.firstStep = life.first;
+    owner.endStep = std::max(life.end, life.first + 1);
     timeline.owners.push_back(std::move(owner));
   }
   llvm::stable_sort(timeline.owners, [](const Owner &a, const Owner &b) {
@@ -118,7 +120,7 @@ static void addMemory(const SimulatedProgram &program, const RankTimes &times,
     live += change[i];
     timeline.peakBytes = std::max(timeline.peakBytes, live);
     if (timeline.memory.empty() || timeline.memory.back().bytes != live)
-      timeline.memory.push_back({times.stepNs[i], live});
+      timeline.memory.push_back({times.stepNs[i], live, int64_t(i)});
   }
 }
 

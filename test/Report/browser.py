@@ -2,7 +2,7 @@
 """A headless Chromium for tests, driven over its DevTools pipe.
 
 The browser reads requests from file descriptor 3 and answers on 4: JSON, each
-message ended by a zero byte. No port is opened and no package is needed.
+message ended by a zero byte. No port is opened.
 """
 import base64
 import json
@@ -14,9 +14,11 @@ import subprocess
 import tempfile
 import zlib
 
+import numpy
+
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 # Seconds; an answer takes milliseconds.
-PATIENCE = 60
+PATIENCE = 120
 
 
 class Browser:
@@ -189,7 +191,7 @@ class Tab:
 
 
 def decode_png(png):
-    """(width, height, rows) of an 8-bit image; rows are lists of (r, g, b)."""
+    """An 8-bit image as an array of height x width x (red, green, blue)."""
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     at, packed = 8, b""
     while at < len(png):
@@ -202,31 +204,31 @@ def decode_png(png):
             packed += chunk
         at += length + 12
     size = 3 if colour == 2 else 4
-    flat, rows = zlib.decompress(packed), []
-    before = bytearray(width * size)
+    lines = numpy.frombuffer(zlib.decompress(packed), numpy.uint8).reshape(height, -1)
+    image = numpy.empty((height, width, size), numpy.uint8)
+    above = numpy.zeros((width, size), numpy.uint8)
     for y in range(height):
-        start = y * (width * size + 1)
-        line = unfilter(flat[start], bytearray(flat[start + 1:start + 1 + width * size]),
-                        before, size)
-        rows.append([tuple(line[i:i + 3]) for i in range(0, len(line), size)])
-        before = line
-    return width, height, rows
+        above = image[y] = unfilter(lines[y, 0], lines[y, 1:].reshape(width, size), above)
+    return image[:, :, :3]
 
 
-def unfilter(kind, line, above, size):
+def unfilter(kind, line, above):
     """Undoes the filter of one line of a PNG, as its specification says."""
-    for i in range(len(line) if kind else 0):
-        left = line[i - size] if i >= size else 0
-        corner = above[i - size] if i >= size else 0
-        up = above[i]
-        if kind == 1:
-            guess = left
-        elif kind == 2:
-            guess = up
-        elif kind == 3:
+    if kind == 0:
+        return line
+    if kind == 1:
+        return numpy.cumsum(line, axis=0, dtype=numpy.uint8)
+    if kind == 2:
+        return line + above
+    result = line.astype(int)
+    left = corner = numpy.zeros(line.shape[1], int)
+    for x, up in enumerate(above.astype(int)):
+        if kind == 3:
             guess = (left + up) // 2
         else:
-            nearest = left + up - corner
-            guess = min((left, up, corner), key=lambda value: abs(nearest - value))
-        line[i] = (line[i] + guess) & 255
-    return line
+            candidates = numpy.stack([left, up, corner])
+            nearest = numpy.abs(candidates - (left + up - corner)).argmin(axis=0)
+            guess = candidates[nearest, range(len(up))]
+        left, corner = (result[x] + guess) & 255, up
+        result[x] = left
+    return result.astype(numpy.uint8)

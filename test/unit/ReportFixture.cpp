@@ -26,7 +26,8 @@ public:
         addCollective("all_gather " + name, 1, gatherBegin, gatherNs, 3 << 20);
     addWait("all_gather " + name, gather, gatherEnd);
     timeline.owners.push_back({"gathered " + name, 4 << 20, gatherBegin,
-                               free[0] + computeNs, (layer % 5) * (4 << 20)});
+                               free[0] + computeNs, (layer % 5) * (4 << 20), 0,
+                               0});
     addCompute("matmul #" + std::to_string(layer));
     int64_t reduceBegin = std::max(free[0], free[2]);
     pending = addCollective("reduce_scatter grads." + name, 2, reduceBegin,
@@ -37,8 +38,8 @@ public:
       addCollective("all_to_all tokens." + std::to_string(layer), 3, free[0],
                     5000, 1 << 18);
     timeline.owners.push_back({"grads." + name, 2 << 20, reduceBegin,
-                               pendingEnd,
-                               (20 << 20) + (layer % 2) * (2 << 20)});
+                               pendingEnd, (20 << 20) + (layer % 2) * (2 << 20),
+                               0, 0});
   }
 
   Timeline finish() {
@@ -84,10 +85,13 @@ private:
 
   /// Arguments, and what the owners take.
   void addMemory() {
-    std::vector<MemoryPoint> changes = {{0, timeline.fixedBytes}};
-    for (const Owner &owner : timeline.owners) {
-      changes.push_back({owner.beginNs, owner.bytes});
-      changes.push_back({owner.endNs, -owner.bytes});
+    std::vector<MemoryPoint> changes = {{0, timeline.fixedBytes, 0}};
+    for (Owner &owner : timeline.owners) {
+      // A step for each nanosecond.
+      owner.firstStep = owner.beginNs;
+      owner.endStep = owner.endNs;
+      changes.push_back({owner.beginNs, owner.bytes, owner.beginNs});
+      changes.push_back({owner.endNs, -owner.bytes, owner.endNs});
     }
     // What dies at a time makes room for what begins then.
     std::stable_sort(changes.begin(), changes.end(),
@@ -100,7 +104,7 @@ private:
       if (!timeline.memory.empty() && timeline.memory.back().ns == change.ns)
         timeline.memory.back().bytes = bytes;
       else
-        timeline.memory.push_back({change.ns, bytes});
+        timeline.memory.push_back({change.ns, bytes, change.ns});
       timeline.peakBytes = std::max(timeline.peakBytes, bytes);
     }
   }
@@ -126,9 +130,9 @@ Report mlir::weft::makeReportFixture(int layers, bool ahead) {
   report.timeline = builder.finish();
   report.criticalPathNs = report.timeline.computeNs + 30000;
   report.timeline.arenaBytes = 24 << 20;
-  report.livenessBytes = 24 << 20;
-  report.remarks = {{"", "each weight is gathered beside the layer before it"},
-                    {"all_gather params.layers.0.wq",
-                     "exposed 30.0 us: nothing can run before it"}};
+  report.remarks = {
+      {"", "each weight is gathered beside the layer before it", ""},
+      {"all_gather params.layers.0.wq",
+       "exposed 30.0 us: nothing can run before it", "step.mlir:7"}};
   return report;
 }

@@ -72,6 +72,7 @@ TEST(ReportFormat, CountsAndShares) {
   EXPECT_EQ(formatCount(999), "999");
   EXPECT_EQ(formatShare(1, 3), "33.33\u00a0%");
   EXPECT_EQ(formatShare(0, 0), "0\u00a0%");
+  EXPECT_EQ(formatShare(1, 100000), "under 0.01\u00a0%");
   EXPECT_EQ(formatShare(7, 7), "100\u00a0%");
   // Almost all is not all.
   EXPECT_EQ(formatShare(999999, 1000000), "99.99\u00a0%");
@@ -95,6 +96,21 @@ TEST(ReportSummary, AddsUp) {
   for (const Owner *owner : summary.peakOwners)
     owned += owner->bytes;
   EXPECT_EQ(owned, report.timeline.peakBytes);
+}
+
+TEST(ReportSummary, PeakInAStepWithoutTime) {
+  Report report;
+  Timeline &timeline = report.timeline;
+  timeline.owners = {{"before", 3, 0, 5, 0, 0, 2},
+                     {"for a moment", 4, 5, 5, 3, 1, 2},
+                     {"after", 5, 5, 9, 0, 2, 3}};
+  timeline.memory = {{0, 3, 0}, {5, 7, 1}, {5, 5, 2}};
+  timeline.peakBytes = 7;
+  ReportSummary summary(report);
+  EXPECT_EQ(summary.peakNs, 5);
+  ASSERT_EQ(summary.peakOwners.size(), 2u);
+  EXPECT_EQ(summary.peakOwners[0]->name, "for a moment");
+  EXPECT_EQ(summary.peakOwners[1]->name, "before");
 }
 
 TEST(Report, SaysTheNumbers) {

@@ -39,6 +39,10 @@ struct CompileOptions {
   /// How many ranks the mesh must have.
   std::optional<int64_t> ranks;
   bool inferStorage = true;
+  /// A page about the schedule to write; empty: none. See docs/report.md.
+  std::string report;
+  /// The policy of a second schedule that the page compares with; empty: none.
+  std::string compare;
   /// How the step is ordered: policy, machine, and the bytes that a rank may use
   /// (0: what the machine has).
   SchedulePassOptions schedule;

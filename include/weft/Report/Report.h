@@ -19,9 +19,11 @@ namespace mlir::weft {
 
 /// What the compiler says about an op.
 struct ReportRemark {
-  /// The op's `weft.op`, which is the name of its slices; empty: the step.
+  /// The op's `weft.op`, which is the name of its slices; empty: none.
   std::string op;
   std::string text;
+  /// Where in the input it is about, as in "step.mlir:12"; empty: unknown.
+  std::string place;
 };
 
 /// One schedule of a step, and what is known about it beside its timeline.
@@ -35,12 +37,6 @@ struct Report {
   Timeline timeline;
   /// The longest chain of ops that depend on each other.
   std::optional<int64_t> criticalPathNs;
-  /// Collectives that some schedule can hide, and how many of them this one
-  /// hides.
-  std::optional<int64_t> hideable, hidden;
-  /// The largest sum of the arena's buffers that live together: no arena can be
-  /// smaller.
-  std::optional<int64_t> livenessBytes;
   /// What arguments, results and arena may take together.
   std::optional<int64_t> memoryLimit;
   std::vector<ReportRemark> remarks;

@@ -39,10 +39,12 @@ struct Slice {
   int64_t startedNs = -1;
 };
 
-/// How many bytes are in use from a time on.
+/// How many bytes are in use from a time on. Some steps of the program take no
+/// time, so that points may be at the same time; `step` tells them apart.
 struct MemoryPoint {
   int64_t ns = 0;
   int64_t bytes = 0;
+  int64_t step = 0;
 };
 
 /// A block of the arena, and when it is in use: from the first write to the
@@ -51,6 +53,8 @@ struct Owner {
   std::string name;
   int64_t bytes = 0, beginNs = 0, endNs = 0;
   int64_t offset = 0;
+  /// The same in steps; the block is in use before `endStep`.
+  int64_t firstStep = 0, endStep = 0;
 };
 
 struct Timeline {

@@ -295,6 +295,9 @@ LogicalResult PlanBuffersPass::plan(func::FuncOp source) {
                    builder.getI64IntegerAttr(arena.bytes));
   planned->setAttr(rt::WeftRTDialect::kArenaBoundAttr,
                    builder.getI64IntegerAttr(arena.bound));
+  // The schedule's figures are about the plan as well.
+  if (Attribute figures = source->getAttr(WeftDialect::kScheduleAttr))
+    planned->setAttr(WeftDialect::kScheduleAttr, figures);
   arenaBytes += arena.bytes;
   arenaBound += arena.bound;
   numCopies += planner.getNumCopies();

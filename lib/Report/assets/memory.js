@@ -53,7 +53,7 @@ function paintCurve(context, schedule, width, height, colour, isFilled) {
   context.globalAlpha = 1;
 }
 
-function paintLevel(context, bytes, label, width, height, colour) {
+function paintLevel(context, bytes, label, width, height, colour, atLeft = false) {
   const y = Math.round(toMemoryY(bytes, height)) + 0.5;
   context.strokeStyle = colour;
   context.lineWidth = 1;
@@ -64,9 +64,9 @@ function paintLevel(context, bytes, label, width, height, colour) {
   context.stroke();
   context.setLineDash([]);
   context.font = font(11);
-  context.textAlign = "right";
+  context.textAlign = atLeft ? "left" : "right";
   context.fillStyle = colours.text;
-  context.fillText(label, width - 6, y - 4);
+  context.fillText(label, atLeft ? gutter(width) + 6 : width - 6, y - 4);
   context.textAlign = "left";
 }
 
@@ -93,10 +93,10 @@ function paintMemory(context, width, height) {
   schedules.forEach((schedule, i) => paintCurve(context, schedule, width, height, curveColour(i), i === 0));
   schedules.forEach((schedule, i) => {
     const of = schedules.length > 1 ? schedule.policy + ": " : "";
-    paintLevel(context, schedule.peakBytes, `${of}peak ${formatBytes(schedule.peakBytes)}`, width, height, curveColour(i));
+    paintLevel(context, schedule.peakBytes, `${of}peak ${formatBytes(schedule.peakBytes)}`, width, height, curveColour(i), i > 0);
   });
   const limit = schedules[0].memoryLimit;
-  if (limit && limit < memoryCeiling) paintLevel(context, limit, `limit ${formatBytes(limit)}`, width, height, colours.wait);
+  if (limit && limit < memoryCeiling) paintLevel(context, limit, `limit ${formatBytes(limit)}`, width, height, colours.wait, true);
   if (memoryAt !== null) {
     const x = toX(memoryAt, width);
     context.fillStyle = colours.text;

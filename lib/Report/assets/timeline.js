@@ -112,18 +112,23 @@ function outline(context, item, width, colour) {
   context.strokeRect(x - 1, rows[item.row].y + 1, Math.max(Math.min(end, width) - x, 1) + 2, rowHeight - 2);
 }
 
-// An arrow from (x0, y0) to (x1, y1) that leaves and arrives sideways.
+// An arrow between two places, with an edge that keeps it apart from slices.
 function paintArrow(context, x0, y0, x1, y1) {
-  const bend = Math.max(12, Math.abs(x1 - x0) / 3), tip = y1 < y0 ? 6 : -6;
-  context.beginPath();
-  context.moveTo(x0, y0);
-  context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1 + tip, x1, y1 + tip);
-  context.stroke();
-  context.beginPath();
-  context.moveTo(x1, y1);
-  context.lineTo(x1 - 4, y1 + tip);
-  context.lineTo(x1 + 4, y1 + tip);
-  context.fill();
+  const bend = Math.max(14, Math.abs(x1 - x0) / 3), line = new Path2D(), head = new Path2D();
+  line.moveTo(x0, y0);
+  line.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 6, y1);
+  head.moveTo(x1, y1);
+  head.lineTo(x1 - 7, y1 - 4);
+  head.lineTo(x1 - 7, y1 + 4);
+  head.closePath();
+  context.strokeStyle = colours.card;
+  context.lineWidth = 4;
+  context.stroke(line);
+  context.stroke(head);
+  context.strokeStyle = context.fillStyle = colours.text;
+  context.lineWidth = 1.5;
+  context.stroke(line);
+  context.fill(head);
 }
 
 // From the place where compute starts a collective to it, and from its end to
@@ -131,16 +136,14 @@ function paintArrow(context, x0, y0, x1, y1) {
 function paintFlow(context, item, width) {
   const { wait, collective } = item.schedule.flows.get(item.flow) || {};
   if (!wait || !collective) return;
+  const middle = (row) => rows[row].y + rowHeight / 2;
   context.save();
   context.beginPath();
   context.rect(gutter(width), 0, width, 1e5);
   context.clip();
-  context.strokeStyle = context.fillStyle = colours.text;
-  context.lineWidth = 1.5;
-  const below = rows[wait.row].y + rowHeight - 2, above = rows[collective.row].y + 2;
   if (collective.started >= 0)
-    paintArrow(context, toX(collective.started, width), below, toX(collective.begin, width), above);
-  paintArrow(context, toX(collective.end, width), above, toX(wait.end, width), below);
+    paintArrow(context, toX(collective.started, width), middle(wait.row), toX(collective.begin, width), middle(collective.row));
+  paintArrow(context, toX(collective.end, width), middle(collective.row), toX(wait.end, width), middle(wait.row));
   context.restore();
 }
 

@@ -20,7 +20,8 @@ const formatCount = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 function formatShare(part, whole) {
   if (part === 0 || whole <= 0) return "0" + space + "%";
   if (part === whole) return "100" + space + "%";
-  return (Math.trunc((part / whole) * 10000) / 100).toFixed(2) + space + "%";
+  const hundredths = Math.trunc((part / whole) * 10000);
+  return (hundredths === 0 ? "under 0.01" : (hundredths / 100).toFixed(2)) + space + "%";
 }
 
 // A label of an axis: no more digits than the distance of two labels needs.
