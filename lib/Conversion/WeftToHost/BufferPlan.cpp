@@ -14,16 +14,6 @@
 using namespace mlir;
 using namespace mlir::weft;
 
-int64_t mlir::weft::getElementBytes(Type element) {
-  return element.isIntOrFloat()
-             ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
-             : sizeof(int64_t);
-}
-
-int64_t mlir::weft::getTensorBytes(ShapedType type) {
-  return type.getNumElements() * getElementBytes(type.getElementType());
-}
-
 SmallVector<int64_t> mlir::weft::getBufferStrides(MemRefType type) {
   // Not MLIR's own strides of dense memrefs, which do not exist for sizes of 0.
   if (type.getLayout().isIdentity())
@@ -48,18 +38,25 @@ Lifetimes::Lifetimes(Operation *function) {
   number(function);
 }
 
-int64_t Lifetimes::getLastUse(Value value, Operation *except) const {
+int64_t Lifetimes::findLastUse(Value value, Operation *except) const {
   Region *home = value.getParentRegion();
   int64_t lastUse = value.getDefiningOp() ? getPosition(value.getDefiningOp())
                                           : getPosition(home->getParentOp());
   for (Operation *user : value.getUsers()) {
     Operation *outer = home->findAncestorOpInRegion(*user);
-    if (outer == except)
-      continue;
-    WaitOp wait = getWait(outer);
+    WaitOp wait = outer == except ? WaitOp() : getWait(outer);
     lastUse = std::max(lastUse, getEnd(wait ? wait : outer));
   }
   return lastUse;
+}
+
+int64_t Lifetimes::getLastUse(Value value, Operation *except) const {
+  if (except && getWait(except))
+    return findLastUse(value, except);
+  auto [it, isNew] = lastUses.try_emplace(value, 0);
+  if (isNew)
+    it->second = findLastUse(value, nullptr);
+  return it->second;
 }
 
 ValueIds::ValueIds(func::FuncOp function) {

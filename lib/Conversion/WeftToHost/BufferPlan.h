@@ -47,12 +47,9 @@ struct Place {
   bool operator!=(const Place &other) const { return !(*this == other); }
 };
 
-/// Bytes of an element in memory: i1 takes one, an index 8.
-int64_t getElementBytes(Type element);
+using rt::getElementBytes;
 /// Strides of a buffer of static layout, in elements.
 llvm::SmallVector<int64_t> getBufferStrides(MemRefType type);
-/// Bytes that a tensor or buffer of this type takes, without gaps.
-int64_t getTensorBytes(ShapedType type);
 
 /// Positions of all ops of a function, and the last uses of its values.
 class Lifetimes {
@@ -63,11 +60,15 @@ public:
   int64_t getEnd(Operation *op) const { return last.lookup(op); }
   /// The position of the last op that uses the value itself (not a view of it);
   /// an op in a loop that the value outlives counts as the end of the loop, a
-  /// started collective as its wait. What `except` itself uses does not count.
+  /// started collective as its wait. That `except` is waited for later does not
+  /// count.
   int64_t getLastUse(Value value, Operation *except = nullptr) const;
 
 private:
+  int64_t findLastUse(Value value, Operation *except) const;
+
   llvm::DenseMap<Operation *, int64_t> first, last;
+  mutable llvm::DenseMap<Value, int64_t> lastUses;
 };
 
 /// Numbers of the tensors of a function: argument i has id i, the others follow

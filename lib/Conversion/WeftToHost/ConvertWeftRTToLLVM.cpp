@@ -177,7 +177,7 @@ void EntryBuilder::convertCopy(memref::CopyOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
   LLVM::MemcpyOp::create(
       builder, loc, getAddress(op.getTarget()), getAddress(op.getSource()),
-      emitInt(builder, loc, getTensorBytes(type)), /*isVolatile=*/false);
+      emitInt(builder, loc, rt::getBufferBytes(type)), /*isVolatile=*/false);
 }
 
 /// Stores pointers for the call that follows.
@@ -225,7 +225,7 @@ void EntryBuilder::convertLaunch(rt::LaunchOp op) {
 }
 
 LogicalResult EntryBuilder::convertGemm(rt::GemmOp op) {
-  if (getTensorBytes(cast<MemRefType>(op.getOut().getType())) == 0)
+  if (rt::getBufferBytes(cast<MemRefType>(op.getOut().getType())) == 0)
     return success();
   FailureOr<std::string> symbol = table.addGemm(op);
   if (failed(symbol))

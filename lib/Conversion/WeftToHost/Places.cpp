@@ -76,7 +76,7 @@ int Places::addRoot(Type type, rt::Space space, int64_t position, Operation *at,
   root.name = name.str();
   root.type = cast<RankedTensorType>(type);
   root.position = position;
-  root.bytes = getTensorBytes(cast<ShapedType>(type));
+  root.bytes = rt::getBufferBytes(cast<ShapedType>(type));
   root.begin = root.end = lifetimes.getPosition(at);
   roots.push_back(std::move(root));
   return roots.size() - 1;

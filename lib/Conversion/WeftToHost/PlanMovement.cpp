@@ -179,9 +179,9 @@ LogicalResult Planner::visitConstant(arith::ConstantOp op) {
   places.set(op.getResult(), placeResult(op->getResult(0), op));
   auto module = planned->getParentOfType<ModuleOp>();
   OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-  std::string name =
-      "weft_c" +
-      std::to_string(llvm::range_size(module.getOps<memref::GlobalOp>()));
+  if (numGlobals < 0)
+    numGlobals = llvm::range_size(module.getOps<memref::GlobalOp>());
+  std::string name = "weft_c" + std::to_string(numGlobals++);
   auto tensor = cast<RankedTensorType>(op.getType());
   auto type = MemRefType::get(tensor.getShape(), tensor.getElementType());
   memref::GlobalOp::create(top, op.getLoc(), name, top.getStringAttr("private"),

@@ -89,6 +89,8 @@ private:
   DenseMap<Operation *, Value> tickets;
   Places::Arena arena;
   int64_t numCopies = 0;
+  /// Constants of the module; -1 if they have not been counted.
+  int64_t numGlobals = -1;
 };
 
 } // namespace mlir::weft

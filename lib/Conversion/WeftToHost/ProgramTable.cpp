@@ -203,7 +203,7 @@ void ProgramTable::noteTraffic(rt::StartOp op, int kind, int channel,
   Traffic &entry = traffic[{kind, channel}];
   for (auto [in, out] : llvm::zip(op.getIns(), op.getOuts())) {
     auto getBytes = [](Value value) -> int64_t {
-      return getTensorBytes(cast<MemRefType>(value.getType()));
+      return rt::getBufferBytes(cast<MemRefType>(value.getType()));
     };
     int64_t full = std::max(getBytes(in), getBytes(out));
     int64_t received = full / groupSize * (groupSize - 1);

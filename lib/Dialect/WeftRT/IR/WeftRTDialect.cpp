@@ -9,6 +9,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::weft::rt;
@@ -41,6 +42,16 @@ bool mlir::weft::rt::isBuffer(Type type) {
   auto layout = dyn_cast<StridedLayoutAttr>(memref.getLayout());
   return memref.getLayout().isIdentity() ||
          (layout && layout.hasStaticLayout() && layout.getOffset() == 0);
+}
+
+int64_t mlir::weft::rt::getElementBytes(Type element) {
+  return element.isIntOrFloat()
+             ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
+             : sizeof(int64_t);
+}
+
+int64_t mlir::weft::rt::getBufferBytes(ShapedType type) {
+  return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
 int64_t mlir::weft::rt::getSpan(MemRefType type) {

@@ -23,6 +23,12 @@ namespace mlir::weft::rt {
 /// and strides are static.
 bool isBuffer(Type type);
 
+/// Bytes of an element in memory: i1 and types of fewer bits than a byte take
+/// one, an index 8.
+int64_t getElementBytes(Type element);
+/// Bytes of the elements of a buffer or tensor, without gaps.
+int64_t getBufferBytes(ShapedType type);
+
 /// Elements from the first of a buffer to behind its last.
 int64_t getSpan(MemRefType type);
 
