@@ -19,9 +19,7 @@ namespace {
 /// Blocks that an error about the limit names.
 constexpr unsigned kNumNamed = 8;
 
-int64_t roundUp(int64_t bytes) {
-  return llvm::alignTo(bytes, kArenaAlignment);
-}
+int64_t roundUp(int64_t bytes) { return llvm::alignTo(bytes, kArenaAlignment); }
 
 rt::BufferOp getRoot(Value buffer) {
   while (auto view = buffer.getDefiningOp<rt::ViewOp>())
@@ -130,7 +128,8 @@ void Summarizer::addOutside() {
       return;
     for (auto entry : entries.getAsRange<DictionaryAttr>())
       if (auto local = entry.getAs<TypeAttr>("local"); !entry.get("alias"))
-        bytes += roundUp(rt::getBufferBytes(cast<ShapedType>(local.getValue())));
+        bytes +=
+            roundUp(rt::getBufferBytes(cast<ShapedType>(local.getValue())));
   };
   add(rt::WeftRTDialect::kArgsAttr, plan.argumentBytes);
   add(rt::WeftRTDialect::kResultsAttr, plan.resultBytes);
@@ -215,13 +214,11 @@ LogicalResult mlir::weft::checkMemoryLimit(func::FuncOp planned,
   PlanSummary plan = summarizePlan(planned);
   if (plan.getTotalBytes() <= limit)
     return success();
-  InFlightDiagnostic error = planned.emitOpError("needs ")
-                             << plan.getTotalBytes() << " bytes a rank ("
-                             << plan.argumentBytes << " for arguments, "
-                             << plan.resultBytes << " for results, "
-                             << plan.arenaBytes
-                             << " for the arena), more than the limit of "
-                             << limit;
+  InFlightDiagnostic error =
+      planned.emitOpError("needs ")
+      << plan.getTotalBytes() << " bytes a rank (" << plan.argumentBytes
+      << " for arguments, " << plan.resultBytes << " for results, "
+      << plan.arenaBytes << " for the arena), more than the limit of " << limit;
   for (unsigned owner : ArrayRef(plan.peakOwners).take_front(kNumNamed)) {
     const PlannedRoot &root = plan.roots[owner];
     error.attachNote(root.buffer->getLoc())

@@ -6,6 +6,7 @@
 #include "weft/Compile/Compile.h"
 
 #include "OutputPath.h"
+#include "weft/Analysis/PlanSummary.h"
 #include "weft/Analysis/Traffic.h"
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
@@ -33,6 +34,9 @@ void weft::prepareContext(MLIRContext &context) {
 }
 
 namespace {
+
+/// Buffers that --stats names at the peak.
+constexpr unsigned kNumOwners = 10;
 
 /// Shows the name of the running pass in one line, which disappears.
 class Progress : public PassInstrumentation {
@@ -260,6 +264,15 @@ LogicalResult Compilation::lower(Phase phase) {
   if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Scheduled &&
       failed(scheduleAndPlan(phase)))
     return failure();
+  if (detectPhase(*module) == Phase::Planned)
+    for (auto func : module->getOps<func::FuncOp>()) {
+      if (options.stats)
+        printPlan(summarizePlan(func), kNumOwners, llvm::errs());
+      // An order that was given may need more than one that is chosen here.
+      if (options.schedule.memoryLimit > 0 &&
+          failed(checkMemoryLimit(func, options.schedule.memoryLimit)))
+        return failure();
+    }
   // Of a program that was planned elsewhere, or edited, too.
   if (phase <= Phase::Planned && getLastPhase() >= Phase::Planned &&
       options.proofs && failed(runPipeline(buildVerifyPlannedPipeline)))

@@ -4,10 +4,10 @@
 // is in use, and whose bytes the peak are. Taken from the program alone, not
 // from what the planner thought.
 //
-// Time is the position of ops in program order; kernels are one op, a loop has a
-// position for its begin and one for its end. A block is in use from the first
-// op that touches it to the last; the buffers of a collective until it is waited
-// for.
+// Time is the position of ops in program order; kernels are one op, a loop has
+// a position for its begin and one for its end. A block is in use from the
+// first op that touches it to the last; the buffers of a collective until it is
+// waited for.
 //
 // Worked example.
 //   %0 = weft_rt.buffer argument 0 "w" : memref<4xf32>
@@ -70,8 +70,8 @@ PlanSummary summarizePlan(func::FuncOp planned);
 /// Prints what a rank needs, and the `count` largest blocks at the peak.
 void printPlan(const PlanSummary &plan, unsigned count, raw_ostream &os);
 
-/// Fails with an error that names the largest blocks at the peak if a rank needs
-/// more than `limit` bytes.
+/// Fails with an error that names the largest blocks at the peak if a rank
+/// needs more than `limit` bytes.
 LogicalResult checkMemoryLimit(func::FuncOp planned, int64_t limit);
 
 } // namespace mlir::weft

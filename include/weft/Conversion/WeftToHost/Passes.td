@@ -71,6 +71,20 @@ def PlanBuffersPass : Pass<"weft-plan-buffers", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::weft::rt::WeftRTDialect"];
 }
 
+def CheckMemoryPass : Pass<"weft-check-memory", "::mlir::ModuleOp"> {
+  let summary = "hold a plan to a limit of memory";
+  let description = [{
+    Fails if a rank needs more than `limit` bytes for arguments, results and
+    arena together; notes name the largest buffers at the peak.
+
+    *Requires* the `planned` phase.
+    *Ensures* that the step fits; changes nothing.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", /*default=*/"0",
+           "bytes that a rank may use; 0 is no limit">];
+}
+
 def OutlineKernelsPass : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "make loops of fused groups, one function each";
   let description = [{

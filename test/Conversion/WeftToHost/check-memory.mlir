@@ -1,0 +1,26 @@
+// RUN: weft-opt %s --weft-check-memory=limit=639 -split-input-file -verify-diagnostics
+// RUN: weft-opt %s --weft-check-memory=limit=640 -split-input-file -o /dev/null
+// RUN: weft-opt %s --weft-check-memory -split-input-file -o /dev/null
+
+// A result that is a donated argument counts once, and each block is rounded up
+// to 64 bytes.
+
+// expected-error @+1 {{'func.func' op needs 640 bytes a rank (128 for arguments, 64 for results, 448 for the arena), more than the limit of 639}}
+func.func @step() attributes {weft_rt.arena_bytes = 448 : i64,
+    weft_rt.args = [{local = tensor<16xf32>, name = "w"}, {local = tensor<1xf32>}],
+    weft_rt.results = [{local = tensor<16xf32>, alias = 0 : index}, {local = tensor<2xi1>}]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<16xf32>
+  %i = arith.constant 0 : index
+  %v = memref.load %w[%i] : memref<16xf32>
+  // expected-note @+1 {{'small' has 2 bytes of the arena at the peak, at 'read both'}}
+  %a = weft_rt.buffer arena 0 "small" : memref<2xi1>
+  // expected-note @+1 {{'large' has 200 bytes of the arena at the peak, at 'read both'}}
+  %b = weft_rt.buffer arena 64 "large" : memref<100xbf16>
+  %c = weft_rt.buffer arena 64 "late" : memref<64xi8>
+  %yes = arith.constant true
+  memref.store %yes, %a[%i] : memref<2xi1>
+  weft_rt.gemm %b, %a into %b {weft.op = "read both", indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>, affine_map<(d) -> (d)>]}
+      : memref<100xbf16>, memref<2xi1> into memref<100xbf16>
+  %x = memref.load %c[%i] : memref<64xi8>
+  return
+}
