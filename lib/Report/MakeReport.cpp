@@ -127,25 +127,35 @@ std::shared_ptr<RemarkLog> weft::logRemarks(MLIRContext &context, bool print) {
              : nullptr;
 }
 
-FailureOr<Report> weft::makeReport(ModuleOp module, const Machine &machine,
-                                   const SimulateOptions &options) {
-  func::FuncOp step;
-  for (auto func : module.getOps<func::FuncOp>())
-    if (!func.isExternal() && func.isPublic() && !step)
-      step = func;
-  if (!step)
-    return module.emitError("has no function to report on");
+/// The mesh of a module, or null.
+static MeshAttr getMesh(ModuleOp module) {
+  auto meshes = module.getOps<MeshOp>();
+  return meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh();
+}
+
+Report weft::makeReport(func::FuncOp step, const Machine &machine,
+                        Timeline timeline) {
   Report report;
-  MeshAttr mesh;
-  for (auto op : module.getOps<MeshOp>()) {
-    mesh = op.getMesh();
+  if (MeshAttr mesh = getMesh(step->getParentOfType<ModuleOp>()))
     report.mesh = describeMesh(mesh);
-  }
-  CostModel cost(machine, mesh);
-  report.timeline = simulate(step, cost, options).timeline;
+  report.timeline = std::move(timeline);
   report.machine = machine.name;
+  if (machine.memoryBytes > 0)
+    report.machineBytes = machine.memoryBytes;
   if (auto figures =
           step->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
     addFigures(figures, report);
   return report;
+}
+
+FailureOr<Report> weft::makeReport(ModuleOp module, const Machine &machine) {
+  MeshAttr mesh = getMesh(module);
+  std::string problem = machine.checkRanks(mesh ? mesh.getNumRanks() : 1);
+  if (!problem.empty())
+    return module.emitError("cannot be simulated: ") << problem;
+  for (auto step : module.getOps<func::FuncOp>())
+    if (!step.isExternal() && step.isPublic())
+      return makeReport(step, machine,
+                        simulate(step, CostModel(machine, mesh)).timeline);
+  return module.emitError("has no function to report on");
 }

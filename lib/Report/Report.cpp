@@ -37,16 +37,23 @@ private:
     std::string text =
         "The step takes " + formatTime(timeline.stepNs) + ", " +
         formatShare(timeline.stepNs - timeline.boundNs, timeline.boundNs) +
-        " above the lower bound. ";
+        " above the lower bound. " + describeExposed();
+    if (report.machineBytes && timeline.peakBytes > *report.machineBytes)
+      text += " It needs " + formatBytes(timeline.peakBytes) +
+              ", more than the " + formatBytes(*report.machineBytes) +
+              " that a rank has.";
+    return text;
+  }
+
+  std::string describeExposed() const {
     if (summary.collectives.empty())
-      return text + "It has no communication.";
+      return "It has no communication.";
     if (summary.exposed.empty())
-      return text + "All communication is hidden behind compute.";
-    return text + formatCount(summary.exposed.size()) + " of " +
-           formatCount(summary.collectives.size()) +
-           (summary.exposed.size() == 1 ? " collectives is"
-                                        : " collectives are") +
-           " exposed, for " + formatTime(timeline.exposedNs) + ".";
+      return "All communication is hidden behind compute.";
+    return formatCount(summary.exposed.size()) + " of " +
+           formatCount(summary.collectives.size()) + " collectives " +
+           (summary.exposed.size() == 1 ? "is" : "are") + " exposed, for " +
+           formatTime(timeline.exposedNs) + ".";
   }
 
   void writeFigures() {
@@ -66,13 +73,19 @@ private:
                      formatShare(summary.hiddenNs, summary.hideableNs),
                      "of " + formatTime(summary.hideableNs) +
                          " of communication that can be hidden");
-    std::string limit =
-        report.memoryLimit ? ", limit " + formatBytes(*report.memoryLimit) : "";
     page.writeFigure("Peak memory", formatBytes(timeline.peakBytes),
-                     "at " + formatTime(summary.peakNs) + limit);
+                     "at " + formatTime(summary.peakNs) + describeLimit());
     page.writeFigure("Arena", formatBytes(timeline.arenaBytes),
                      describeArena());
     page.os << "</dl>\n";
+  }
+
+  std::string describeLimit() const {
+    if (report.memoryLimit)
+      return "; the limit is " + formatBytes(*report.memoryLimit);
+    if (report.machineBytes)
+      return "; a rank has " + formatBytes(*report.machineBytes);
+    return "";
   }
 
   /// No arena is smaller than what lives in it at the peak.

@@ -20,6 +20,7 @@ options:
   --machine NAME|FILE   the machine (host), for which the step is ordered, too,
                         unless it is already; see docs/machines.md
   --trace FILE          write what the rank does as a trace for Perfetto
+  --report FILE         write it as a page (HTML); see docs/report.md
   --rank R              the rank to show; the last to be done if not given
   --slow-rank R=F       rank R computes F times as long; may be repeated
   --jitter P%           each op takes up to P % less or more
@@ -38,12 +39,12 @@ namespace {
 
 bool isOwnOption(StringRef name) {
   return llvm::is_contained({"--machine", "--trace", "--rank", "--slow-rank",
-                             "--jitter", "--seed", "--durations"},
+                             "--jitter", "--seed", "--durations", "--report"},
                             name);
 }
 
 bool isAboutOutput(StringRef name) {
-  return llvm::is_contained({"-o", "--to", "--emit-header", "--report"}, name);
+  return llvm::is_contained({"-o", "--to", "--emit-header", "--compare"}, name);
 }
 
 std::string badValue(StringRef name, StringRef value, StringRef expected) {
@@ -71,6 +72,8 @@ std::string setValue(StringRef name, StringRef value, SimOptions &options) {
     options.machine = value.str();
   } else if (name == "--trace") {
     options.trace = value.str();
+  } else if (name == "--report") {
+    options.report = value.str();
   } else if (name == "--durations") {
     options.durations = value.str();
   } else if (name == "--slow-rank") {

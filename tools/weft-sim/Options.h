@@ -15,7 +15,7 @@ struct SimOptions {
   SimulateOptions simulate;
   std::string machine = "host";
   /// Files to write and to read; empty: none.
-  std::string trace, durations;
+  std::string trace, durations, report;
 };
 
 /// Takes options from a command line without the program's name. Returns what

@@ -7,6 +7,7 @@
 #include "Options.h"
 #include "Summary.h"
 
+#include "weft/Report/MakeReport.h"
 #include "weft/Simulate/Durations.h"
 #include "weft/Simulate/Trace.h"
 #include "weft/Support/Version.h"
@@ -37,12 +38,12 @@ static std::string addDurations(const std::string &path, Machine &machine) {
   return "";
 }
 
-static std::string writeTraceFile(const std::string &path,
-                                  const Timeline &timeline) {
+static std::string writeFile(const std::string &path,
+                             function_ref<void(raw_ostream &)> write) {
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
   if (!code) {
-    writeTrace(timeline, file);
+    write(file);
     file.close();
     code = file.error();
     file.clear_error();
@@ -97,7 +98,15 @@ static int simulateModule(ModuleOp module, const SimOptions &options,
     Simulation result =
         simulate(function, CostModel(machine, mesh), options.simulate);
     if (!options.trace.empty())
-      problem = writeTraceFile(options.trace, result.timeline);
+      problem = writeFile(options.trace, [&](raw_ostream &os) {
+        writeTrace(result.timeline, os);
+      });
+    if (problem.empty() && !options.report.empty()) {
+      Report report = makeReport(function, machine, result.timeline);
+      report.title = result.timeline.title;
+      problem = writeFile(options.report,
+                          [&](raw_ostream &os) { writeReport(report, os); });
+    }
     if (!problem.empty())
       return fail(problem);
     printSummary(result, llvm::outs());

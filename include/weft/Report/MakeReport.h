@@ -37,10 +37,13 @@ private:
 /// `print` also prints them as diagnostics. Null: that was not possible.
 std::shared_ptr<RemarkLog> logRemarks(MLIRContext &context, bool print);
 
-/// The report of a module in the planned phase on `machine`, without title and
-/// remarks. Fails, with a diagnostic, if the module has no step.
-FailureOr<Report> makeReport(ModuleOp module, const Machine &machine,
-                             const SimulateOptions &options = {});
+/// The report of a planned step that took `timeline` on `machine`, without
+/// title and remarks.
+Report makeReport(func::FuncOp step, const Machine &machine, Timeline timeline);
+
+/// Simulates the step of a module in the planned phase for its report. Fails,
+/// with a diagnostic, if there is no step, or more ranks than the machine has.
+FailureOr<Report> makeReport(ModuleOp module, const Machine &machine);
 
 } // namespace mlir::weft
 

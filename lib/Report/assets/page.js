@@ -19,8 +19,11 @@ function paintOverview(context, width, height) {
     context.fillRect(left, 4 + 14 * index, toStrip(schedule.stepNs) - left, 10);
   });
   context.fillStyle = colours.wait;
-  for (const item of exposedWaits)
-    context.fillRect(toStrip(item.begin), 4 + 14 * item.schedule.index, Math.max(toStrip(item.end) - toStrip(item.begin), 1), 10);
+  for (const item of exposedWaits) {
+    const x = toStrip(item.begin), length = toStrip(item.end) - x, top = 4 + 14 * item.schedule.index;
+    if (length < 1) context.fillRect(x, top + 6, 1, 4);
+    else context.fillRect(x, top, length, 10);
+  }
   context.strokeStyle = colours.focus;
   context.lineWidth = 2;
   const begin = toStrip(view.begin);

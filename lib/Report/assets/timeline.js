@@ -73,7 +73,9 @@ function paintRow(context, row, width) {
       last = pixel;
       lastIsWait = isWait;
       context.fillStyle = colours[colourOf(item)];
-      context.fillRect(pixel, top, 1, height);
+      // A short mark: at full height these waits would look longer than they are.
+      if (isWait) context.fillRect(pixel, top + height - 7, 1, 7);
+      else context.fillRect(pixel, top, 1, height);
       continue;
     }
     paintSlice(context, item, begin, end, top, height);
