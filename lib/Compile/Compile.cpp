@@ -340,9 +340,8 @@ FailureOr<Report> Compilation::reportOn(ModuleOp planned) {
   FailureOr<Report> report = makeReport(planned, *machine);
   if (failed(report))
     return failure();
-  report->title = options.input == "-"
-                      ? "standard input"
-                      : llvm::sys::path::filename(options.input).str();
+  StringRef input = cast<FileLineColLoc>(inputLoc).getFilename().getValue();
+  report->title = llvm::sys::path::filename(input).str();
   std::vector<ReportRemark> said = remarks->take();
   llvm::append_range(report->remarks, said);
   return report;

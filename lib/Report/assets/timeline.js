@@ -94,12 +94,12 @@ function paintSlice(context, item, begin, end, top, height) {
   context.font = font(11);
   context.textAlign = "left";
   context.fillStyle = item.kind === computeKind ? colours["on-compute"] : colours["on-transfer"];
-  const label = fitText(context, shortName(item), end - begin - 8, item.kind === collectiveKind);
+  // Of a weight's name the end tells it from others.
+  const name = shortName(item), label = fitText(context, name, end - begin - 8, name.includes("."));
   context.fillText(label, begin + 4, top + height / 2 + 3.5);
 }
 
-// Within a row the kind of a collective says little, and its name ends in what
-// tells it from others.
+// Within a row the kind of a collective says little.
 function shortName(item) {
   if (item.kind === waitKind) return "wait";
   return item.kind === collectiveKind ? item.name.slice(item.name.indexOf(" ") + 1) : item.name;
