@@ -110,7 +110,9 @@ std::string mlir::weft::linkToFlow(size_t schedule, const Slice &slice) {
 }
 
 std::string mlir::weft::describeReport(const Report &report) {
-  std::string text = "schedule <b>" + escapeHTML(report.policy) + "</b>";
+  std::string text = report.policy.empty()
+                         ? "order as written"
+                         : "schedule <b>" + escapeHTML(report.policy) + "</b>";
   if (!report.machine.empty())
     text += " on " + escapeHTML(report.machine);
   if (!report.mesh.empty())

@@ -169,11 +169,11 @@ TEST(Report, NamesAreText) {
 TEST(Report, WithoutCommunication) {
   Report report;
   report.title = "one.mlir";
-  report.policy = "best";
   report.timeline.streams = {"compute"};
   report.timeline.slices = {{"matmul #0", 0, 0, 10, Slice::Compute, 0, -1, -1}};
   report.timeline.stepNs = report.timeline.boundNs = 10;
   std::string page = print(report);
+  EXPECT_TRUE(has(page, "<p>order as written, rank 0</p>"));
   EXPECT_TRUE(has(page, "It has no communication."));
   EXPECT_TRUE(has(page, "None: compute never waits for communication."));
   EXPECT_TRUE(has(page, "The compiler has nothing to say"));
