@@ -120,12 +120,13 @@ void PlannedProgram::addView(rt::ViewOp op) {
   Place place;
   place.root = source.root;
   place.isDynamic = source.isDynamic || op.getDynamicOffset();
-  place.region =
-      place.isDynamic
-          ? getPlace(roots[source.root].op.getResult()).region
-          : getRegion(op.getType(), source.region.begin +
-                                        static_cast<int64_t>(op.getOffset()) *
-                                            getElementBytes(op.getType()));
+  int64_t offset = op.getOffset() * getElementBytes(op.getType());
+  place.region = getRegion(op.getType(), source.region.begin + offset);
+  if (place.isDynamic) {
+    place.shifted = place.region;
+    place.shift = source.isDynamic ? Value() : op.getDynamicOffset();
+    place.region = getPlace(roots[source.root].op.getResult()).region;
+  }
   places.push_back(std::move(place));
   placeOf[op.getResult()] = &places.back();
 }

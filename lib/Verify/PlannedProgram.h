@@ -51,10 +51,16 @@ struct Place {
   ByteSet region;
   /// Where it begins is only known at run time; `region` is all of the root.
   bool isDynamic = false;
+  /// Of a dynamic place: what is added at run time to where `shifted` begins.
+  Value shift;
+  ByteSet shifted;
 
+  /// Says whether the bytes are surely the same, in the same order or not.
   bool operator==(const Place &other) const {
-    return root == other.root && region == other.region && !isDynamic &&
-           !other.isDynamic;
+    return root == other.root && region == other.region &&
+           isDynamic == other.isDynamic &&
+           (!isDynamic ||
+            (shift && shift == other.shift && shifted == other.shifted));
   }
 };
 

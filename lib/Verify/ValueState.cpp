@@ -7,6 +7,7 @@
 
 #include "ValueState.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -76,10 +77,8 @@ void dropEqualWays(RootState &state) {
 
 /// Puts a patch on top of those that are there.
 void put(Patches &patches, const Patch &patch) {
-  bool isSure = patch.kind != Patch::Kind::MayBeWritten;
   llvm::erase_if(patches, [&](const Patch &old) {
-    return isSure ? contains(patch.bytes, old.bytes)
-                  : old.kind == patch.kind && old.id == patch.id;
+    return patch.isDynamic ? old == patch : contains(patch.bytes, old.bytes);
   });
   for (Patch &old : patches)
     old.isPartial |= overlaps(patch.bytes, old.bytes);
@@ -90,9 +89,23 @@ void put(Patches &patches, const Patch &patch) {
 void putName(Patches &patches, const Patch &patch) {
   llvm::erase_if(patches, [&](const Patch &old) {
     bool isHidden = old.isPartial || old.kind == Patch::Kind::MayBeWritten;
-    return (isHidden && contains(patch.bytes, old.bytes)) || old == patch;
+    return (isHidden && !patch.isDynamic && contains(patch.bytes, old.bytes)) ||
+           old == patch;
   });
   patches.push_back(patch);
+}
+
+Patch makePatch(Patch::Kind kind, const Place &place, int64_t id,
+                Operation *op) {
+  Patch patch;
+  patch.kind = kind;
+  patch.bytes = place.region;
+  patch.id = id;
+  patch.op = op;
+  patch.isDynamic = place.isDynamic;
+  patch.shift = place.shift;
+  patch.shifted = place.shifted;
+  return patch;
 }
 
 } // namespace
@@ -101,25 +114,17 @@ void ValueState::write(const Place &place, int64_t id, Operation *op,
                        Patch::Kind kind) {
   save(place.root);
   claim(place.root, op);
-  Patch patch;
-  patch.kind = place.isDynamic ? Patch::Kind::MayBeWritten : kind;
-  patch.bytes = place.region;
-  patch.id = id;
-  patch.op = op;
+  if (place.isDynamic && kind == Patch::Kind::Written)
+    kind = Patch::Kind::MayBeWritten;
   for (Patches &way : states[place.root].ways)
-    put(way, patch);
+    put(way, makePatch(kind, place, id, op));
   dropEqualWays(states[place.root]);
 }
 
 void ValueState::name(const Place &place, int64_t id, Operation *op) {
   save(place.root);
-  Patch patch;
-  patch.kind = Patch::Kind::Named;
-  patch.bytes = place.region;
-  patch.id = id;
-  patch.op = op;
   for (Patches &way : states[place.root].ways)
-    putName(way, patch);
+    putName(way, makePatch(Patch::Kind::Named, place, id, op));
   dropEqualWays(states[place.root]);
 }
 
@@ -128,7 +133,8 @@ void ValueState::arrive(unsigned root, Operation *start) {
   for (Patches &way : states[root].ways)
     for (Patch &patch : way)
       if (patch.kind == Patch::Kind::InFlight && patch.op == start)
-        patch.kind = Patch::Kind::Written;
+        patch.kind =
+            patch.isDynamic ? Patch::Kind::MayBeWritten : Patch::Kind::Written;
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,7 +157,7 @@ std::optional<Mismatch> findBytes(const Patches &patches, const ByteSet &bytes,
   for (const Patch &patch : llvm::reverse(patches)) {
     bool wanted = isWanted(patch, ids);
     if (!overlaps(patch.bytes, bytes) ||
-        (patch.kind == Patch::Kind::Named && !wanted) ||
+        (patch.kind == Patch::Kind::Named && (!wanted || patch.isDynamic)) ||
         llvm::any_of(found, [&](const Patch *newer) {
           return contains(newer->bytes, patch.bytes);
         }))
@@ -175,14 +181,38 @@ std::optional<Mismatch> findBytes(const Patches &patches, const ByteSet &bytes,
   return Mismatch{};
 }
 
-/// A view whose beginning is not known shows a part of a value that lies in the
-/// root: all of that value must be there.
-std::optional<Mismatch> findDynamic(const Patches &patches,
+/// Says whether all bytes of `place` are `patch`'s: a part at a known distance,
+/// or a slice of it at one that is known at run time, which stays inside.
+bool isPart(const Patch &patch, const Place &place) {
+  if (!patch.shift || !place.shift)
+    return false;
+  if (patch.shift == place.shift)
+    return contains(patch.shifted, place.shifted);
+  Value shift = place.shift;
+  while (auto sum = shift.getDefiningOp<arith::AddIOp>()) {
+    shift = sum.getLhs();
+    if (shift == patch.shift)
+      return true;
+  }
+  return false;
+}
+
+/// A view whose beginning is not known shows what was written through the same
+/// one, or a part of a value that lies in the root: then all of that value must
+/// be there.
+std::optional<Mismatch> findDynamic(const Patches &patches, const Place &place,
                                     ArrayRef<int64_t> ids) {
-  for (const Patch &patch : llvm::reverse(patches))
-    if (isWanted(patch, ids) && patch.kind != Patch::Kind::MayBeWritten)
+  const Patch *newer = nullptr;
+  for (const Patch &patch : llvm::reverse(patches)) {
+    bool wanted = isWanted(patch, ids);
+    if (wanted && isPart(patch, place))
+      return newer ? std::optional<Mismatch>(Mismatch{newer}) : std::nullopt;
+    if (wanted && !patch.isDynamic)
       return findBytes(patches, patch.bytes, ids);
-  return Mismatch{patches.empty() ? nullptr : &patches.back()};
+    if (!wanted && !newer && patch.kind != Patch::Kind::Named)
+      newer = &patch;
+  }
+  return Mismatch{newer};
 }
 
 } // namespace
@@ -195,7 +225,7 @@ std::optional<Mismatch> ValueState::find(const Place &place,
                                      : std::optional<Mismatch>(Mismatch{});
   for (const Patches &way : state.ways) {
     std::optional<Mismatch> mismatch = place.isDynamic
-                                           ? findDynamic(way, ids)
+                                           ? findDynamic(way, place, ids)
                                            : findBytes(way, place.region, ids);
     if (mismatch)
       return mismatch;
@@ -247,8 +277,13 @@ void ValueState::popScope() {
       scopes.back().before.insert({root, before});
 }
 
-bool ValueState::closeLoop() {
+bool ValueState::closeLoop(Region &body) {
   bool isMore = false;
+  for (auto &[root, before] : scopes.back().before)
+    for (Patches &way : states[root].ways)
+      for (Patch &patch : way)
+        if (patch.shift && body.isAncestor(patch.shift.getParentRegion()))
+          patch.shift = nullptr;
   std::vector<std::pair<unsigned, RootState>> joined;
   for (auto &[root, before] : scopes.back().before) {
     joined.push_back({root, join(before, states[root])});

@@ -49,10 +49,16 @@ struct Patch {
   Operation *op = nullptr;
   /// A later write hides a part of it.
   bool isPartial = false;
+  /// Of a place that is only known at run time: see Place. `bytes` are all that
+  /// it may be.
+  bool isDynamic = false;
+  Value shift;
+  ByteSet shifted;
 
   bool operator==(const Patch &other) const {
     return kind == other.kind && id == other.id && bytes == other.bytes &&
-           isPartial == other.isPartial;
+           isPartial == other.isPartial && isDynamic == other.isDynamic &&
+           shift == other.shift && shifted == other.shifted;
   }
 };
 
@@ -92,8 +98,9 @@ public:
   /// Begins a piece of the program after which another way comes back to here.
   void open();
   /// Ends it where it began, as a pass of a loop does: what was there holds or
-  /// what is there now. Says whether that is more than what was there.
-  bool closeLoop();
+  /// what is there now. Says whether that is more than what was there. `body`
+  /// is the pass: numbers that it computes are other ones in the next.
+  bool closeLoop(Region &body);
   /// Ends the first of two branches: goes back to where it began.
   void switchBranch();
   /// Ends the second: what either branch left holds.

@@ -297,7 +297,7 @@ LogicalResult FreshnessProof::checkFor(scf::ForOp loop) {
     state.open();
     if (failed(checkBlock(*loop.getBody())))
       return failure();
-  } while (state.closeLoop());
+  } while (state.closeLoop(loop.getRegion()));
   return success();
 }
 

@@ -365,3 +365,27 @@ func.func @second_pass() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.a
   }
   return
 }
+
+// -----
+
+// In the next pass the same number is another one.
+func.func @last_passes_slice() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4x4xf32>, name = "x"}], weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 : memref<4x4xf32>
+  %p = weft_rt.buffer arena 0 "p" : memref<4x4xf32>
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  %c = memref.get_global @c : memref<4xf32>
+  // expected-note @+1 {{the caller's 'x' gets there here}}
+  memref.copy %x, %p {weft_rt.values = array<i64: 0, 0>} : memref<4x4xf32> to memref<4x4xf32>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %o = arith.muli %i, %c4 : index
+    %u = weft_rt.view %p at 0 plus %o : memref<4x4xf32> to memref<4xf32>
+    // expected-error @+1 {{'read' reads some bytes of 'p' for what 'fill' computes, but there is the caller's 'x'}}
+    %v = memref.load %u[%c0] {weft.op = "read", weft_rt.values = array<i64: 1>} : memref<4xf32>
+    // expected-note @+1 {{what 'fill' computes comes from here}}
+    memref.copy %c, %u {weft.op = "fill", weft_rt.values = array<i64: 1, 1>} : memref<4xf32> to memref<4xf32>
+  }
+  return
+}
+memref.global "private" constant @c : memref<4xf32> = dense<1.0>

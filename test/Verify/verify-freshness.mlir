@@ -142,3 +142,34 @@ func.func @rows() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [
   weft_rt.assemble %r value 6 from [5, 0] : memref<4x4xf32>
   return
 }
+
+// -----
+
+// A slice at a place that is known only when it runs is updated there, and read
+// as a whole and in part.
+
+// CHECK-LABEL: func @slice()
+weft.mesh @mesh = <["x"=2]>
+func.func @slice() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4x4xf32>}, {local = tensor<4xf32>}],
+    weft_rt.results = [{local = tensor<8xf32>, value = 2 : i64}]} {
+  %x = weft_rt.buffer argument 0 : memref<4x4xf32>
+  %y = weft_rt.buffer argument 1 : memref<4xf32>
+  %r = weft_rt.buffer result 0 : memref<8xf32>
+  %p = weft_rt.buffer arena 0 "p" : memref<4x4xf32>
+  %c4 = arith.constant 4 : index
+  memref.copy %x, %p {weft_rt.values = array<i64: 0, 0>} : memref<4x4xf32> to memref<4x4xf32>
+  %i = weft.axis_index @mesh <{"x"}>
+  %o = arith.muli %i, %c4 : index
+  %u = weft_rt.view %p at 0 plus %o : memref<4x4xf32> to memref<8xf32>
+  %c = memref.get_global @c : memref<8xf32>
+  memref.copy %c, %u {weft_rt.values = array<i64: 2, 2>} : memref<8xf32> to memref<8xf32>
+  %w = weft_rt.view %p at 0 plus %o : memref<4x4xf32> to memref<8xf32>
+  memref.copy %w, %r {weft_rt.values = array<i64: 2, 2>} : memref<8xf32> to memref<8xf32>
+  %half = weft_rt.view %p at 4 plus %o : memref<4x4xf32> to memref<4xf32>
+  %0 = memref.load %half[%i] {weft_rt.values = array<i64: 2>} : memref<4xf32>
+  %more = arith.addi %o, %i : index
+  %one = weft_rt.view %p at 0 plus %more : memref<4x4xf32> to memref<4xf32>
+  %1 = memref.load %one[%i] {weft_rt.values = array<i64: 2>} : memref<4xf32>
+  return
+}
+memref.global "private" constant @c : memref<8xf32> = dense<1.0>
