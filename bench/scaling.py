@@ -23,6 +23,7 @@ import tempfile
 from pathlib import Path
 
 import layers
+from schedule import NO_LIMIT, TO_NAMED
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = [1000, 4000, 12000, 36000, 100000]
@@ -35,7 +36,8 @@ def arguments():
     parser.add_argument("--ops", type=int, nargs="+", default=SIZES)
     parser.add_argument("--module", type=Path, nargs="+", help="of the local phase")
     parser.add_argument("--machine", default="h100x8")
-    parser.add_argument("--memory-limit", default="0")
+    parser.add_argument("--memory-limit", type=int, default=NO_LIMIT,
+                        help="of the schedule, in bytes")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
@@ -48,9 +50,11 @@ def processor_seconds():
 
 def measure(module, options):
     """Seconds of the processor, and of each pass by the clock."""
+    passes = (f"{TO_NAMED},weft-schedule{{machine={options.machine} "
+              f"memory-limit={options.memory_limit}}},weft-plan-host,"
+              "weft-verify-planned")
     command = [options.build / "bin" / "weft-opt", module, "-o", os.devnull,
-               f"--weft-schedule-host=machine={options.machine} "
-               f"memory-limit={options.memory_limit}", "--weft-plan-host",
+               f"--pass-pipeline=builtin.module({passes})",
                "--mlir-timing", "--mlir-disable-threading", "--verify-each=false"]
     core = min(os.sched_getaffinity(0))
     before = processor_seconds()

@@ -1,6 +1,8 @@
 # How the lit tests run: which files are tests, where the tools are, and which
 # features a test may require.
 import os
+import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -29,6 +31,12 @@ config.substitutions.append(("%python", config.test_python))
 config.substitutions.append(("%repo", os.path.dirname(config.test_source_root)))
 config.substitutions.append(("%cc", config.c_compiler))
 config.substitutions.append(("%weft_lib", config.weft_lib_dir))
+
+# Runs a command with addresses that are not random, where that is allowed.
+fixed = ["setarch", "-R"]
+if not shutil.which("setarch") or subprocess.run(fixed + ["true"], capture_output=True).returncode:
+    fixed = ["env"]
+config.substitutions.append(("%same_addresses", " ".join(fixed)))
 
 # `host`: compiled steps run on this machine, with ranks as threads.
 config.available_features.add("host")

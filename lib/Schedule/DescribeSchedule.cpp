@@ -48,8 +48,10 @@ public:
       ScheduleOptions free = options;
       free.memoryLimit = 0;
       unlimited = makeSchedule(problem, free);
-      moreBytes = std::max<int64_t>(1, unlimited->result.peakBytes -
-                                           options.memoryLimit);
+      moreBytes = unlimited->result.peakBytes - options.memoryLimit;
+      // What fits anyway is not limited by memory.
+      if (moreBytes <= 0)
+        unlimited.reset();
     }
     exposures =
         explainExposures(problem, schedule, unlimited ? &*unlimited : nullptr);
