@@ -5,8 +5,10 @@
 // runs forward from there, and backward, and each block that comes goes to the
 // smallest gap that it fits into. What is left to choose is the order at the
 // peak. Activations of a training step are a stack: if those that live longest
-// lie lowest, what dies leaves one large gap at the top. *By size*: the largest
-// first, each at the lowest offset that is free during its life.
+// lie lowest, what dies leaves one large gap at the top. *Peak first*: the
+// same, but then the others, the largest first, each at the lowest offset that
+// is free during its life. *By area*: all blocks like that, by bytes and life.
+// In these two, what ends above the bound chooses earlier in the next round.
 
 #include "weft/Support/ArenaLayout.h"
 
@@ -21,6 +23,9 @@
 using namespace mlir::weft;
 
 namespace {
+
+/// How often an order is changed.
+constexpr int kMaxRounds = 200;
 
 using BlockList = std::vector<ArenaBlock *>;
 
@@ -165,13 +170,10 @@ int64_t layOutFromPeak(const BlockList &blocks, int64_t peakTime,
   return std::max(afterTop, beforeTop);
 }
 
-/// Largest first, at the lowest offset that is free. Returns no size if that
-/// takes too many steps.
-std::optional<int64_t> layOutBySize(BlockList order) {
-  int64_t steps = 2000 * static_cast<int64_t>(order.size()) + 1000000;
-  sortBy(order, [](const ArenaBlock &block) {
-    return std::make_pair(-block.bytes, block.begin);
-  });
+/// Places the blocks in this order, each at the lowest offset that is free
+/// during its life. Returns nothing if that takes more than `steps`, which are
+/// counted down.
+std::optional<int64_t> layOutInOrder(const BlockList &order, int64_t &steps) {
   // Placed blocks, sorted by offset.
   BlockList placed;
   int64_t total = 0;
@@ -182,7 +184,7 @@ std::optional<int64_t> layOutBySize(BlockList order) {
         return std::nullopt;
       if (other->end < block->begin || block->end < other->begin)
         continue;
-      if (offset + block->bytes <= other->offset)
+      if (offset + getSize(*block) <= other->offset)
         break;
       offset = std::max(offset, other->offset + getSize(*other));
     }
@@ -197,35 +199,101 @@ std::optional<int64_t> layOutBySize(BlockList order) {
   return total;
 }
 
-/// Keeps the best of several layouts.
-class BestLayout {
+/// Lets blocks that end above `bound` choose earlier.
+void advance(BlockList &order, int64_t bound) {
+  for (size_t i = 0; i < order.size(); ++i)
+    if (order[i]->offset + getSize(*order[i]) > bound)
+      std::rotate(order.begin() + i / 2, order.begin() + i,
+                  order.begin() + i + 1);
+}
+
+/// Tries orders and keeps the best.
+class Search {
 public:
-  BestLayout(const BlockList &blocks, int64_t bound)
-      : blocks(blocks), bound(bound) {}
+  Search(const BlockList &blocks, ArenaPeak peak)
+      : blocks(blocks), peak(peak), maxSteps(1000 * blocks.size() + 4000000) {}
 
-  /// Says whether the layout that the blocks have now, if any, is as small as
-  /// can be.
-  bool tryNext(std::optional<int64_t> bytes) {
-    if (bytes && (offsets.empty() || *bytes < best)) {
-      best = *bytes;
-      offsets.clear();
-      for (const ArenaBlock *block : blocks)
-        offsets.push_back(block->offset);
-    }
-    return best == bound;
-  }
-
-  int64_t restore() {
-    for (auto [block, offset] : llvm::zip(blocks, offsets))
-      block->offset = offset;
-    return best;
-  }
+  /// Leaves the best layout.
+  void run();
 
 private:
+  bool tryAll();
+  bool note(std::optional<int64_t> bytes);
+  template <typename GetKey> bool tryFromPeak(GetKey getKey);
+  template <typename GetKey> bool tryPeakFirst(GetKey getKey);
+  bool tryArea();
+  bool tryInTurn(BlockList order);
+
   const BlockList &blocks;
-  int64_t bound, best = -1;
+  ArenaPeak peak;
+  /// For one order, with all its changes.
+  int64_t maxSteps;
+  int64_t best = -1;
   std::vector<int64_t> offsets;
 };
+
+/// Says whether the layout that the blocks have now, if any, is as small as can
+/// be.
+bool Search::note(std::optional<int64_t> bytes) {
+  if (bytes && (offsets.empty() || *bytes < best)) {
+    best = *bytes;
+    offsets.clear();
+    for (const ArenaBlock *block : blocks)
+      offsets.push_back(block->offset);
+  }
+  return best == peak.bytes;
+}
+
+template <typename GetKey> bool Search::tryFromPeak(GetKey getKey) {
+  return note(layOutFromPeak(blocks, peak.time, getKey));
+}
+
+/// Places in this order, which is changed where that did not do.
+bool Search::tryInTurn(BlockList order) {
+  int64_t steps = maxSteps;
+  for (int round = 0; round < kMaxRounds && steps > 0; ++round) {
+    if (note(layOutInOrder(order, steps)))
+      return true;
+    advance(order, peak.bytes);
+  }
+  return false;
+}
+
+template <typename GetKey> bool Search::tryPeakFirst(GetKey getKey) {
+  BlockList order, others;
+  for (ArenaBlock *block : blocks) {
+    bool isAlive = block->begin <= peak.time && peak.time <= block->end;
+    (isAlive ? order : others).push_back(block);
+  }
+  sortBy(order, getKey);
+  sortBy(others, [](const ArenaBlock &block) { return -block.bytes; });
+  llvm::append_range(order, others);
+  return tryInTurn(std::move(order));
+}
+
+bool Search::tryArea() {
+  BlockList order = blocks;
+  sortBy(order, [](const ArenaBlock &block) {
+    return -static_cast<double>(block.bytes) * (1 + getLife(block));
+  });
+  return tryInTurn(std::move(order));
+}
+
+bool Search::tryAll() {
+  auto byLife = [](const ArenaBlock &block) { return -getLife(block); };
+  auto byBegin = [](const ArenaBlock &block) { return block.begin; };
+  auto byEnd = [](const ArenaBlock &block) { return -block.end; };
+  return tryFromPeak(byLife) || tryFromPeak(byBegin) || tryFromPeak(byEnd) ||
+         note(runForward(blocks, {}, 0)) || tryPeakFirst(byLife) ||
+         tryPeakFirst(byBegin) || tryPeakFirst(byEnd) || tryArea();
+}
+
+void Search::run() {
+  if (tryAll())
+    return;
+  for (auto [block, offset] : llvm::zip(blocks, offsets))
+    block->offset = offset;
+}
 
 } // namespace
 
@@ -257,17 +325,9 @@ int64_t mlir::weft::layOutArena(std::vector<ArenaBlock> &all) {
   }
   if (blocks.empty())
     return 0;
-  ArenaPeak peak = findArenaPeak(all);
-  BestLayout layout(blocks, peak.bytes);
-  auto fromPeak = [&](auto getKey) {
-    return layout.tryNext(layOutFromPeak(blocks, peak.time, getKey));
-  };
-  bool isDone =
-      fromPeak([](const ArenaBlock &block) { return -getLife(block); }) ||
-      fromPeak([](const ArenaBlock &block) { return block.begin; }) ||
-      fromPeak([](const ArenaBlock &block) { return -block.end; }) ||
-      layout.tryNext(layOutBySize(blocks)) ||
-      layout.tryNext(runForward(blocks, {}, 0));
-  (void)isDone;
-  return layout.restore();
+  Search(blocks, findArenaPeak(all)).run();
+  int64_t bytes = 0;
+  for (const ArenaBlock *block : blocks)
+    bytes = std::max(bytes, block->offset + getSize(*block));
+  return bytes;
 }

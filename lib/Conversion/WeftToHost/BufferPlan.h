@@ -4,9 +4,9 @@
 // step, or a temporary in the arena. A *place* is a root with an offset and
 // strides; views of a tensor are places in its root.
 //
-// Time is the position of ops in program order. A root is alive from the first
-// op that writes it to the last that uses a value in it; roots of the arena
-// whose lives meet do not overlap.
+// Time is the position of ops in program order. A root is in use from the first
+// op that touches it to the last; roots of the arena whose times meet do not
+// overlap.
 
 #ifndef WEFT_LIB_CONVERSION_WEFTTOHOST_BUFFERPLAN_H
 #define WEFT_LIB_CONVERSION_WEFTTOHOST_BUFFERPLAN_H
@@ -24,10 +24,9 @@ struct Root {
   std::string name;
   /// What it was made for; all that lies in it has the same element type.
   RankedTensorType type;
-  /// Index of the argument or result, or byte offset in the arena.
+  /// Index of the argument or result.
   int64_t position = 0;
   int64_t bytes = 0;
-  int64_t begin = 0, end = 0;
   /// The values that lie in it so far.
   llvm::SmallVector<Value> values;
 };

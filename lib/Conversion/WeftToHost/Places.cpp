@@ -7,7 +7,6 @@
 #include "KernelShape.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
-#include "weft/Support/ArenaLayout.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -55,7 +54,7 @@ Places::Places(func::FuncOp source)
     unsigned number = argument.getArgNumber();
     auto name =
         source.getArgAttrOfType<StringAttr>(number, WeftDialect::kNameAttr);
-    int root = addRoot(argument.getType(), rt::Space::Argument, number, source,
+    int root = addRoot(argument.getType(), rt::Space::Argument, number,
                        ::getName(name, "arg", number));
     set(argument, getDensePlace(root, argument.getType()));
   }
@@ -69,7 +68,7 @@ Places::Places(func::FuncOp source)
 // Roots and places
 //===----------------------------------------------------------------------===//
 
-int Places::addRoot(Type type, rt::Space space, int64_t position, Operation *at,
+int Places::addRoot(Type type, rt::Space space, int64_t position,
                     const Twine &name) {
   Root root;
   root.space = space;
@@ -77,7 +76,6 @@ int Places::addRoot(Type type, rt::Space space, int64_t position, Operation *at,
   root.type = cast<RankedTensorType>(type);
   root.position = position;
   root.bytes = rt::getBufferBytes(cast<ShapedType>(type));
-  root.begin = root.end = lifetimes.getPosition(at);
   roots.push_back(std::move(root));
   return roots.size() - 1;
 }
@@ -89,29 +87,20 @@ Place Places::getDensePlace(int root, Type type) const {
   return place;
 }
 
-Place Places::allocate(Type type, Operation *at, const Twine &name) {
-  return getDensePlace(addRoot(type, rt::Space::Arena, 0, at, name), type);
+Place Places::allocate(Type type, const Twine &name) {
+  return getDensePlace(addRoot(type, rt::Space::Arena, 0, name), type);
 }
 
-Place Places::allocate(OpResult result, Operation *at) {
-  return allocate(result.getType(), at, mlir::weft::getName(result));
+Place Places::allocate(OpResult result) {
+  return allocate(result.getType(), mlir::weft::getName(result));
 }
 
 Place Places::getResultPlace(unsigned number) const {
   return getDensePlace(resultRoots[number], resultTypes[number]);
 }
 
-void Places::keepUntil(const Place &place, int64_t position) {
-  Root &root = roots[place.root];
-  root.end = std::max(root.end, position);
-}
-
 void Places::set(Value value, Place place) {
-  Root &root = roots[place.root];
-  if (Operation *def = value.getDefiningOp())
-    root.begin = std::min(root.begin, lifetimes.getPosition(def));
-  root.end = std::max(root.end, lifetimes.getLastUse(value));
-  root.values.push_back(value);
+  roots[place.root].values.push_back(value);
   places[value] = std::move(place);
 }
 
@@ -149,8 +138,10 @@ bool Places::isFree(int root, Operation *op, MayShare mayShare) const {
 bool Places::canOverwrite(OpOperand &input, Value result,
                           MayShare mayShare) const {
   Value value = input.get();
+  // A slice at an offset that is not known would be memory of which no proof
+  // can tell what lies in it.
   if (!contains(value) || value.getType() != result.getType() ||
-      !isDense(value))
+      !isDense(value) || get(value).dynamicOffset)
     return false;
   int root = get(value).root;
   // The caller's memory is only written where the caller wants the result.
@@ -175,7 +166,7 @@ void Places::wishResult(OpOperand &returned) {
       source.getResultAttrOfType<StringAttr>(number, WeftDialect::kNameAttr);
   int root = alias ? static_cast<int>(alias.getInt())
                    : addRoot(returned.get().getType(), rt::Space::Result,
-                             number, source, ::getName(name, "result", number));
+                             number, ::getName(name, "result", number));
   resultRoots.push_back(root);
   Value value = returned.get();
   while (Operation *def = value.getDefiningOp()) {
@@ -209,7 +200,7 @@ void Places::wishParts(tensor::ConcatOp concat) {
 Place Places::findPart(const Wish &wish, Operation *op) {
   if (!contains(wish.whole)) {
     std::optional<Place> place = findWished(wish.whole, op);
-    set(wish.whole, place ? *place : allocate(cast<OpResult>(wish.whole), op));
+    set(wish.whole, place ? *place : allocate(cast<OpResult>(wish.whole)));
   }
   Place place = get(wish.whole);
   place.offset += wish.offset;
@@ -231,23 +222,4 @@ std::optional<Place> Places::findWished(Value result, Operation *op,
 
 std::optional<Place> Places::findWished(Value result, Operation *op) {
   return findWished(result, op, [](OpOperand &) { return false; });
-}
-
-//===----------------------------------------------------------------------===//
-// The arena
-//===----------------------------------------------------------------------===//
-
-Places::Arena Places::layOut() {
-  SmallVector<Root *> inArena;
-  std::vector<ArenaBlock> blocks;
-  for (Root &root : roots) {
-    if (root.space != rt::Space::Arena)
-      continue;
-    inArena.push_back(&root);
-    blocks.push_back({root.bytes, root.begin, root.end});
-  }
-  Arena arena{layOutArena(blocks), findArenaPeak(blocks).bytes};
-  for (auto [root, block] : llvm::zip(inArena, blocks))
-    root->position = block.offset;
-  return arena;
 }

@@ -46,12 +46,10 @@ public:
 
   /// The dense place at the start of a root.
   Place getDensePlace(int root, Type type) const;
-  /// A dense place in an arena root of its own, alive at `at`.
-  Place allocate(Type type, Operation *at, const Twine &name);
+  /// A dense place in an arena root of its own.
+  Place allocate(Type type, const Twine &name);
   /// The same, with the name of the result that will lie there.
-  Place allocate(OpResult result, Operation *at);
-  /// Keeps a place's root alive until `position`.
-  void keepUntil(const Place &place, int64_t position);
+  Place allocate(OpResult result);
   /// Where the step's result `number` must be when it ends.
   Place getResultPlace(unsigned number) const;
   /// Which value it is that lies somewhere.
@@ -69,16 +67,9 @@ public:
   bool canOverwrite(OpOperand &input, Value result, MayShare mayShare) const;
   bool isDense(Value value) const;
 
-  const Lifetimes &getLifetimes() const { return lifetimes; }
   const Root &getRoot(const Place &place) const { return roots[place.root]; }
   const Root &getRoot(int root) const { return roots[root]; }
   int getNumRoots() const { return roots.size(); }
-  /// Bytes of an arena, and the most of them that are alive at one time.
-  struct Arena {
-    int64_t bytes = 0, bound = 0;
-  };
-  /// Gives arena roots their offsets.
-  Arena layOut();
 
 private:
   /// A part of a concatenation, from `offset` on; or a root.
@@ -88,8 +79,7 @@ private:
     int root = -1;
   };
 
-  int addRoot(Type type, rt::Space space, int64_t position, Operation *at,
-              const Twine &name);
+  int addRoot(Type type, rt::Space space, int64_t position, const Twine &name);
   bool isFree(int root, Operation *op, MayShare mayShare) const;
   void wishResult(OpOperand &returned);
   void wishParts(tensor::ConcatOp concat);

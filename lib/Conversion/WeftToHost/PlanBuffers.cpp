@@ -7,7 +7,9 @@
 
 #include "Planner.h"
 
+#include "weft/Analysis/PlanSummary.h"
 #include "weft/Conversion/WeftToHost/Passes.h"
+#include "weft/Support/ArenaLayout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -50,25 +52,28 @@ rt::BufferOp Planner::emitRoot(int root) {
     op = rt::BufferOp::create(
         entry, source.getLoc(),
         getBufferType(block.type, getDenseStrides(block.type.getShape())),
-        block.space, 0, entry.getStringAttr(block.name));
+        block.space, block.position, entry.getStringAttr(block.name));
   }
   return op;
 }
 
-/// A root, or a view of it, of which there is one for each use of a kind: that
-/// two operands are the same memory is seen by their being one value.
+/// A root, or a view of it, of which there is one per place and type: that two
+/// operands are the same memory is seen by their being one value.
 Value Planner::emitBuffer(RankedTensorType type, const Place &place) {
   MemRefType bufferType = getBufferType(type, place.strides);
   Value root = emitRoot(place.root);
-  if (place.dynamicOffset)
-    return rt::ViewOp::create(builder, source.getLoc(), bufferType, root,
-                              place.dynamicOffset, place.offset);
-  if (place.offset == 0 && bufferType == root.getType())
+  if (place.offset == 0 && !place.dynamicOffset && bufferType == root.getType())
     return root;
-  Value &view = views[{{place.root, place.offset}, bufferType}];
-  if (!view)
-    view = rt::ViewOp::create(entry, source.getLoc(), bufferType, root, Value(),
-                              place.offset);
+  Value &view =
+      views[{{place.root, place.offset}, {place.dynamicOffset, bufferType}}];
+  if (!view) {
+    // Where it is in sight of all that use it.
+    OpBuilder at = entry;
+    if (place.dynamicOffset)
+      at.setInsertionPointAfterValue(place.dynamicOffset);
+    view = rt::ViewOp::create(at, source.getLoc(), bufferType, root,
+                              place.dynamicOffset, place.offset);
+  }
   return view;
 }
 
@@ -138,7 +143,7 @@ void Planner::emitCopy(Value value, const Place &to) {
 
 /// Copies a value to dense memory that is alive at `at`.
 Place Planner::emitDenseCopy(Value value, Operation *at) {
-  Place copy = places.allocate(value.getType(), at, "copy for " + getName(at));
+  Place copy = places.allocate(value.getType(), "copy for " + getName(at));
   emitCopy(value, copy);
   return copy;
 }
@@ -162,7 +167,7 @@ LogicalResult Planner::visitEmpty(tensor::EmptyOp op) {
         return isa<tensor::InsertSliceOp, scf::ForOp, scf::YieldOp>(user);
       }))
     return success();
-  places.set(op.getResult(), places.allocate(op->getResult(0), op));
+  places.set(op.getResult(), places.allocate(op->getResult(0)));
   emitAssemble(op.getResult(), places.get(op.getResult()), {});
   return success();
 }
@@ -211,6 +216,23 @@ int64_t Planner::getResultId(unsigned number) {
   return places.getIds().get(terminator->getOperand(number));
 }
 
+/// Gives roots of the arena their offsets. When they are in use is what the
+/// planned function says, which is not more than what values say.
+void Planner::layOut() {
+  PlanSummary plan = summarizePlan(planned);
+  SmallVector<rt::BufferOp> inArena;
+  std::vector<ArenaBlock> blocks;
+  for (const PlannedRoot &root : plan.roots) {
+    if (root.space != rt::Space::Arena)
+      continue;
+    inArena.push_back(cast<rt::BufferOp>(root.buffer));
+    blocks.push_back({root.bytes, root.begin, root.end});
+  }
+  arena = {layOutArena(blocks), plan.peakBytes};
+  for (auto [buffer, block] : llvm::zip(inArena, blocks))
+    buffer.setPosition(block.offset);
+}
+
 LogicalResult Planner::run() {
   Block *block = planned.addEntryBlock();
   builder.setInsertionPointToEnd(block);
@@ -220,10 +242,7 @@ LogicalResult Planner::run() {
   if (failed(visitBlock(source.getBody().front())))
     return failure();
   mark->erase();
-  arena = places.layOut();
-  for (auto [root, op] : llvm::enumerate(buffers))
-    if (op)
-      op.setPosition(places.getRoot(root).position);
+  layOut();
   return success();
 }
 
@@ -290,7 +309,7 @@ LogicalResult PlanBuffersPass::plan(func::FuncOp source) {
   planned->setAttr(rt::WeftRTDialect::kArgsAttr, builder.getArrayAttr(args));
   planned->setAttr(rt::WeftRTDialect::kResultsAttr,
                    builder.getArrayAttr(results));
-  Places::Arena arena = planner.getArena();
+  Planner::Arena arena = planner.getArena();
   planned->setAttr(rt::WeftRTDialect::kArenaBytesAttr,
                    builder.getI64IntegerAttr(arena.bytes));
   planned->setAttr(rt::WeftRTDialect::kArenaBoundAttr,

@@ -15,7 +15,7 @@ using namespace mlir::weft;
 
 Place Planner::placeResult(OpResult result, Operation *op) {
   std::optional<Place> wished = places.findWished(result, op);
-  return wished ? *wished : places.allocate(result, op);
+  return wished ? *wished : places.allocate(result);
 }
 
 /// The place of a result that the op makes by updating `input`. Whoever needs
@@ -28,7 +28,7 @@ Place Planner::placeUpdated(OpOperand &input, OpResult result) {
         return &operand == &input;
       }))
     return places.get(input.get());
-  return places.allocate(result, op);
+  return places.allocate(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,7 +105,7 @@ Place FusedPlacing::choose(OpResult result, ArrayRef<Place> taken) {
         }))
       return place;
   }
-  return places.allocate(result, op);
+  return places.allocate(result);
 }
 
 /// A part of a concatenation has strides of its own, with which the loops may
@@ -127,7 +127,7 @@ SmallVector<Place> FusedPlacing::run() {
     outs.push_back(choose(result, outs));
   if (!isSound(outs))
     for (auto [result, out] : llvm::zip(op->getResults(), outs))
-      out = places.allocate(result, op);
+      out = places.allocate(result);
   return outs;
 }
 
@@ -191,8 +191,8 @@ LogicalResult Planner::visitScatterAdd(ScatterAddOp op) {
   Value base;
   if (op.getBase()) {
     auto type = RankedTensorType::get({}, builder.getIndexType());
-    base = emitBuffer(type,
-                      places.allocate(type, op, "first row of " + getName(op)));
+    base =
+        emitBuffer(type, places.allocate(type, "first row of " + getName(op)));
     ids.push_back(places.getIds().makeNew());
     auto store = memref::StoreOp::create(builder, op.getLoc(),
                                          scalars.lookup(op.getBase()), base);
@@ -224,12 +224,10 @@ LogicalResult Planner::visitStart(Operation *op) {
   if (!wait)
     return op->emitOpError("has no form on buffers: it is not started on a "
                            "channel");
-  int64_t end = places.getLifetimes().getPosition(wait);
   SmallVector<Value> ins, outs;
   for (Value input : op->getOperands()) {
     Place place =
         places.isDense(input) ? places.get(input) : emitDenseCopy(input, op);
-    places.keepUntil(place, end);
     ins.push_back(emitBuffer(cast<RankedTensorType>(input.getType()), place));
   }
   for (auto [i, result] : llvm::enumerate(wait->getResults())) {

@@ -74,8 +74,7 @@ LogicalResult Planner::visitFor(scf::ForOp op) {
       inits.push_back(scalars.lookup(init));
       continue;
     }
-    Place place = places.allocate(result, op);
-    places.keepUntil(place, places.getLifetimes().getEnd(op));
+    Place place = places.allocate(result);
     if (places.isUndefined(init))
       emitAssemble(init, place, {});
     else
@@ -119,8 +118,7 @@ LogicalResult Planner::visitIf(scf::IfOp op) {
       types.push_back(result.getType());
       continue;
     }
-    into.push_back(places.allocate(result, op));
-    places.keepUntil(into.back(), places.getLifetimes().getEnd(op));
+    into.push_back(places.allocate(result));
     places.set(result, into.back());
   }
   bool hasElse = !op.getElseRegion().empty();

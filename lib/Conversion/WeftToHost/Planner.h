@@ -23,12 +23,17 @@ public:
 
   /// Fails with an error at the op that has no form on buffers.
   LogicalResult run();
-  const Places::Arena &getArena() const { return arena; }
+  /// Bytes of an arena, and the most of them that are in use at one time.
+  struct Arena {
+    int64_t bytes = 0, bound = 0;
+  };
+  const Arena &getArena() const { return arena; }
   int64_t getNumCopies() const { return numCopies; }
   /// The id of the value that the step returns as its result `number`.
   int64_t getResultId(unsigned number);
 
 private:
+  void layOut();
   LogicalResult visitBlock(Block &block);
   LogicalResult visit(Operation *op);
   LogicalResult visitScalar(Operation *op);
@@ -82,12 +87,13 @@ private:
   OpBuilder entry;
   /// Scalars of the planned function.
   IRMapping scalars;
-  /// One op per root, and one view per root, offset and type.
+  /// One op per root, and one view per root, offsets and type.
   std::vector<rt::BufferOp> buffers;
-  DenseMap<std::pair<std::pair<int, int64_t>, Type>, Value> views;
+  DenseMap<std::pair<std::pair<int, int64_t>, std::pair<Value, Type>>, Value>
+      views;
   /// What the started collectives gave, until they are waited for.
   DenseMap<Operation *, Value> tickets;
-  Places::Arena arena;
+  Arena arena;
   int64_t numCopies = 0;
   /// Constants of the module; -1 if they have not been counted.
   int64_t numGlobals = -1;

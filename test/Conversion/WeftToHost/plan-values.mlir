@@ -120,3 +120,44 @@ func.func @undefined() -> tensor<4xf32> {
   %e = tensor.empty() : tensor<4xf32>
   return %e : tensor<4xf32>
 }
+
+// -----
+
+#row = affine_map<(i) -> (i)>
+
+// A slice at an offset that is not known is read there, but not overwritten: no
+// proof could tell what lies in its root then. Places that are alike are one
+// view.
+
+// CHECK-LABEL: func @slices()
+// CHECK: scf.for
+// CHECK: %[[S:.*]] = weft_rt.view %[[X:[0-9]+]] at 0 plus %{{.*}} : memref<5x4xf32> to memref<4xf32>
+// CHECK-NOT: weft_rt.view %[[X]]
+// CHECK-NOT: outs(%[[S]]
+// CHECK: weft_rt.fused ins(%[[S]] : memref<4xf32>) outs(%{{.*}}, %{{.*}} : memref<4xf32>, memref<4xf32>)
+// CHECK: weft_rt.fused ins(%[[S]] : memref<4xf32>) outs(%{{.*}} : memref<4xf32>)
+func.func @slices(%x: tensor<5x4xf32>) -> tensor<5x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%a = %x) -> (tensor<5x4xf32>) {
+    %e = tensor.empty() : tensor<5x4xf32>
+    %s = tensor.extract_slice %a[%i, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<4xf32>
+    %d:2 = weft_rt.fused ins(%s : tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32> {
+    ^bb0(%v: tensor<4xf32>):
+      %n = tensor.empty() : tensor<4xf32>
+      %p:2 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel"]}
+          ins(%v : tensor<4xf32>) outs(%n, %n : tensor<4xf32>, tensor<4xf32>) {
+      ^bb0(%in: f32, %o0: f32, %o1: f32):
+        %q = arith.addf %in, %in : f32
+        %m = arith.mulf %in, %in : f32
+        linalg.yield %q, %m : f32, f32
+      } -> (tensor<4xf32>, tensor<4xf32>)
+      weft_rt.yield %p#0, %p#1 : tensor<4xf32>, tensor<4xf32>
+    }
+    %k = tensor.insert_slice %d#0 into %e[%i, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<5x4xf32>
+    %l = tensor.insert_slice %s into %k[%i, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<5x4xf32>
+    scf.yield %l : tensor<5x4xf32>
+  }
+  return %r : tensor<5x4xf32>
+}
