@@ -25,6 +25,8 @@ ByteSet ByteSet::get(int64_t begin, llvm::ArrayRef<int64_t> sizes,
     if (size > 1 && stride != 0)
       region.dims.push_back({size, stride * elementBytes});
   }
+  if (region.run == 0)
+    region.dims.clear();
   llvm::stable_sort(region.dims, [](const Dim &a, const Dim &b) {
     return a.stride > b.stride;
   });
