@@ -59,7 +59,8 @@ private:
   void nameRow(int32_t row, const char *name);
   void writeMetadata();
   void writeSpan(const Span &span);
-  void writeArrow(const Span &span, const char *phase, const char *binding);
+  void writeArrow(const Span &span, const char *phase, const char *binding,
+                  int64_t time);
   std::string nameOf(const Span &span);
   std::string detailsOf(const Span &span) const;
   static int32_t rowOf(const Span &span) {
@@ -128,19 +129,21 @@ void RankTrace::writeSpan(const Span &span) {
              rowOf(span), microseconds(span.begin),
              double(span.end - span.begin) / 1e3, detailsOf(span).c_str()));
   if (span.kind == SpanKind::Start)
-    writeArrow(span, "s", "");
+    writeArrow(span, "s", "", span.begin);
   if (span.kind == SpanKind::Collective)
-    writeArrow(span, "t", "");
+    writeArrow(span, "t", "", span.begin);
+  // In the end of the wait, which may begin before the collective.
   if (span.kind == SpanKind::Wait)
-    writeArrow(span, "f", ", \"bp\": \"e\"");
+    writeArrow(span, "f", ", \"bp\": \"e\"",
+               std::max(span.begin, span.end - 1));
 }
 
 void RankTrace::writeArrow(const Span &span, const char *phase,
-                           const char *binding) {
+                           const char *binding, int64_t time) {
   add(format("{\"ph\": \"%s\"%s, \"name\": \"collective\", \"cat\": \"flow\", "
              "\"id\": \"%zu.%lld\", \"pid\": %zu, \"tid\": %d, \"ts\": %.3f}",
              phase, binding, rank, (long long)span.ticket, rank, rowOf(span),
-             microseconds(span.begin)));
+             microseconds(time)));
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <climits>
 #include <ctime>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,6 +53,16 @@ bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
     sleepWhile(word, value, deadline);
   }
   return true;
+}
+
+void sleepExactly(const std::atomic<uint32_t> &word, uint32_t value,
+                  int64_t moment) {
+  constexpr int64_t wakeUp = 80'000; // what waking up takes, and a little more
+  while (word.load(std::memory_order_acquire) == value &&
+         now() < moment - wakeUp)
+    sleepWhile(word, value, moment - wakeUp);
+  while (word.load(std::memory_order_acquire) == value && now() < moment)
+    sched_yield();
 }
 
 void wakeExactly() { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }

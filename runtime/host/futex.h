@@ -32,6 +32,12 @@ void wakeAll(const std::atomic<uint32_t> &word);
 bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
                int64_t deadline);
 
+/// Sleeps while `word` holds `value`, until `moment` at most, at which it wakes
+/// up as exactly as it can: near the moment it gives its core to whoever needs
+/// one instead of sleeping.
+void sleepExactly(const std::atomic<uint32_t> &word, uint32_t value,
+                  int64_t moment);
+
 /// From now on this thread wakes up at its moments, not up to 50 us later.
 void wakeExactly();
 

@@ -239,7 +239,10 @@ Meeting Group::wait(int64_t index, int64_t number, Mover &mover, int spins,
     // A thread that waits wakes up at the end by itself: that is more exact
     // than being woken by the worker.
     int64_t end = endsAt.load(std::memory_order_acquire);
-    waitWhile(generation, seen, spins, std::min(end, deadline));
+    if (end < deadline && spins > 0)
+      sleepExactly(generation, seen, end);
+    else
+      waitWhile(generation, seen, spins, std::min(end, deadline));
     if (generation.load(std::memory_order_seq_cst) == seen &&
         now() >= deadline) {
       outcome = Meeting::TimedOut;
