@@ -211,7 +211,7 @@ void advance(BlockList &order, int64_t bound) {
 class Search {
 public:
   Search(const BlockList &blocks, ArenaPeak peak)
-      : blocks(blocks), peak(peak), maxSteps(1000 * blocks.size() + 4000000) {}
+      : blocks(blocks), peak(peak), maxSteps(500 * blocks.size() + 4000000) {}
 
   /// Leaves the best layout.
   void run();

@@ -21,6 +21,11 @@ std::string mlir::weft::getName(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (auto given = op->getAttrOfType<StringAttr>(WeftDialect::kOpNameAttr))
     name = given.getValue();
+  else if (isa<tensor::ConcatOp, tensor::InsertSliceOp>(op))
+    // These take no time and so have no names of their own.
+    if (Operation *part = op->getOperand(0).getDefiningOp();
+        part && part->hasAttr(WeftDialect::kOpNameAttr))
+      return (name + " of " + getName(part)).str();
   StringRef gathered = name;
   if (gathered.consume_front("all_gather ") && !gathered.starts_with("#"))
     return ("gathered " + gathered).str();
