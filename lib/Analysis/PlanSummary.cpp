@@ -193,7 +193,7 @@ void mlir::weft::printPlan(const PlanSummary &plan, unsigned count,
   line("results", plan.resultBytes);
   line("arena", plan.arenaBytes);
   line("total", plan.getTotalBytes());
-  if (plan.peakOwners.empty())
+  if (plan.peakBytes == 0)
     return;
   os << "largest of " << plan.peakOwners.size()
      << " buffers of the arena at its peak, at '" << getName(plan.peakOp)
@@ -207,6 +207,8 @@ void mlir::weft::printPlan(const PlanSummary &plan, unsigned count,
   if (named.size() < plan.peakOwners.size())
     line("others", rest);
   line("all at the peak", plan.peakBytes);
+  os << llvm::format("the arena has %.4f of them\n",
+                     static_cast<double>(plan.arenaBytes) / plan.peakBytes);
 }
 
 LogicalResult mlir::weft::checkMemoryLimit(func::FuncOp planned,
