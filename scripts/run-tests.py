@@ -148,6 +148,11 @@ def suite_fuzz():
     return count
 
 
+def suite_mutation():
+    """Wrong programs, which the proofs must reject; see test/mutation."""
+    return run_script(sys.executable, ROOT / "test" / "mutation" / "run.py")
+
+
 def suite_sanitizers():
     return run_script(ROOT / "scripts" / "test-sanitizers.sh")
 

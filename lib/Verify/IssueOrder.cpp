@@ -222,8 +222,12 @@ LogicalResult SetProof::readProgram(const RankProgram &program) {
 // One communicator
 //===----------------------------------------------------------------------===//
 
-/// Says whether two ranks do the same: kind, attributes, and types of buffers.
+/// Says whether two ranks do the same with the same: kind, attributes, types of
+/// buffers, and the name, if both have one.
 bool isSame(rt::StartOp a, rt::StartOp b) {
+  Attribute nameA = a->getAttr("weft.op"), nameB = b->getAttr("weft.op");
+  if (nameA && nameB && nameA != nameB)
+    return false;
   auto withoutMesh = [](DictionaryAttr params) {
     NamedAttrList list(params);
     list.erase("mesh");

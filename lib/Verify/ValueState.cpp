@@ -112,6 +112,8 @@ Patch makePatch(Patch::Kind kind, const Place &place, int64_t id,
 
 void ValueState::write(const Place &place, int64_t id, Operation *op,
                        Patch::Kind kind) {
+  if (place.region.bytes() == 0)
+    emptyIds.insert(id);
   save(place.root);
   claim(place.root, op);
   if (place.isDynamic && kind == Patch::Kind::Written)
@@ -231,6 +233,33 @@ std::optional<Mismatch> ValueState::find(const Place &place,
       return mismatch;
   }
   return std::nullopt;
+}
+
+namespace {
+
+/// The newest patch of a value in some bytes; null if there is none.
+const Patch *findNewest(const Patches &patches, const ByteSet &bytes,
+                        int64_t id) {
+  for (const Patch &patch : llvm::reverse(patches))
+    if (isWanted(patch, id) && overlaps(patch.bytes, bytes))
+      return &patch;
+  return nullptr;
+}
+
+} // namespace
+
+bool ValueState::hasAll(const Place &place, ArrayRef<int64_t> parts) const {
+  if (place.region.bytes() == 0)
+    return true;
+  return llvm::all_of(states[place.root].ways, [&](const Patches &way) {
+    const Patch *whole = findNewest(way, place.region, parts.front());
+    if (whole && !contains(whole->bytes, place.region))
+      whole = nullptr;
+    return llvm::all_of(parts.drop_front(), [&](int64_t part) {
+      const Patch *patch = findNewest(way, place.region, part);
+      return emptyIds.contains(part) || (patch && (!whole || patch > whole));
+    });
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,7 @@
 
 #include "PlannedProgram.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <map>
@@ -93,6 +94,9 @@ public:
 
   /// Says why not all bytes of the place hold one of `ids`; nullopt if they do.
   std::optional<Mismatch> find(const Place &place, ArrayRef<int64_t> ids) const;
+  /// Says whether the place is put together of all of `parts`. If the first one
+  /// was there as a whole, the others were written into it since.
+  bool hasAll(const Place &place, ArrayRef<int64_t> parts) const;
   const RootState &get(unsigned root) const { return states[root]; }
 
   /// Begins a piece of the program after which another way comes back to here.
@@ -123,6 +127,8 @@ private:
   /// Roots of the arena that are alive, by their first byte; none overlap.
   std::map<int64_t, unsigned> alive;
   std::vector<Scope> scopes;
+  /// Values of no bytes, which lie nowhere.
+  llvm::DenseSet<int64_t> emptyIds;
 };
 
 } // namespace mlir::weft::proof

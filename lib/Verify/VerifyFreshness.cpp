@@ -276,6 +276,16 @@ LogicalResult FreshnessProof::checkStep(Operation *op) {
   return success();
 }
 
+/// Says whether it stands where ways meet, so that one of its parts is enough:
+/// at the beginning of a loop's body, or behind a loop or branch.
+bool isJoin(rt::AssembleOp op) {
+  Operation *before = op;
+  while (isa_and_nonnull<rt::AssembleOp>(before))
+    before = before->getPrevNode();
+  return before ? isa<scf::ForOp, scf::IfOp>(before)
+                : isa<scf::ForOp>(op->getParentOp());
+}
+
 LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
   const Place &place = program.getPlace(op.getBuffer());
   if (op.getFrom().empty()) {
@@ -286,6 +296,10 @@ LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
   if (std::optional<Mismatch> mismatch = state.find(place, op.getFrom()))
     return report(op, "value " + std::to_string(op.getValue()) + " needs",
                   place, op.getFrom(), *mismatch);
+  if (!isJoin(op) && !state.hasAll(place, op.getFrom()))
+    return op.emitError() << "value " << op.getValue() << " needs "
+                          << program.describe(place)
+                          << ", but not all of its parts have been put there";
   state.name(place, op.getValue(), op);
   return success();
 }

@@ -168,3 +168,19 @@ func.func @no_result_id() attributes {weft_rt.arena_bytes = 1024 : i64,
 
   return
 }
+
+// -----
+
+// A slice was to be set, and is not.
+func.func @no_part() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4xf32>}, {local = tensor<2xf32>}], weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 : memref<4xf32>
+  %y = weft_rt.buffer argument 1 : memref<2xf32>
+  %p = weft_rt.buffer arena 0 "p" : memref<4xf32>
+  %half = weft_rt.view %p at 0 : memref<4xf32> to memref<2xf32>
+  memref.copy %x, %p {weft_rt.values = array<i64: 0, 0>} : memref<4xf32> to memref<4xf32>
+  memref.copy %y, %half {weft_rt.values = array<i64: 1, 1>} : memref<2xf32> to memref<2xf32>
+  weft_rt.assemble %p value 2 from [0, 1] : memref<4xf32>
+  // expected-error @+1 {{value 3 needs 'p', but not all of its parts have been put there}}
+  weft_rt.assemble %p value 3 from [2, 1] : memref<4xf32>
+  return
+}

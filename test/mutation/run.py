@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the proofs against wrong programs.
 
-  run.py [--per-kind N] [--runs N] [--seconds N] [MODULE.mlir...]
+  run.py [--per-kind N] [--runs N] [--seconds N] [MODULE...]
 
 For each example, mesh and schedule: the program itself must be accepted. Then
 mutants (mutants.py) are put to the proofs, and accepted ones and a sample of
@@ -14,6 +14,7 @@ import argparse
 import array
 import collections
 import concurrent.futures
+import gzip
 import json
 import os
 import random
@@ -30,13 +31,16 @@ from mutants import KINDS, make_mutants
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BIN = ROOT / "build" / "bin"
-INPUTS = [*sorted((HERE / "Inputs").glob("*.mlir")), ROOT / "examples" / "qwen3" / "step.mlir"]
+# Exports of the models in python-bindings/tests/families*.py, and Qwen3.
+INPUTS = [*sorted((HERE / "Inputs").glob("*.mlir.gz")), ROOT / "examples/qwen3/step.mlir"]
 MESHES = ["dp=1,fsdp=2,tp=2", "dp=2,fsdp=2,tp=1"]
 POLICIES = ["sync", "next-layer", "greedy", "best"]
 SAFETENSORS = {"f32": "F32", "f64": "F64", "bf16": "BF16", "f16": "F16", "i1": "BOOL",
                "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64"}
 BYTES = {"F32": 4, "F64": 8, "BF16": 2, "F16": 2, "BOOL": 1, "I8": 1, "I16": 2, "I32": 4,
          "I64": 8}
+# Which part of a value a view shows is taken for granted: docs/proofs.md.
+UNCOVERED = {"shifted_view"}
 
 
 def call(*command):
@@ -80,8 +84,13 @@ class Example:
     """A planned program, its inputs, and what it gives."""
 
     def __init__(self, module, mesh, policy, folder):
-        self.name = f"{module.stem if module.stem != 'step' else module.parent.name} {mesh} {policy}"
+        name = module.parent.name if module.stem == "step" else module.name.split(".")[0]
+        self.name = f"{name} {mesh} {policy}"
         self.folder = folder
+        if module.suffix == ".gz":
+            plain = folder / "step.mlir"
+            plain.write_bytes(gzip.decompress(module.read_bytes()))
+            module = plain
         self.planned = folder / "right.mlir"
         command = [BIN / "weft-compile", module, "--mesh", mesh, "--to", "planned", "-o",
                    self.planned]
@@ -164,7 +173,8 @@ class Tally:
         total = collections.Counter()
         for kind in KINDS:
             total.update(self.counts[kind])
-            print(f"{kind.replace('_', ' '):26}"
+            note = " (no claim)" if kind in UNCOVERED else ""
+            print(f"{kind.replace('_', ' ') + note:26}"
                   + "".join(f"{self.counts[kind][c]:10}" for c in columns))
         print(f"{'all':26}" + "".join(f"{total[c]:10}" for c in columns))
         for line in self.failed:
@@ -185,9 +195,14 @@ def check_example(example, options, tally, pool, until):
     for mutant in mutants:
         tally.counts[mutant.kind]["made"] += 1
         tally.counts[mutant.kind]["accepted" if mutant.accepted else "rejected"] += 1
+    # Accepted ones first: if they are wrong, so are the proofs. Then one of each
+    # kind, and so on.
     random.Random(example.name).shuffle(mutants)
-    # Accepted ones first: if they are wrong, so are the proofs.
-    mutants.sort(key=lambda mutant: not mutant.accepted)
+    turn = collections.Counter()
+    for mutant in mutants:
+        turn[mutant.kind] += 1
+        mutant.turn = turn[mutant.kind]
+    mutants.sort(key=lambda mutant: (not mutant.accepted, mutant.turn))
     num_accepted = sum(mutant.accepted for mutant in mutants)
     for i, mutant in enumerate(mutants):
         if (i >= options.runs + num_accepted // 4 or time.monotonic() > until):
@@ -195,7 +210,7 @@ def check_example(example, options, tally, pool, until):
         outcome = mutant.run()
         tally.counts[mutant.kind]["run"] += 1
         tally.counts[mutant.kind][outcome] += 1
-        if mutant.accepted and outcome != "same":
+        if mutant.accepted and outcome != "same" and mutant.kind not in UNCOVERED:
             kept = ROOT / "build" / "test-reports" / f"mutant-{len(tally.failed)}.mlir"
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_text(mutant.path.read_text())
