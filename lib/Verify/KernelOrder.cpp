@@ -7,7 +7,7 @@
 // each element is then read first, whatever order the steps are taken in. If it
 // comes after it, it must be part of the same step, in which a kernel reads all
 // before it writes: it must need nothing but what ops over the same loops give
-// in that step.
+// in that step, and what the writer waits for, too.
 
 #include "KernelOrder.h"
 
@@ -51,7 +51,8 @@ private:
   void uniteProducers(unsigned consumer);
   void uniteReaders();
   Walk getWalk(unsigned op, AffineMap map, MemRefType buffer);
-  bool isStepwise(unsigned op);
+  void addNeeded(unsigned op, llvm::SmallSet<unsigned, 8> &needed);
+  bool isStepwise(unsigned op, const llvm::SmallSet<unsigned, 8> &before);
   llvm::SmallSet<unsigned, 4> getLoops(unsigned op);
   bool isSafeRead(unsigned reader, OpOperand &operand, MemRefType type,
                   unsigned writer, OpResult written);
@@ -162,13 +163,25 @@ llvm::SmallSet<unsigned, 4> Kernel::getLoops(unsigned op) {
   return loops;
 }
 
-/// Says whether all that `op` needs of the kernel is there in the same step.
-bool Kernel::isStepwise(unsigned op) {
+/// Adds all ops of the kernel that `op` needs.
+void Kernel::addNeeded(unsigned op, llvm::SmallSet<unsigned, 8> &needed) {
+  for (Value operand : ops[op]->getOperands()) {
+    auto it = producer.find(operand);
+    if (it != producer.end() && needed.insert(it->second).second)
+      addNeeded(it->second, needed);
+  }
+}
+
+/// Says whether all that `op` needs of the kernel, but for what is done before
+/// anyway, is there in the same step.
+bool Kernel::isStepwise(unsigned op,
+                        const llvm::SmallSet<unsigned, 8> &before) {
   return llvm::all_of(ops[op]->getOperands(), [&](Value operand) {
     auto it = producer.find(operand);
-    return it == producer.end() ||
+    return it == producer.end() || before.contains(it->second) ||
            (ops[it->second].getNumReductionLoops() == 0 &&
-            getLoops(it->second) == getLoops(op) && isStepwise(it->second));
+            getLoops(it->second) == getLoops(op) &&
+            isStepwise(it->second, before));
   });
 }
 
@@ -181,8 +194,10 @@ bool Kernel::isSafeRead(unsigned reader, OpOperand &operand, MemRefType type,
     return true;
   // Steps of a reduction write an element that later steps read.
   bool isReduction = from.getNumReductionLoops() != 0;
+  llvm::SmallSet<unsigned, 8> before;
+  addNeeded(writer, before);
   if ((reader >= writer && isReduction) ||
-      (reader > writer && !isStepwise(reader)))
+      (reader > writer && !isStepwise(reader, before)))
     return false;
   Walk writing =
       getWalk(writer, from.getIndexingMapMatchingResult(written), type);

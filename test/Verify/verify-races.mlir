@@ -119,3 +119,41 @@ func.func @norm() attributes {weft_rt.arena_bytes = 1024 : i64,
   } {weft.op = "norm"}
   return
 }
+
+// -----
+
+// The second op reads what the first one overwrites, in the same step: both wait
+// for the sum of the row.
+
+// CHECK-LABEL: func @same_step()
+func.func @same_step() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %m = weft_rt.buffer arena 0 "m" : memref<2x4xf32>
+  %k = weft_rt.buffer arena 64 "k" : memref<2x4xf32>
+  weft_rt.fused ins(%m : memref<2x4xf32>) outs(%m, %k : memref<2x4xf32>, memref<2x4xf32>) {
+  ^bb0(%a: tensor<2x4xf32>):
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x4xf32>
+    %e1 = tensor.empty() : tensor<2xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e1 : tensor<2xf32>) -> tensor<2xf32>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+        ins(%a : tensor<2x4xf32>) outs(%z : tensor<2xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %q = arith.addf %v, %o : f32
+      linalg.yield %q : f32
+    } -> tensor<2xf32>
+    %d = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%a, %sum : tensor<2x4xf32>, tensor<2xf32>) outs(%e : tensor<2x4xf32>) {
+    ^bb0(%v: f32, %w: f32, %o: f32):
+      %q = arith.divf %v, %w : f32
+      linalg.yield %q : f32
+    } -> tensor<2x4xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%a, %sum : tensor<2x4xf32>, tensor<2xf32>) outs(%e : tensor<2x4xf32>) {
+    ^bb0(%v: f32, %w: f32, %o: f32):
+      %q = arith.subf %v, %w : f32
+      linalg.yield %q : f32
+    } -> tensor<2x4xf32>
+    weft_rt.yield %d, %s : tensor<2x4xf32>, tensor<2x4xf32>
+  } {weft.op = "norm"}
+  return
+}
