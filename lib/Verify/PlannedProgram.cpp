@@ -6,6 +6,8 @@
 
 #include "PlannedProgram.h"
 
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -61,6 +63,22 @@ bool isKnown(Operation *op) {
 
 } // namespace
 
+namespace {
+
+/// How many of the buffer operands, from the first on, are read; the others
+/// are written.
+unsigned getNumRead(Operation *op) {
+  return TypeSwitch<Operation *, unsigned>(op)
+      .Case([](rt::FusedOp o) { return o.getInputs().size(); })
+      .Case([](rt::StartOp o) { return o.getIns().size(); })
+      .Case([](rt::GemmOp) { return 2; })
+      .Case([](memref::CopyOp) { return 1; })
+      .Case([](memref::LoadOp) { return 1; })
+      .Default([](Operation *) { return 0; });
+}
+
+} // namespace
+
 bool mlir::weft::proof::isStep(Operation *op) {
   return isa<rt::FusedOp, rt::GemmOp, rt::ScatterAddOp, rt::StartOp, rt::WaitOp,
              memref::LoadOp, memref::StoreOp, memref::CopyOp>(op);
@@ -78,13 +96,48 @@ rt::StartOp mlir::weft::proof::getStart(rt::WaitOp wait) {
   return wait.getTicket().getDefiningOp<rt::StartOp>();
 }
 
+/// Says whether all buffers of `op` are known; a constant may only be read.
+LogicalResult PlannedProgram::checkBuffers(Operation *op) {
+  unsigned number = 0;
+  for (Value operand : op->getOperands()) {
+    if (!isBufferValue(operand))
+      continue;
+    bool mayBeConstant = isStep(op) && number++ < getNumRead(op);
+    if (!placeOf.count(operand) && !(mayBeConstant && isConstant(operand)))
+      return op->emitOpError("has a buffer, operand of type ")
+             << operand.getType() << ", that no 'weft_rt.buffer' op places";
+  }
+  return success();
+}
+
+/// Says whether a collective says between which ranks it is.
+static LogicalResult checkGroup(rt::StartOp start) {
+  auto mesh = start.getParams().getAs<FlatSymbolRefAttr>("mesh");
+  if (start.getParams().getAs<AxesAttr>("axes") && mesh &&
+      lookupMesh(start, mesh))
+    return success();
+  return start.emitOpError("has params ")
+         << start.getParams() << ", expected 'axes' and the 'mesh' they are of";
+}
+
 PlannedProgram::PlannedProgram(Operation *op)
     : function(cast<func::FuncOp>(op)) {
+  if (!function.getBody().hasOneBlock()) {
+    function.emitOpError("has ") << function.getBody().getBlocks().size()
+                                 << " blocks, the proofs know programs of 1";
+    valid = false;
+    return;
+  }
   if (auto bytes = function->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes"))
     arenaBytes = bytes.getInt();
   function.walk<WalkOrder::PreOrder>([&](Operation *inner) {
     if (!isKnown(inner)) {
       inner->emitOpError("has effects that the proofs do not know");
+      valid = false;
+    }
+    auto start = dyn_cast<rt::StartOp>(inner);
+    if (!valid || failed(checkBuffers(inner)) ||
+        (start && failed(checkGroup(start)))) {
       valid = false;
       return WalkResult::interrupt();
     }
@@ -179,22 +232,6 @@ void PlannedProgram::layOutRoots() {
 const Place &PlannedProgram::getPlace(Value buffer) const {
   return *placeOf.find(buffer)->second;
 }
-
-namespace {
-
-/// How many of the buffer operands, from the first on, are read; the others
-/// are written.
-unsigned getNumRead(Operation *op) {
-  return TypeSwitch<Operation *, unsigned>(op)
-      .Case([](rt::FusedOp o) { return o.getInputs().size(); })
-      .Case([](rt::StartOp o) { return o.getIns().size(); })
-      .Case([](rt::GemmOp) { return 2; })
-      .Case([](memref::CopyOp) { return 1; })
-      .Case([](memref::LoadOp) { return 1; })
-      .Default([](Operation *) { return 0; });
-}
-
-} // namespace
 
 AccessList PlannedProgram::getAccesses(Operation *op) const {
   AccessList accesses;

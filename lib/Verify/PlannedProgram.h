@@ -99,6 +99,7 @@ public:
   std::string describe(const Place &place) const;
 
 private:
+  LogicalResult checkBuffers(Operation *op);
   void readOp(Operation *op);
   void addRoot(rt::BufferOp op);
   void addView(rt::ViewOp op);

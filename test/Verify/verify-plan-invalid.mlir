@@ -128,3 +128,44 @@ func.func @unknown() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = 
   %a = memref.alloc() : memref<4xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{'func.func' op has 2 blocks, the proofs know programs of 1}}
+func.func @blocks() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  cf.br ^next
+^next:
+  return
+}
+
+// -----
+
+func.func @writes_a_constant() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %a = weft_rt.buffer arena 0 "a" : memref<4xf32>
+  %c = memref.get_global @c : memref<4xf32>
+  memref.copy %c, %a : memref<4xf32> to memref<4xf32>
+  // expected-error @+1 {{'memref.copy' op has a buffer, operand of type 'memref<4xf32>', that no 'weft_rt.buffer' op places}}
+  memref.copy %a, %c : memref<4xf32> to memref<4xf32>
+  return
+}
+memref.global "private" constant @c : memref<4xf32> = dense<1.0>
+
+// -----
+
+func.func @view_of_an_argument(%x: memref<4xf32>) attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  // expected-error @+1 {{'weft_rt.view' op has a buffer, operand of type 'memref<4xf32>', that no 'weft_rt.buffer' op places}}
+  %v = weft_rt.view %x at 0 : memref<4xf32> to memref<2xf32>
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+weft.channel @data.dp on @mesh <{"dp"}> purpose data
+func.func @no_group() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %a = weft_rt.buffer arena 0 "a" : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.start' op has params {mesh = @none}, expected 'axes' and the 'mesh' they are of}}
+  %t = weft_rt.start "all_reduce" {mesh = @none} ins(%a : memref<4xf32>) outs(%a : memref<4xf32>) {channel = @data.dp}
+  weft_rt.wait %t
+  return
+}
