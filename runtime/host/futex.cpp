@@ -9,12 +9,21 @@
 #include <climits>
 #include <ctime>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace weft::rt {
+
+namespace {
+
+void pauseCore() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+} // namespace
 
 int64_t now() {
   timespec time;
@@ -43,9 +52,7 @@ bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
   for (int i = 0; i < spins; ++i) {
     if (word.load(std::memory_order_acquire) != value)
       return true;
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
+    pauseCore();
   }
   while (word.load(std::memory_order_acquire) == value) {
     if (now() >= deadline)
@@ -62,7 +69,7 @@ void sleepExactly(const std::atomic<uint32_t> &word, uint32_t value,
          now() < moment - wakeUp)
     sleepWhile(word, value, moment - wakeUp);
   while (word.load(std::memory_order_acquire) == value && now() < moment)
-    sched_yield();
+    pauseCore();
 }
 
 void wakeExactly() { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }

@@ -32,9 +32,9 @@ void wakeAll(const std::atomic<uint32_t> &word);
 bool waitWhile(const std::atomic<uint32_t> &word, uint32_t value, int spins,
                int64_t deadline);
 
-/// Sleeps while `word` holds `value`, until `moment` at most, at which it wakes
-/// up as exactly as it can: near the moment it gives its core to whoever needs
-/// one instead of sleeping.
+/// Sleeps while `word` holds `value`, until `moment` at most, and spins for the
+/// last stretch, which is as long as waking up takes: for threads that have a
+/// core of their own.
 void sleepExactly(const std::atomic<uint32_t> &word, uint32_t value,
                   int64_t moment);
 

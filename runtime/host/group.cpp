@@ -184,24 +184,14 @@ void Group::performOpen(Mover &mover) {
   generation.fetch_add(moved, std::memory_order_seq_cst);
   if (isAwaited(0))
     wakeAll(generation);
-  while (true) {
+  while (now() < end) {
     uint32_t seen = generation.load(std::memory_order_acquire);
-    if (seen & broken || done.load(std::memory_order_acquire) > number ||
-        completeInTime())
+    if (seen & broken)
       return;
-    sleepWhile(generation, seen, endsAt.load(std::memory_order_acquire));
+    sleepWhile(generation, seen, end);
   }
-}
-
-/// Ends the open collective if its data has been moved and its moment has come;
-/// false if not, or if another thread does.
-bool Group::completeInTime() {
-  int64_t end = endsAt.load(std::memory_order_acquire);
-  if (now() < end ||
-      !endsAt.compare_exchange_strong(end, never, std::memory_order_acq_rel))
-    return false;
+  endsAt.store(never, std::memory_order_relaxed);
   complete();
-  return true;
 }
 
 // ---- waiting ---------------------------------------------------------------
@@ -224,7 +214,11 @@ Meeting Group::wait(int64_t index, int64_t number, Mover &mover, int spins,
   Meeting outcome = Meeting::Complete;
   while (true) {
     uint32_t seen = generation.load(std::memory_order_seq_cst);
-    if (done.load(std::memory_order_seq_cst) > number)
+    int64_t current = done.load(std::memory_order_seq_cst);
+    // What is read here is of the current collective, or of a later one.
+    int64_t end =
+        current < number ? never : endsAt.load(std::memory_order_acquire);
+    if (current > number || (end != never && now() >= end))
       break;
     if (seen & broken) {
       outcome = Meeting::Broken;
@@ -234,11 +228,7 @@ Meeting Group::wait(int64_t index, int64_t number, Mover &mover, int spins,
       help(mover, number);
       continue;
     }
-    if (options.workerOnly && completeInTime())
-      continue;
-    // A thread that waits wakes up at the end by itself: that is more exact
-    // than being woken by the worker.
-    int64_t end = endsAt.load(std::memory_order_acquire);
+    // Waking up by itself at the end is more exact than being woken.
     if (end < deadline && spins > 0)
       sleepExactly(generation, seen, end);
     else

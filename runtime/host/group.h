@@ -132,7 +132,6 @@ private:
   int64_t takePart();
   bool movePartsOfOpen(Mover &mover);
   void complete();
-  bool completeInTime();
   bool isAwaited(int64_t number) const;
   bool isBroken() const {
     return generation.load(std::memory_order_seq_cst) & broken;
@@ -156,7 +155,8 @@ private:
   std::atomic<uint64_t> parts;  // low half: next part of the open collective
   std::atomic<int64_t> unfinished{0};
   std::atomic<int64_t> inside{0}; // threads that may use published buffers
-  /// When the open collective ends, once its data has been moved by the worker.
+  /// When the open collective ends, once the worker has moved its data; members
+  /// that wait need not wait until the worker has ended it then.
   std::atomic<int64_t> endsAt{INT64_MAX};
   int64_t lastEnd = 0; // of the collective before, by the link; when open
 };
