@@ -53,38 +53,64 @@ TaskGraph TaskGraph::reversed() const {
 
 namespace {
 
-/// How many tasks in front of a collective are looked at for its head, and in
-/// front of how many tasks everything is. Both keep the work near linear.
+/// How many tasks in front of a collective are looked at for its head.
 constexpr int kWindow = 160;
-constexpr int kNumPivots = 24;
+
+/// How many thresholds of heads there are for what lies farther back.
+constexpr int kNumThresholds = 24;
+
+/// The longest path through the graph.
+std::vector<bool> findLongestPath(const TaskGraph &graph) {
+  std::vector<int64_t> ends(graph.size(), 0);
+  std::vector<int> previous(graph.size(), -1);
+  int last = -1;
+  for (int i = 0; i < graph.size(); ++i) {
+    for (int before : graph.before[i])
+      if (previous[i] < 0 || ends[before] > ends[i]) {
+        ends[i] = ends[before];
+        previous[i] = before;
+      }
+    ends[i] += graph.durations[i];
+    if (last < 0 || ends[i] > ends[last])
+      last = i;
+  }
+  std::vector<bool> isOnPath(graph.size(), false);
+  for (int i = last; i >= 0; i = previous[i])
+    isOnPath[i] = true;
+  return isOnPath;
+}
 
 /// Computes heads in order of the tasks' numbers.
 class HeadComputation {
 public:
   explicit HeadComputation(const TaskGraph &graph)
       : graph(graph), heads(graph.size(), 0), seen(graph.size(), -1),
-        byResource(graph.numResources) {}
+        byResource(graph.numResources), isOnPath(findLongestPath(graph)),
+        isCounted(graph.size(), false) {}
 
   std::vector<int64_t> run() {
-    int pivotDistance = graph.size() / kNumPivots + 1;
-    int nextPivot = pivotDistance;
+    int distance = graph.size() / kNumThresholds + 1, nextThreshold = 0;
     for (int i = 0; i < graph.size(); ++i) {
       for (int previous : graph.before[i])
         heads[i] =
             std::max(heads[i], heads[previous] + graph.durations[previous]);
-      bool isPivot = i >= nextPivot || i + 1 == graph.size();
-      if (isPivot)
-        nextPivot = i + pivotDistance;
-      if (isPivot || graph.resources[i] != 0)
-        improve(i, isPivot ? graph.size() : kWindow);
+      if (graph.resources[i] != 0)
+        improve(i);
+      if (!isOnPath[i])
+        continue;
+      countAncestors(i);
+      if (i >= nextThreshold) {
+        thresholds.push_back(
+            {heads[i], std::vector<int64_t>(graph.numResources, 0)});
+        nextThreshold = i + distance;
+      }
     }
     return std::move(heads);
   }
 
 private:
-  /// Raises the head of `task` by what the nearest `limit` tasks in front of it
-  /// occupy.
-  void improve(int task, int limit) {
+  /// Raises the head of `task` by what the nearest tasks in front of it occupy.
+  void improve(int task) {
     for (std::vector<int> &list : byResource)
       list.clear();
     std::priority_queue<int> queue;
@@ -96,7 +122,7 @@ private:
         }
     };
     visit(task);
-    for (int count = 0; count < limit && !queue.empty(); ++count) {
+    for (int count = 0; count < kWindow && !queue.empty(); ++count) {
       int ancestor = queue.top();
       queue.pop();
       if (graph.durations[ancestor] > 0)
@@ -105,6 +131,29 @@ private:
     }
     for (std::vector<int> &list : byResource)
       heads[task] = std::max(heads[task], getEnd(list));
+  }
+
+  /// Raises the head of a task of the longest path by all that it depends on.
+  /// What the path's earlier tasks depend on was counted before, so that each
+  /// task is counted once.
+  void countAncestors(int task) {
+    std::vector<int> stack{task};
+    while (!stack.empty()) {
+      int next = stack.back();
+      stack.pop_back();
+      for (int before : graph.before[next])
+        if (!isCounted[before]) {
+          isCounted[before] = true;
+          stack.push_back(before);
+          for (Threshold &threshold : thresholds)
+            if (heads[before] >= threshold.head)
+              threshold.work[graph.resources[before]] +=
+                  graph.durations[before];
+        }
+    }
+    for (const Threshold &threshold : thresholds)
+      for (int64_t work : threshold.work)
+        heads[task] = std::max(heads[task], threshold.head + work);
   }
 
   /// When `tasks` of one resource can be done at the earliest.
@@ -125,6 +174,14 @@ private:
   /// The task for which each task was visited last.
   std::vector<int> seen;
   std::vector<std::vector<int>> byResource;
+  std::vector<bool> isOnPath, isCounted;
+  /// For some heads, what was counted of the tasks with at least that head, by
+  /// resource.
+  struct Threshold {
+    int64_t head;
+    std::vector<int64_t> work;
+  };
+  std::vector<Threshold> thresholds;
 };
 
 /// A task of the relaxed problem of one resource.
