@@ -52,7 +52,7 @@ options:
                         what is exposed and why
   --compare POLICY      put a second schedule beside it in that page
   --stats               print what each rank receives, by kind of collective,
-                        and what memory it needs
+                        the figures of the schedule, and what memory it needs
   --no-proofs           do not prove that the planned program is right
   --remarks             print what the compiler says about its decisions
   --version, --help     print and exit

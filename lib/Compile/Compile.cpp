@@ -11,6 +11,7 @@
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/InitAll.h"
+#include "weft/Schedule/Figures.h"
 #include "weft/Report/MakeReport.h"
 #include "weft/Verify/Passes.h"
 
@@ -34,6 +35,9 @@ void weft::prepareContext(MLIRContext &context) {
 }
 
 namespace {
+
+/// Collectives that --stats names because they are waited for longest.
+constexpr int kNumExposed = 8;
 
 /// Buffers that --stats names at the peak.
 constexpr unsigned kNumOwners = 10;
@@ -89,6 +93,7 @@ private:
   LogicalResult partition(Phase phase);
   LogicalResult lower(Phase phase);
   FailureOr<int64_t> plan(const SchedulePassOptions &chosen);
+  FailureOr<int64_t> tryPlan(const SchedulePassOptions &chosen);
   LogicalResult planWithinLimit();
   LogicalResult scheduleAndPlan(Phase phase);
   LogicalResult runPhases();
@@ -205,6 +210,23 @@ FailureOr<int64_t> Compilation::plan(const SchedulePassOptions &chosen) {
   return fixed + getArenaBytes(*module);
 }
 
+/// As `plan`, but what does not fit is no error yet, and only what is said of a
+/// plan within the limit is told.
+FailureOr<int64_t> Compilation::tryPlan(const SchedulePassOptions &chosen) {
+  std::vector<Diagnostic> said;
+  FailureOr<int64_t> bytes = failure();
+  {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      said.push_back(std::move(diagnostic));
+    });
+    bytes = plan(chosen);
+  }
+  if (succeeded(bytes) && *bytes <= chosen.memoryLimit)
+    for (Diagnostic &diagnostic : said)
+      context.getDiagEngine().emit(std::move(diagnostic));
+  return bytes;
+}
+
 /// The order is chosen with an estimate of the memory that the plan will need.
 /// If the plan needs more than the limit, the order is chosen again with so much
 /// less; at last program order is tried, which needs least.
@@ -213,19 +235,14 @@ LogicalResult Compilation::planWithinLimit() {
   OwningOpRef<ModuleOp> fused = module->clone();
   SchedulePassOptions chosen = options.schedule;
   int64_t limit = chosen.memoryLimit;
-  {
-    // What does not fit here is no error yet.
-    ScopedDiagnosticHandler silent(
-        &context, [](Diagnostic &) { return success(); });
-    for (int i = 0; i < kMaxPlans; ++i) {
-      FailureOr<int64_t> bytes = plan(chosen);
-      if (succeeded(bytes) && *bytes <= limit)
-        return success();
-      module = fused->clone();
-      if (failed(bytes))
-        break;
-      chosen.reserve += *bytes - limit;
-    }
+  for (int i = 0; i < kMaxPlans; ++i) {
+    FailureOr<int64_t> bytes = tryPlan(chosen);
+    if (succeeded(bytes) && *bytes <= limit)
+      return success();
+    module = fused->clone();
+    if (failed(bytes))
+      break;
+    chosen.reserve += *bytes - limit;
   }
   chosen.policy = "sync";
   chosen.memoryLimit = chosen.reserve = 0;
@@ -264,6 +281,9 @@ LogicalResult Compilation::lower(Phase phase) {
   if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Scheduled &&
       failed(scheduleAndPlan(phase)))
     return failure();
+  if (options.stats)
+    for (auto func : module->getOps<func::FuncOp>())
+      printSchedule(func, kNumExposed, llvm::errs());
   if (detectPhase(*module) == Phase::Planned)
     for (auto func : module->getOps<func::FuncOp>()) {
       if (options.stats)

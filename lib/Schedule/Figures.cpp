@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One line per figure, then the collectives that cost most.
+
+#include "weft/Schedule/Figures.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Nanoseconds as in "1.234 ms".
+std::string inMs(int64_t ns) {
+  return llvm::formatv("{0:F3} ms", static_cast<double>(ns) / 1e6).str();
+}
+
+/// `part` of `whole` in percent, or `none` if there is no whole.
+double inPercent(int64_t part, int64_t whole, double none) {
+  return whole == 0
+             ? none
+             : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+class Printer {
+public:
+  Printer(DictionaryAttr figures, raw_ostream &os) : figures(figures), os(os) {}
+
+  void print(int maxExposed) {
+    os << "schedule '" << text(figures, "policy") << "' for machine '"
+       << text(figures, "machine") << "':\n";
+    int64_t step = number("step_ns"), bound = number("bound_ns");
+    os << "  step         " << inMs(step) << "\n";
+    os << llvm::formatv("  lower bound  {0}, gap {1:F2} %\n", inMs(bound),
+                        inPercent(step - bound, bound, 0));
+    os << "    compute " << inMs(number("compute_ns")) << ", busiest link "
+       << inMs(number("bound_link_ns")) << ", longest path "
+       << inMs(number("bound_path_ns")) << ", heads and tails "
+       << inMs(number("bound_heads_and_tails_ns")) << "\n";
+    int64_t hideable = number("hideable_ns");
+    int64_t avoidable = std::max<int64_t>(0, step - bound);
+    os << llvm::formatv("  exposed      {0} of {1} communication; {2:F2} % of "
+                        "what can be hidden is hidden\n",
+                        inMs(number("exposed_ns")),
+                        inMs(number("communication_ns")),
+                        100 - inPercent(avoidable, hideable, 0));
+    os << "  memory       " << number("peak_bytes") << " B, of which "
+       << number("fixed_bytes") << " B are arguments and results\n";
+    if (int64_t limit = number("memory_limit"))
+      os << "    limit " << limit << " B, " << number("kept_gathers")
+         << " gathers kept from the forward pass\n";
+    printExposed(maxExposed);
+  }
+
+private:
+  void printExposed(int maxExposed) {
+    auto exposed = figures.getAs<ArrayAttr>("exposed");
+    for (Attribute one : exposed.getValue().take_front(maxExposed)) {
+      auto wait = cast<DictionaryAttr>(one);
+      int64_t ns = wait.getAs<IntegerAttr>("exposed_ns").getInt();
+      os << "    " << inMs(ns) << "  " << text(wait, "op") << ": "
+         << text(wait, "why") << "\n";
+    }
+    int more = static_cast<int>(exposed.size()) - maxExposed;
+    if (more > 0)
+      os << "    and " << more << " more that are waited for\n";
+  }
+
+  int64_t number(StringRef name) const {
+    auto value = figures.getAs<IntegerAttr>(name);
+    return value ? value.getInt() : 0;
+  }
+
+  static StringRef text(DictionaryAttr from, StringRef name) {
+    auto value = from.getAs<StringAttr>(name);
+    return value ? value.getValue() : "";
+  }
+
+  DictionaryAttr figures;
+  raw_ostream &os;
+};
+
+} // namespace
+
+void mlir::weft::printSchedule(func::FuncOp func, int maxExposed,
+                               raw_ostream &os) {
+  auto figures =
+      func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr);
+  if (figures && figures.getAs<ArrayAttr>("exposed"))
+    Printer(figures, os).print(maxExposed);
+}
