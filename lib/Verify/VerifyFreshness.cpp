@@ -49,7 +49,7 @@ private:
   LogicalResult checkCertificate();
   LogicalResult checkIds(Operation *op);
   LogicalResult define(int64_t id, Operation *op);
-  LogicalResult checkDefined(int64_t id, Operation *op);
+  LogicalResult checkDefined(const Access &access, Operation *op);
   LogicalResult checkReadIds(Operation *op);
   Ids getIds(Operation *op, const Access &access) const;
   bool isCopied(Operation *op, int64_t id, const AccessList &accesses) const;
@@ -166,17 +166,20 @@ LogicalResult FreshnessProof::checkIds(Operation *op) {
   return success();
 }
 
-LogicalResult FreshnessProof::checkDefined(int64_t id, Operation *op) {
+LogicalResult FreshnessProof::checkDefined(const Access &access,
+                                           Operation *op) {
+  int64_t id = getIds(op, access).read;
   if ((id >= 0 && id < getNumArguments()) || definers.count(id) ||
       assemblers.count(id))
     return success();
-  return op->emitError() << getOpName(op) << " reads value " << id
-                         << ", which nothing computes";
+  return op->emitError() << getOpName(op) << " reads "
+                         << program.describe(*access.place) << " for value "
+                         << id << ", which nothing computes";
 }
 
 LogicalResult FreshnessProof::checkReadIds(Operation *op) {
   for (const Access &access : program.getAccesses(op))
-    if (access.reads && failed(checkDefined(getIds(op, access).read, op)))
+    if (access.reads && failed(checkDefined(access, op)))
       return failure();
   return success();
 }

@@ -107,7 +107,7 @@ func.func @from_nowhere() attributes {weft_rt.arena_bytes = 1024 : i64,
   %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
   %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
   %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
-  // expected-error @+1 {{'kernel #1' reads value 77, which nothing computes}}
+  // expected-error @+1 {{'kernel #1' reads 'w' for value 77, which nothing computes}}
   weft_rt.fused ins(%w : memref<4xf32>) outs(%n : memref<4xf32>) {
   ^bb0(%a0: tensor<4xf32>):
     %e = tensor.empty() : tensor<4xf32>

@@ -224,7 +224,7 @@ def check_example(example, options, tally, pool, until):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--per-kind", type=int, default=4)
-    parser.add_argument("--runs", type=int, default=6)
+    parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=150)
     parser.add_argument("modules", nargs="*", type=Path, default=INPUTS)
     options = parser.parse_args()
