@@ -43,9 +43,14 @@ void weft::buildFuseHostPipeline(OpPassManager &pm, bool mergeChannels) {
 void weft::buildScheduleHostPipeline(OpPassManager &pm) {
   buildFuseHostPipeline(pm);
   pm.addPass(createSchedulePass());
+  // The phase's gate.
+  pm.addPass(createVerifyScheduledPass());
 }
 
 void weft::buildPlanHostPipeline(OpPassManager &pm) {
+  // What was written or changed by hand may lack names.
+  pm.addPass(createNameOpsPass());
+  pm.addPass(createVerifyScheduledPass());
   pm.addPass(createPlanBuffersPass());
 }
 

@@ -5,10 +5,9 @@
 // gradient goes into; an op without either has a number.
 
 #include "CollectiveFlow.h"
+#include "TimedOps.h"
 
-#include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
-#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -24,17 +23,6 @@ using namespace mlir;
 using namespace mlir::weft;
 
 namespace {
-
-/// The first word of an op's name; empty for ops that take no time.
-StringRef getKindName(Operation *op) {
-  if (std::optional<CollectiveKind> kind = getCollectiveKind(op))
-    return stringifyCollectiveKind(*kind);
-  if (isa<MatmulOp>(op))
-    return "matmul";
-  if (isa<ScatterAddOp>(op))
-    return "scatter_add";
-  return isa<rt::FusedOp>(op) ? "kernel" : "";
-}
 
 /// The weight that the contraction takes whose result a collective moves; empty
 /// if there is none.
@@ -53,8 +41,6 @@ std::string getProducingWeight(Operation *op, const CollectiveFlow &flow) {
 /// The weight that an op uses, or the state that it makes the gradient of;
 /// empty if there is neither.
 std::string getSubject(Operation *op, const CollectiveFlow &flow) {
-  if (isa<rt::FusedOp>(op))
-    return "";
   bool isReduction = isa<ReduceScatterOp, AllReduceOp>(op);
   for (Value operand : op->getOperands())
     if (std::optional<unsigned> weight = flow.getWeight(operand);
@@ -70,7 +56,7 @@ std::string getSubject(Operation *op, const CollectiveFlow &flow) {
 /// Names of one function. Names that are there are taken.
 class Namer {
 public:
-  explicit Namer(func::FuncOp func) : flow(func) {
+  explicit Namer(func::FuncOp func) : func(func) {
     func.walk([&](Operation *op) {
       if (auto name = op->getAttrOfType<StringAttr>(WeftDialect::kOpNameAttr))
         taken.insert(name.getValue());
@@ -78,7 +64,7 @@ public:
   }
 
   void name(Operation *op) {
-    StringRef kind = getKindName(op);
+    StringRef kind = getTimedKind(op);
     if (kind.empty() || op->hasAttr(WeftDialect::kOpNameAttr))
       return;
     op->setAttr(WeftDialect::kOpNameAttr,
@@ -88,7 +74,7 @@ public:
 private:
   /// "matmul #3", "all_gather w", and "all_gather w #2" for the second.
   std::string makeUnique(Operation *op, StringRef kind) {
-    std::string subject = getSubject(op, flow);
+    std::string subject = isa<rt::FusedOp>(op) ? "" : getSubject(op, getFlow());
     std::string stem = kind.str() + (subject.empty() ? "" : " " + subject);
     if (!subject.empty() && isGrouped(op))
       stem += " +" + std::to_string(op->getNumOperands() - 1);
@@ -109,7 +95,15 @@ private:
     return getCollectiveKind(op) && op->getNumOperands() > 1;
   }
 
-  CollectiveFlow flow;
+  /// Computed when the first op asks.
+  const CollectiveFlow &getFlow() {
+    if (!flow)
+      flow.emplace(func);
+    return *flow;
+  }
+
+  func::FuncOp func;
+  std::optional<CollectiveFlow> flow;
   llvm::StringSet<> taken;
   llvm::StringMap<unsigned> counts;
 };

@@ -285,4 +285,13 @@ def StartCollectivesPass : Pass<"weft-start-collectives", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyScheduledPass : Pass<"weft-verify-scheduled", "::mlir::ModuleOp"> {
+  let summary = "Check that only memory is left to plan";
+  let description = [{
+    Fails on collectives that are not started, ops of linalg outside of
+    weft_rt.fused, buffers, and ops that take time without a name of their own
+    ('weft.op').
+  }];
+}
+
 #endif // WEFT_DIALECT_WEFT_TRANSFORMS_PASSES_TD
