@@ -10,6 +10,7 @@
 #include "weft/Analysis/Traffic.h"
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/InitAll.h"
 #include "weft/Schedule/Figures.h"
 #include "weft/Report/MakeReport.h"
@@ -270,6 +271,8 @@ LogicalResult Compilation::scheduleAndPlan(Phase phase) {
     pm.addPass(createSchedulePass(options.schedule));
     if (plans)
       buildPlanHostPipeline(pm);
+    else
+      pm.addPass(createVerifyScheduledPass());
   });
 }
 

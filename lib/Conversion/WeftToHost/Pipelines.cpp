@@ -32,7 +32,9 @@ void weft::buildFuseHostPipeline(OpPassManager &pm, bool mergeChannels) {
   pm.addPass(createCSEPass());
   // While dataflow is seen op by op: it says what a collective is for, and what
   // it is called.
-  pm.addPass(createAssignChannelsPass());
+  AssignChannelsPassOptions channels;
+  channels.merge = mergeChannels;
+  pm.addPass(createAssignChannelsPass(channels));
   pm.addPass(createNameOpsPass());
   // What is ordered are kernels, whose times are known.
   pm.addPass(createFuseHostPass());
