@@ -14,6 +14,7 @@ Of several rounds the one whose steps differ least counts: the machine was
 quietest then. Needs as many cores as ranks. Ends with 1 if a step time differs
 by more than the tolerance, in percent."""
 import argparse
+import collections
 import json
 import statistics
 import subprocess
@@ -33,6 +34,7 @@ def parse_arguments():
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--build", default="build", type=Path)
+    parser.add_argument("--prefix", default="", help="command to run weft-run with, as in nice -n -20")
     parser.add_argument("--tolerance", type=float, default=2)
     return parser.parse_args()
 
@@ -61,14 +63,14 @@ def run(*command):
 
 
 def step_times(trace):
-    """Milliseconds of each step but the first: the last rank's."""
-    times = {}
+    """Milliseconds of each step but the first, from when the first rank begins to
+    when the last is done."""
+    steps = collections.defaultdict(list)
     for event in json.load(open(trace))["traceEvents"]:
         if event["ph"] == "X" and event.get("cat") == "step":
-            begin, end = event["ts"], event["ts"] + event["dur"]
-            old = times.get(event["name"], (begin, end))
-            times[event["name"]] = min(old[0], begin), max(old[1], end)
-    return [(end - begin) / 1e3 for begin, end in sorted(times.values())[1:]]
+            steps[event["pid"]].append((event["ts"], event["ts"] + event["dur"]))
+    return [(max(end for _, end in step) - min(begin for begin, _ in step)) / 1e3
+            for step in list(zip(*steps.values()))[1:]]
 
 
 def compare(options, policy, machine_file, folder):
@@ -88,7 +90,7 @@ def compare(options, policy, machine_file, folder):
     best = None
     for _ in range(options.rounds):
         trace = folder / "run.json"
-        run(binaries / "weft-run", folder / "step.so", *running, "--trace", trace)
+        run(*options.prefix.split(), binaries / "weft-run", folder / "step.so", *running, "--trace", trace)
         times = step_times(trace)
         text = run(binaries / "weft-sim", *compiling, "--durations", trace)
         spread = statistics.pstdev(times) / statistics.mean(times)

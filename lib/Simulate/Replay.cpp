@@ -182,9 +182,10 @@ static double getNoise(uint64_t seed, uint64_t rank, uint64_t step) {
 }
 
 int64_t Replay::getDuration(size_t step, int32_t simulated) const {
-  int64_t ns = program.steps[step].ns;
   double factor = 1;
   int64_t rank = representative[simulated];
+  int64_t ns = options.durations.empty() ? program.steps[step].ns
+                                         : options.durations[rank][step];
   if (!options.slowness.empty())
     factor = options.slowness[rank];
   if (options.jitter != 0)
@@ -201,7 +202,8 @@ size_t Replay::getInstance(int32_t collective, int32_t simulated) const {
 
 Replay::Replay(const ReplayProgram &program, const ReplayOptions &options)
     : program(program), options(options) {
-  bool canMerge = options.useClasses && options.jitter == 0;
+  bool canMerge =
+      options.useClasses && options.jitter == 0 && options.durations.empty();
   RankClasses classes =
       canMerge
           ? refineClasses(program.numRanks, program.channels, options.slowness)

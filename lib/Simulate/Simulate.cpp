@@ -180,16 +180,38 @@ static void addStatistics(const Replay &replay, Simulation &result) {
   result.numClasses = replay.getNumClasses();
 }
 
-Simulation weft::simulate(func::FuncOp function, const CostModel &cost,
-                          const SimulateOptions &options) {
-  SimulatedProgram program = makeProgram(function, cost);
-  ReplayOptions replayOptions;
-  replayOptions.jitter = options.jitter;
-  replayOptions.seed = options.seed;
+static ReplayOptions makeReplayOptions(const SimulatedProgram &program,
+                                       const SimulateOptions &options) {
+  ReplayOptions result;
+  result.jitter = options.jitter;
+  result.seed = options.seed;
   if (!options.slowRanks.empty())
-    replayOptions.slowness.resize(program.replay.numRanks, 1);
+    result.slowness.resize(program.replay.numRanks, 1);
   for (auto [rank, factor] : options.slowRanks)
-    replayOptions.slowness[rank] = factor;
+    result.slowness[rank] = factor;
+  return result;
+}
+
+/// How long each step of the program took on each rank in one step of a run.
+static std::vector<std::vector<int64_t>>
+getDurations(const SimulatedProgram &program,
+             const std::vector<MeasuredDurations::ByName> &ranks) {
+  std::vector<std::vector<int64_t>> durations;
+  for (const MeasuredDurations::ByName &measured : ranks) {
+    durations.emplace_back();
+    for (size_t i = 0; i < program.replay.steps.size(); ++i) {
+      auto found = measured.find(program.stepNames[i]);
+      durations.back().push_back(
+          found == measured.end() ? program.replay.steps[i].ns : found->second);
+    }
+  }
+  return durations;
+}
+
+static Simulation simulateOnce(func::FuncOp function, const CostModel &cost,
+                               const SimulatedProgram &program,
+                               const SimulateOptions &options,
+                               const ReplayOptions &replayOptions) {
   Replay replay(program.replay, replayOptions);
   Simulation result;
   result.numRanks = program.replay.numRanks;
@@ -198,4 +220,45 @@ Simulation weft::simulate(func::FuncOp function, const CostModel &cost,
       makeTimeline(function, cost, program, replay,
                    options.rank < 0 ? result.slowestRank : options.rank);
   return result;
+}
+
+/// Simulates each step of a run with its own durations.
+static Simulation simulateSteps(func::FuncOp function, const CostModel &cost,
+                                const SimulatedProgram &program,
+                                const SimulateOptions &options) {
+  std::vector<Simulation> steps;
+  int64_t sum = 0;
+  for (const auto &ranks : options.measured->steps) {
+    ReplayOptions replayOptions = makeReplayOptions(program, options);
+    replayOptions.durations = getDurations(program, ranks);
+    steps.push_back(
+        simulateOnce(function, cost, program, options, replayOptions));
+    sum += steps.back().stepNs;
+  }
+  int64_t mean = sum / int64_t(steps.size());
+  Simulation result =
+      *llvm::min_element(steps, [&](const Simulation &a, const Simulation &b) {
+        return std::abs(a.stepNs - mean) < std::abs(b.stepNs - mean);
+      });
+  result.stepNs = mean;
+  result.numMeasuredSteps = int64_t(steps.size());
+  return result;
+}
+
+Simulation weft::simulate(func::FuncOp function, const CostModel &cost,
+                          const SimulateOptions &options) {
+  SimulatedProgram program = makeProgram(function, cost);
+  const MeasuredDurations *measured = options.measured;
+  if (measured && !measured->steps.empty() &&
+      llvm::all_of(measured->steps, [&](const auto &ranks) {
+        return int64_t(ranks.size()) == program.replay.numRanks;
+      }))
+    return simulateSteps(function, cost, program, options);
+  if (measured)
+    for (auto [step, name] : llvm::zip(program.replay.steps, program.stepNames))
+      if (auto found = measured->means.find(name);
+          found != measured->means.end() && step.kind == ReplayStep::Compute)
+        step.ns = found->second;
+  return simulateOnce(function, cost, program, options,
+                      makeReplayOptions(program, options));
 }

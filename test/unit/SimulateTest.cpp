@@ -199,23 +199,47 @@ TEST_F(SimulateTest, Trace) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
 
-TEST(Durations, AreMeansWithoutTheFirst) {
+const char *const runTrace = R"({"traceEvents": [
+    {"ph": "X", "cat": "step", "name": "step", "pid": 0, "ts": 0, "dur": 10},
+    {"ph": "X", "cat": "step", "name": "step", "pid": 1, "ts": 0, "dur": 10},
+    {"ph": "X", "cat": "gemm", "name": "gemm #0", "pid": 0, "ts": 1, "dur": 99},
+    {"ph": "X", "cat": "gemm", "name": "gemm #0", "pid": 1, "ts": 1, "dur": 88},
+    {"ph": "X", "cat": "gemm", "name": "gemm #0", "pid": 0, "ts": 11, "dur": 1.5},
+    {"ph": "X", "cat": "gemm", "name": "gemm #0", "pid": 1, "ts": 11, "dur": 2},
+    {"ph": "X", "cat": "collective", "name": "b", "pid": 0, "ts": 12, "dur": 2},
+    {"ph": "X", "cat": "step", "name": "step", "pid": 0, "ts": 10, "dur": 10},
+    {"ph": "X", "cat": "step", "name": "step", "pid": 1, "ts": 10, "dur": 10},
+    {"ph": "X", "cat": "step", "name": "step", "pid": 0, "ts": 20, "dur": 10},
+    {"ph": "X", "cat": "step", "name": "step", "pid": 1, "ts": 20, "dur": 10},
+    {"ph": "X", "cat": "kernel", "name": "gemm #0", "pid": 0, "ts": 21, "dur": 3},
+    {"ph": "X", "cat": "compute", "name": "gemm #0", "pid": 1, "ts": 21, "dur": 1},
+    {"ph": "s", "name": "d"}]})";
+
+TEST(Durations, AreThoseOfEachStepButTheFirst) {
   std::string error;
-  auto durations = readDurations(R"({"traceEvents": [
-    {"ph": "X", "cat": "compute", "name": "a", "pid": 0, "dur": 99},
-    {"ph": "X", "cat": "compute", "name": "a", "pid": 1, "dur": 88},
-    {"ph": "X", "cat": "compute", "name": "a", "pid": 0, "dur": 1.5},
-    {"ph": "X", "cat": "compute", "name": "a", "pid": 0, "dur": 2},
-    {"ph": "X", "cat": "kernel", "name": "a", "pid": 1, "dur": 4},
-    {"ph": "X", "cat": "collective", "name": "b", "pid": 0, "dur": 2},
-    {"ph": "X", "cat": "compute", "name": "c", "pid": 0, "dur": 1},
-    {"ph": "X", "cat": "gemm", "name": "c", "pid": 1, "dur": 2},
-    {"ph": "s", "name": "d"}]})",
-                                 "t.json", error);
+  auto durations = readDurations(runTrace, "t.json", error);
   ASSERT_TRUE(succeeded(durations)) << error;
-  EXPECT_EQ(durations->size(), 2u);
-  EXPECT_EQ((*durations)["a"], 2500);
-  EXPECT_EQ((*durations)["c"], 1500);
+  ASSERT_EQ(durations->steps.size(), 2u);
+  ASSERT_EQ(durations->steps[1].size(), 2u);
+  EXPECT_EQ(durations->steps[0][0]["gemm #0"], 1500);
+  EXPECT_EQ(durations->steps[1][1]["gemm #0"], 1000);
+  EXPECT_EQ(durations->means["gemm #0"], 1875);
+  EXPECT_EQ(durations->means.size(), 1u);
+}
+
+TEST_F(SimulateTest, DurationsOfARun) {
+  std::string error;
+  auto durations = readDurations(runTrace, "t.json", error);
+  ASSERT_TRUE(succeeded(durations)) << error;
+  SimulateOptions options;
+  options.measured = &*durations;
+  Simulation result = run(step, makeMachine(false), options);
+  EXPECT_EQ(result.numMeasuredSteps, 2);
+  // In each step the slower rank's product, then the reduction.
+  EXPECT_EQ(result.stepNs, (2000 + 3000) / 2 + 42);
+  // Durations of other ranks than these: their means.
+  durations->steps[0].pop_back();
+  EXPECT_EQ(run(step, makeMachine(false), options).stepNs, 1875 + 42);
 }
 
 TEST(Durations, SaysWhatIsWrong) {
@@ -228,8 +252,8 @@ TEST(Durations, SaysWhatIsWrong) {
   EXPECT_EQ(errorOf(R"({"traceEvents": [3]})"),
             "t.json: event 0 is not an object");
   EXPECT_EQ(errorOf(R"({"traceEvents": [
-              {"ph": "X", "cat": "compute", "name": "a", "dur": -1}]})"),
-            "t.json: event 0 is a compute slice without a name or a duration "
+              {"ph": "X", "cat": "compute", "name": "a", "ts": 1, "dur": -1}]})"),
+            "t.json: event 0 is a slice without a name, a time or a duration "
             "of at least 0");
   EXPECT_NE(errorOf("{").find("t.json: ["), std::string::npos);
 }

@@ -88,7 +88,10 @@ void printExposed(std::vector<Use> uses, raw_ostream &os) {
 void printRanks(const Simulation &simulation, raw_ostream &os) {
   os << "ranks           " << simulation.numRanks << ", "
      << simulation.numClasses << " simulated\n";
-  if (simulation.fastestNs != simulation.stepNs)
+  if (simulation.numMeasuredSteps)
+    os << "durations       of " << simulation.numMeasuredSteps
+       << " steps, step time is the mean, all else of one like it\n";
+  else if (simulation.fastestNs != simulation.stepNs)
     os << "ranks done at " << milliseconds(simulation.fastestNs)
        << " the first, " << milliseconds(simulation.medianNs)
        << " the middle one, " << milliseconds(simulation.stepNs) << " rank "

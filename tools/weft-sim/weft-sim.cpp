@@ -8,7 +8,6 @@
 #include "Summary.h"
 
 #include "weft/Report/MakeReport.h"
-#include "weft/Simulate/Durations.h"
 #include "weft/Simulate/Trace.h"
 #include "weft/Support/Version.h"
 
@@ -24,17 +23,17 @@ static int fail(const Twine &text, int code = 1) {
   return code;
 }
 
-/// Adds measured durations to the machine; returns what is wrong.
-static std::string addDurations(const std::string &path, Machine &machine) {
+/// Reads the durations of a run; returns what is wrong.
+static std::string loadDurations(const std::string &path,
+                                 MeasuredDurations &durations) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (std::error_code code = file.getError())
     return "cannot read '" + path + "': " + code.message();
   std::string error;
-  auto durations = readDurations((*file)->getBuffer(), path, error);
-  if (failed(durations))
+  auto read = readDurations((*file)->getBuffer(), path, error);
+  if (failed(read))
     return error;
-  for (const auto &entry : *durations)
-    machine.durations[entry.first()] = entry.second;
+  durations = std::move(*read);
   return "";
 }
 
@@ -115,13 +114,16 @@ static int simulateModule(ModuleOp module, const SimOptions &options,
   return fail("'" + options.compile.input + "' has no public function");
 }
 
-static int run(const SimOptions &options) {
+static int run(SimOptions options) {
   std::string error;
   auto machine = Machine::load(options.machine, error);
   if (failed(machine))
     return fail(error);
-  if (!options.durations.empty())
-    error = addDurations(options.durations, *machine);
+  MeasuredDurations durations;
+  if (!options.durations.empty()) {
+    error = loadDurations(options.durations, durations);
+    options.simulate.measured = &durations;
+  }
   if (!error.empty())
     return fail(error);
   MLIRContext context;

@@ -12,14 +12,25 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mlir::weft {
 
-/// Reads the trace in `text` and returns, for each name of a compute slice, the
-/// mean of its durations over steps and ranks, in ns. The first of each rank,
-/// which touches memory and code for the first time, counts only where there is
-/// no other. What is wrong goes to `error`; `file` is the trace's name there.
-llvm::FailureOr<llvm::StringMap<int64_t>>
+/// What a trace tells about kernels and products, by name, in ns. The first
+/// step of a run, which touches memory and code for the first time, counts only
+/// where there is no other.
+struct MeasuredDurations {
+  using ByName = llvm::StringMap<int64_t>;
+
+  /// For each step and rank. Of an op that ran several times, the mean.
+  std::vector<std::vector<ByName>> steps;
+  /// Over steps and ranks.
+  ByName means;
+};
+
+/// Reads the trace in `text`. What is wrong goes to `error`; `file` is the
+/// trace's name there.
+llvm::FailureOr<MeasuredDurations>
 readDurations(llvm::StringRef text, llvm::StringRef file, std::string &error);
 
 } // namespace mlir::weft

@@ -65,6 +65,9 @@ struct ReplayOptions {
   /// Each compute step takes up to this part less or more, 0.05 for 5 %.
   double jitter = 0;
   uint64_t seed = 0;
+  /// How long each rank's compute steps take, if they differ from the
+  /// program's: a number for each rank and step.
+  std::vector<std::vector<int64_t>> durations;
   /// Simulate ranks that cannot differ once.
   bool useClasses = true;
 };

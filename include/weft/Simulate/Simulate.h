@@ -9,6 +9,7 @@
 #define WEFT_SIMULATE_SIMULATE_H
 
 #include "weft/Cost/CostModel.h"
+#include "weft/Simulate/Durations.h"
 #include "weft/Simulate/Timeline.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -25,6 +26,9 @@ struct SimulateOptions {
   /// Each op takes up to this part less or more, 0.05 for 5 %.
   double jitter = 0;
   uint64_t seed = 0;
+  /// Durations of a run: of each step, where it had as many ranks, and then
+  /// what is wanted is the mean over its steps; else the means. Null: none.
+  const MeasuredDurations *measured = nullptr;
 };
 
 /// A step on all ranks.
@@ -37,6 +41,9 @@ struct Simulation {
   int64_t numRanks = 1;
   /// Ranks that were simulated; the others do the same as one of them.
   int64_t numClasses = 1;
+  /// Steps of a run whose durations were taken one by one; times are their
+  /// mean, and the timeline is that of the step nearest to it.
+  int64_t numMeasuredSteps = 0;
 };
 
 /// Simulates `function`, which is in the planned phase.
