@@ -94,6 +94,33 @@ func.func @experts(%w: tensor<2x4x8xf32>, %v: tensor<4x8xf32>, %x: tensor<4x2x8x
 
 // -----
 
+// The gathers of all experts' weights, and the reductions of their gradients,
+// are one grouped collective each, on one channel (gather/grouped).
+
+#mm = [affine_map<(e, m, n, k) -> (e, m, k)>, affine_map<(e, m, n, k) -> (e, k, n)>, affine_map<(e, m, n, k) -> (e, m, n)>]
+#gm = [affine_map<(e, m, n, k) -> (e, k, m)>, affine_map<(e, m, n, k) -> (e, k, n)>, affine_map<(e, m, n, k) -> (e, m, n)>]
+
+weft.mesh @mesh = <["fsdp"=2]>
+
+// CHECK: weft.channel @expert_gather.fsdp
+// CHECK-NEXT: weft.channel @expert_reduce.fsdp
+// CHECK-LABEL: func @grouped_experts
+// CHECK: weft.all_gather %arg0, %arg1 {{.*}} {channel = @expert_gather.fsdp}
+// CHECK-NOT: weft.all_gather
+// CHECK: weft.reduce_scatter sum {{.*}}, {{.*}} {channel = @expert_reduce.fsdp}
+func.func @grouped_experts(%v: tensor<2x4x8xf32>, %w: tensor<2x4x8xf32>, %x: tensor<2x4x8xf32>)
+    -> (tensor<2x4x8xf32> {weft.alias = 0 : index}, tensor<2x4x8xf32> {weft.alias = 1 : index}) {
+  %g:2 = weft.all_gather %v, %w on @mesh <{"fsdp"}> dims [1, 1] : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> (tensor<2x8x8xf32>, tensor<2x8x8xf32>)
+  %y = weft.matmul %x, %g#0 {indexing_maps = #mm} : tensor<2x4x8xf32>, tensor<2x8x8xf32> -> tensor<2x4x8xf32>
+  %z = weft.matmul %y, %g#1 {indexing_maps = #mm} : tensor<2x4x8xf32>, tensor<2x8x8xf32> -> tensor<2x4x8xf32>
+  %d = weft.matmul %x, %z {indexing_maps = #gm} : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x8x8xf32>
+  %c = weft.matmul %y, %z {indexing_maps = #gm} : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x8x8xf32>
+  %s:2 = weft.reduce_scatter sum %d, %c on @mesh <{"fsdp"}> dims [1, 1] : (tensor<2x8x8xf32>, tensor<2x8x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>)
+  return %s#0, %s#1 : tensor<2x4x8xf32>, tensor<2x4x8xf32>
+}
+
+// -----
+
 // The largest absolute value goes apart from the maximum of a softmax, which is
 // on the way of activations. Of what is quantized, the gather is a weight's.
 
