@@ -120,7 +120,6 @@ ScheduleProblem::keepGathers(const std::vector<bool> &kept) const {
            "only what repeats a gather can be left out");
     result.tasks[i] = ScheduleTask();
     result.tasks[i].layer = tasks[i].layer;
-    result.addDependence(first, i);
     for (int o = 0; o < outputs(i).size(); ++o) {
       ScheduleBuffer &repeated = result.buffers[outputs(i)[o]];
       ScheduleBuffer &original = result.buffers[outputs(first)[o]];

@@ -90,6 +90,20 @@ std::vector<ScheduleEvent> makeEvents(const ScheduleProblem &problem,
   return sinkWaits(problem, search.take().events);
 }
 
+/// Waits where nothing but memory needs it are lost time that looks as if it
+/// were the collective's own: where memory allows, none is left.
+ScheduleResult makeResult(const ScheduleProblem &problem,
+                          const ScheduleOptions &options, int64_t bound) {
+  ScheduleResult result = replay(problem, makeEvents(problem, options, bound));
+  if (options.policy == SchedulePolicy::Sync)
+    return result;
+  ScheduleResult sunk =
+      replay(problem, sinkWaits(problem, result.events, /*mayHold=*/true));
+  int64_t most =
+      options.memoryLimit > 0 ? options.memoryLimit : result.peakBytes;
+  return sunk.peakBytes <= most && sunk.time <= result.time ? sunk : result;
+}
+
 /// The schedule of the problem as it is, whose program order is within the
 /// limit.
 Schedule scheduleAll(const ScheduleProblem &problem,
@@ -97,8 +111,7 @@ Schedule scheduleAll(const ScheduleProblem &problem,
   Schedule schedule;
   schedule.kept.assign(problem.size(), false);
   schedule.bound = computeLowerBound(problem);
-  schedule.result =
-      replay(problem, makeEvents(problem, options, schedule.bound.get()));
+  schedule.result = makeResult(problem, options, schedule.bound.get());
   return schedule;
 }
 
@@ -110,8 +123,7 @@ void saveMemory(const ScheduleProblem &problem, Schedule &schedule,
   lean.memoryLimit = leastBytes + getBytesAhead(problem);
   if (schedule.result.peakBytes <= lean.memoryLimit)
     return;
-  ScheduleResult result =
-      replay(problem, makeEvents(problem, lean, schedule.bound.get()));
+  ScheduleResult result = makeResult(problem, lean, schedule.bound.get());
   if (result.time <= schedule.result.time)
     schedule.result = std::move(result);
 }

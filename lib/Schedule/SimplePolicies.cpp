@@ -224,8 +224,8 @@ namespace {
 /// Moves waits down a line of events.
 class WaitSinking {
 public:
-  explicit WaitSinking(const ScheduleProblem &problem)
-      : problem(problem), unread(problem.getBuffers().size()),
+  WaitSinking(const ScheduleProblem &problem, bool mayHold)
+      : problem(problem), mayHold(mayHold), unread(problem.getBuffers().size()),
         sinkingReaders(unread.size(), 0), isSinking(problem.size(), false) {
     for (size_t i = 0; i < unread.size(); ++i)
       unread[i] = problem.getBuffers()[i].readers.size();
@@ -250,7 +250,7 @@ public:
 private:
   /// Says whether `buffer` is only held by waits that were moved down.
   bool isHeldByWaits(int buffer) const {
-    return problem.getBuffers()[buffer].bytes > 0 &&
+    return !mayHold && problem.getBuffers()[buffer].bytes > 0 &&
            unread[buffer] == sinkingReaders[buffer];
   }
 
@@ -258,7 +258,7 @@ private:
     isSinking[task] = true;
     bool frees = problem.successors(task).empty();
     for (int output : problem.outputs(task))
-      frees |= problem.getBuffers()[output].readers.empty();
+      frees |= !mayHold && problem.getBuffers()[output].readers.empty();
     for (int input : problem.inputs(task)) {
       ++sinkingReaders[input];
       frees |= isHeldByWaits(input);
@@ -288,6 +288,7 @@ private:
   }
 
   const ScheduleProblem &problem;
+  bool mayHold;
   std::vector<int> unread, sinkingReaders;
   std::vector<bool> isSinking;
   std::vector<ScheduleEvent> result;
@@ -297,6 +298,6 @@ private:
 
 std::vector<ScheduleEvent>
 mlir::weft::sinkWaits(const ScheduleProblem &problem,
-                      const std::vector<ScheduleEvent> &events) {
-  return WaitSinking(problem).run(events);
+                      const std::vector<ScheduleEvent> &events, bool mayHold) {
+  return WaitSinking(problem, mayHold).run(events);
 }

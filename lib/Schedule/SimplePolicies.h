@@ -18,9 +18,11 @@ std::vector<ScheduleEvent> scheduleSync(const ScheduleProblem &problem);
 std::vector<ScheduleEvent> scheduleNextLayer(const ScheduleProblem &problem,
                                              int64_t limit);
 
-/// Moves waits that free no memory to the first task that depends on them.
+/// Moves waits to the first task that depends on them: those that free no
+/// memory, or if memory `mayHold` longer, all.
 std::vector<ScheduleEvent> sinkWaits(const ScheduleProblem &problem,
-                                     const std::vector<ScheduleEvent> &events);
+                                     const std::vector<ScheduleEvent> &events,
+                                     bool mayHold = false);
 
 } // namespace mlir::weft
 

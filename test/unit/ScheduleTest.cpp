@@ -172,6 +172,8 @@ TEST(ScheduleTest, AKeptGatherTakesNoTime) {
   EXPECT_EQ(run(kept, SchedulePolicy::Sync).result.peakBytes, 10);
   EXPECT_EQ(kept.getBuffers()[weight].readers,
             (std::vector<int>{forward, backward}));
+  // Only who reads the data waits for it.
+  EXPECT_TRUE(kept.predecessors(second).empty());
 }
 
 TEST(ScheduleBoundTest, CollectivesBetweenLayersCannotBeHidden) {
