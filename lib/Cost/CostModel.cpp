@@ -252,6 +252,7 @@ CostModel::getCollectiveCost(Operation *op) const {
                   : levels + getChannelNumber(op, mesh, *collective);
   double latency =
       link.latencyNs + link.latencyPerRankNs * double(cost.groupSize - 1);
+  cost.latency = roundNanoseconds(latency);
   cost.nanoseconds = roundNanoseconds(latency + double(cost.bytes) * 1e9 /
                                                     link.bytesPerSecond);
   if (std::optional<int64_t> measured = getMeasured(machine, op))

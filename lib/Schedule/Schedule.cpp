@@ -5,6 +5,7 @@
 #include "ApplySchedule.h"
 #include "BlockProblem.h"
 #include "DescribeSchedule.h"
+#include "GroupReductions.h"
 #include "weft/Schedule/Passes.h"
 
 #include "weft/Cost/Machine.h"
@@ -133,6 +134,9 @@ LogicalResult FunctionScheduling::reportTooLarge(const BlockProblem &block,
 }
 
 LogicalResult FunctionScheduling::scheduleOuter(Block &block) {
+  // Program order stays as it is where nothing is ever ahead.
+  if (options.policy != SchedulePolicy::Sync)
+    groupReductions(block, cost);
   FailureOr<BlockProblem> problem = buildBlockProblem(block, cost, nested);
   if (failed(problem))
     return failure();

@@ -33,6 +33,8 @@ struct CollectiveCost {
   /// What a rank receives.
   int64_t bytes = 0;
   int64_t nanoseconds = 0;
+  /// The part of it that does not depend on the bytes.
+  int64_t latency = 0;
   /// See CostModel::getLink.
   int link = -1;
 };

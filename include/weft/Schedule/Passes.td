@@ -32,9 +32,6 @@ def SchedulePass : Pass<"weft-schedule", "::mlir::ModuleOp"> {
            "the limit nothing fits">,
     Option<"machine", "machine", "std::string", /*default=*/"\"host\"",
            "a machine's name or the file that describes it">];
-  let statistics = [
-    Statistic<"numStarted", "started", "collectives started">,
-    Statistic<"numKept", "kept", "gathers not done again">];
   let dependentDialects = ["::mlir::weft::WeftDialect"];
 }
 
