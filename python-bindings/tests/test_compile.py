@@ -45,6 +45,21 @@ def test_the_mesh_can_be_changed():
     assert "tensor<2x4xf32>" in weft.lower(m, mesh={"tp": 4}, ranks=4)
 
 
+def test_the_schedule_can_be_chosen():
+    m = export({"fsdp": 2}, in_shardings=(Pair(jax.P("fsdp"), None), None))
+    text = weft.lower(m, "scheduled", schedule="sync", machine="h100x8", memory_limit=1 << 20)
+    assert 'policy = "sync"' in text and "weft.wait" in text
+    assert 'policy = "best"' in weft.lower(m, "scheduled", memory_limit="1MiB")
+    with pytest.raises(ValueError, match="'hasty' is not a value of --schedule"):
+        weft.lower(m, "scheduled", schedule="hasty")
+
+
+def test_a_limit_that_cannot_be_kept_is_an_error():
+    m = export({"fsdp": 2}, in_shardings=(Pair(jax.P("fsdp"), None), None))
+    with pytest.raises(weft.CompileError, match="64"):
+        weft.lower(m, "scheduled", memory_limit=64)
+
+
 def test_a_phase_is_written_by_suffix(tmp_path):
     assert weft.build(export(), tmp_path / "step.mlir") == []
     assert "linalg.generic" in (tmp_path / "step.mlir").read_text()

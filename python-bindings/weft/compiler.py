@@ -55,31 +55,42 @@ def compile(module, *, threads=0, deadline=60.0, **options):
                     diagnostics=diagnostics)
 
 
-def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, remarks=False,
-          header=None, arguments=()):
+def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, schedule=None,
+          machine=None, memory_limit=None, remarks=False, header=None, arguments=()):
     """Compiles a module, or the file of one, to a file: by its suffix text (.mlir),
     LLVM's (.ll), an object (.o), a library (.so), or without one an executable. Returns
     the compiler's warnings and remarks.
 
     ranks: how many the mesh must have. mesh: new sizes of its axes, as a dict. cpu: the
     CPU to compile for. infer_storage: axes that shard both a weight and the batch shard the
-    weight only at rest. remarks: ask for the passes' remarks. header: a C header
-    to write, which names arguments and results. arguments: more of weft-compile's command
-    line.
+    weight only at rest. schedule: the policy that orders the step (sync, next-layer, greedy
+    or best). machine: the one that it is ordered for, by name or file. memory_limit: what a
+    rank may use, as a number of bytes or like "8GiB". remarks: ask for the passes' remarks.
+    header: a C header to write, which names arguments and results. arguments: more of
+    weft-compile's command line.
     """
     from weft import _native
     module = _load(module)
-    words = ["-o", os.fspath(path), *_words(ranks, mesh, cpu, infer_storage, remarks, arguments)]
+    words = ["-o", os.fspath(path), *_mesh_words(ranks, mesh, infer_storage),
+             *_schedule_words(schedule, machine, memory_limit)]
+    if cpu is not None:
+        words += ["--cpu", cpu]
+    if remarks:
+        words.append("--remarks")
     if header is not None:
         words += ["--emit-header", os.fspath(header)]
+    words += map(str, arguments)
     return _check(*_native.compile(module.text, module.source, words))
 
 
-def lower(module, to="local", *, ranks=None, mesh=None, infer_storage=True, arguments=()):
-    """The text of a module, or of a file's module, in a later phase."""
+def lower(module, to="local", *, ranks=None, mesh=None, infer_storage=True, schedule=None,
+          machine=None, memory_limit=None, arguments=()):
+    """The text of a module, or of a file's module, in a later phase. Options: as for
+    `build`."""
     from weft import _native
     module = _load(module)
-    words = ["--to", to, *_words(ranks, mesh, None, infer_storage, False, arguments)]
+    words = ["--to", to, *_mesh_words(ranks, mesh, infer_storage),
+             *_schedule_words(schedule, machine, memory_limit), *map(str, arguments)]
     status, diagnostics, text = _native.compile_to_text(module.text, module.source, words)
     _check(status, diagnostics)
     return text
@@ -89,19 +100,27 @@ def _load(module):
     return module if isinstance(module, Module) else Module.load(module)
 
 
-def _words(ranks, mesh, cpu, infer_storage, remarks, arguments):
+def _mesh_words(ranks, mesh, infer_storage):
     words = []
     if ranks is not None:
         words += ["--ranks", str(ranks)]
     if mesh:
         words += ["--mesh", ",".join(f"{axis}={size}" for axis, size in mesh.items())]
-    if cpu is not None:
-        words += ["--cpu", cpu]
     if not infer_storage:
         words.append("--no-infer-storage")
-    if remarks:
-        words.append("--remarks")
-    return words + [str(argument) for argument in arguments]
+    return words
+
+
+def _schedule_words(schedule, machine, memory_limit):
+    words = []
+    if schedule is not None:
+        words += ["--schedule", schedule]
+    if machine is not None:
+        words += ["--machine", os.fspath(machine)]
+    if memory_limit is not None:
+        unit = "B" if isinstance(memory_limit, int) else ""
+        words += ["--memory-limit", f"{memory_limit}{unit}"]
+    return words
 
 
 def _check(status, reports):
