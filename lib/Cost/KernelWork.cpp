@@ -130,13 +130,22 @@ static bool isComputedInPlace(Value part) {
              tensor::EmptyOp>(def);
 }
 
-static std::optional<KernelWork> getInsertionWork(ValueRange parts) {
+static std::optional<KernelWork> getConcatWork(tensor::ConcatOp op) {
   KernelWork work;
-  for (Value part : parts)
+  for (Value part : op.getInputs())
     if (!isComputedInPlace(part))
       work.bytes += getCopyWork(part.getType()).bytes;
   if (work.bytes == 0)
     return std::nullopt;
+  return work;
+}
+
+/// What is inserted is copied, and what it is inserted into as well if somebody
+/// else needs it.
+static KernelWork getInsertionWork(tensor::InsertSliceOp op) {
+  KernelWork work = getCopyWork(op.getSource().getType());
+  if (!op.getDest().hasOneUse())
+    work.bytes += getCopyWork(op.getDest().getType()).bytes;
   return work;
 }
 
@@ -155,11 +164,8 @@ std::optional<KernelWork> weft::getKernelWork(Operation *op) {
         return getCopyWork(op.getSource().getType());
       })
       .Case([](arith::ConstantOp op) { return getConstantWork(op); })
-      .Case([](tensor::InsertSliceOp op) {
-        return getInsertionWork(op.getSource());
-      })
-      .Case(
-          [](tensor::ConcatOp op) { return getInsertionWork(op.getInputs()); })
+      .Case([](tensor::InsertSliceOp op) { return getInsertionWork(op); })
+      .Case([](tensor::ConcatOp op) { return getConcatWork(op); })
       .Case([](rt::LaunchOp op) {
         KernelWork work;
         for (Value buffer : op.getBuffers())
