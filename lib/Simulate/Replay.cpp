@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Each rank runs ahead until it waits for a collective whose end is not known.
-// A queue holds the collectives that are ready, by time: the first takes its
-// link, gets its end, and lets the ranks that wait for it run on. What they
-// start then gets ready no earlier, so times come out of the queue in order.
+// A queue holds the collectives that all members have started, by time: the
+// first takes its channel and link, gets its end, and lets the ranks that wait
+// for it run on. What they start then is started no earlier, so times come out
+// of the queue in order.
 //
 // All arrays are flat: 16,384 ranks with a thousand collectives each fit.
 
@@ -27,13 +28,12 @@ public:
   void run();
 
 private:
-  /// A collective of a group that is ready: time, program order, group.
+  /// A collective that its group has started: when, program order, group.
   using Ready = std::tuple<int64_t, int32_t, int32_t>;
 
   void advance(int32_t rank);
   void start(int32_t rank, int32_t collective);
   void finish(const Ready &ready);
-  void pushIfReady(int32_t channel, int32_t group);
   int64_t takeLink(const ReplayCollective &collective, size_t group,
                    int64_t ready);
 
@@ -51,12 +51,10 @@ private:
   /// Of each instance: members that have not started it, and when the last did.
   std::vector<int32_t> missing;
   std::vector<int64_t> lastStart;
-  /// Of each group: how many of its collectives have an end.
+  /// Of each group: when its channel is free.
   std::vector<size_t> firstGroup;
-  std::vector<int32_t> numDone;
+  std::vector<int64_t> channelFree;
   std::vector<std::vector<int32_t>> members;
-  /// Of each channel: its collectives.
-  std::vector<std::vector<int32_t>> ofChannel;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<Ready>> queue;
 };
 
@@ -68,11 +66,8 @@ ReplayRun::ReplayRun(Replay &replay)
     : replay(replay), program(replay.program),
       next(replay.representative.size(), 0), clock(replay.finish),
       linkFree(replay.representative.size() * program.numLinks, 0),
-      missing(replay.ends.size()), lastStart(replay.ends.size(), 0),
-      ofChannel(program.channels.size()) {
+      missing(replay.ends.size()), lastStart(replay.ends.size(), 0) {
   clock.assign(replay.representative.size(), 0);
-  for (size_t i = 0; i < program.collectives.size(); ++i)
-    ofChannel[program.collectives[i].channel].push_back(int32_t(i));
   for (size_t c = 0; c < replay.channels.size(); ++c) {
     const ReplayChannel &channel = replay.channels[c];
     firstGroup.push_back(members.size());
@@ -86,21 +81,7 @@ ReplayRun::ReplayRun(Replay &replay)
                 int32_t(members[firstGroup[c] + group].size()));
     }
   }
-  numDone.resize(members.size(), 0);
-}
-
-/// Queues the next collective of a group if all members have started it.
-void ReplayRun::pushIfReady(int32_t channel, int32_t group) {
-  int32_t done = numDone[groupIndex(channel, group)];
-  if (done == replay.lengths[channel])
-    return;
-  size_t instance = replay.firstInstance[channel] +
-                    size_t(group) * replay.lengths[channel] + done;
-  if (missing[instance] != 0)
-    return;
-  int64_t before = done == 0 ? 0 : replay.ends[instance - 1];
-  queue.emplace(std::max(lastStart[instance], before), ofChannel[channel][done],
-                group);
+  channelFree.resize(members.size(), 0);
 }
 
 void ReplayRun::start(int32_t rank, int32_t collective) {
@@ -108,9 +89,8 @@ void ReplayRun::start(int32_t rank, int32_t collective) {
   size_t instance = replay.getInstance(collective, rank);
   lastStart[instance] = std::max(lastStart[instance], clock[rank]);
   int32_t group = replay.channels[channel].groupOf[rank];
-  if (--missing[instance] == 0 &&
-      numDone[groupIndex(channel, group)] == replay.sequence[collective])
-    pushIfReady(channel, group);
+  if (--missing[instance] == 0)
+    queue.emplace(lastStart[instance], collective, group);
 }
 
 /// Runs a rank until it has to wait for what is not known yet, or is done.
@@ -130,7 +110,7 @@ void ReplayRun::advance(int32_t rank) {
   }
 }
 
-/// When a collective that is ready gets its link at all members; takes it.
+/// When a collective gets its link at all members, from `ready` on; takes it.
 int64_t ReplayRun::takeLink(const ReplayCollective &collective, size_t group,
                             int64_t ready) {
   if (collective.link < 0)
@@ -149,10 +129,9 @@ void ReplayRun::finish(const Ready &ready) {
   auto [time, index, group] = ready;
   const ReplayCollective &collective = program.collectives[index];
   size_t at = groupIndex(collective.channel, group);
-  int64_t end = takeLink(collective, at, time) + collective.ns;
-  replay.ends[replay.getInstance(index, members[at].front())] = end;
-  ++numDone[at];
-  pushIfReady(collective.channel, group);
+  int64_t begin = takeLink(collective, at, std::max(time, channelFree[at]));
+  channelFree[at] = begin + collective.ns;
+  replay.ends[replay.getInstance(index, members[at].front())] = channelFree[at];
   for (int32_t rank : members[at]) {
     if (next[rank] == program.steps.size())
       continue;

@@ -36,8 +36,20 @@ int64_t Group::start(int64_t index, const weft_rt_collective &collective,
   entriesOf(number)[index] = {&collective, options.keepsTimes ? now() : 0};
   buffersOf(number)[index] = buffers;
   started[index].store(number + 1, std::memory_order_relaxed);
+  if (options.link && options.link->isShared())
+    queueOnLink(number);
   passGate(number);
   return number;
+}
+
+/// A shared link takes collectives in the order in which their last members
+/// started them.
+void Group::queueOnLink(int64_t number) {
+  Slot &slot = slots[number % maxInFlight];
+  if (slot.numStarted.fetch_add(1, std::memory_order_acq_rel) + 1 < size())
+    return;
+  slot.numStarted.store(0, std::memory_order_relaxed); // for its next use
+  slot.times = occupyLink(number);
 }
 
 void Group::passGate(int64_t number) {
@@ -72,7 +84,8 @@ bool Group::isSame(int64_t number) {
 
 Interval Group::occupyLink(int64_t number) {
   const Entry *all = entriesOf(number);
-  int64_t ready = lastEnd, bytes = 0;
+  // A shared link is not free before the channel is.
+  int64_t ready = options.link->isShared() ? 0 : lastEnd, bytes = 0;
   for (int64_t i = 0; i < size(); ++i) {
     ready = std::max(ready, all[i].startedAt);
     bytes = std::max(bytes, receivedBytes(*all[i].collective, size(), i));
@@ -85,9 +98,9 @@ void Group::open(int64_t number) {
   slot.gate.store(0, std::memory_order_relaxed); // for the slot's next use
   if (!isSame(number))
     return;
-  if (options.link)
+  if (options.link && !options.link->isShared())
     slot.times = occupyLink(number);
-  else if (options.keepsTimes)
+  else if (options.keepsTimes && !options.link)
     slot.times.begin = now();
   unfinished.store(size(), std::memory_order_relaxed);
   parts.store(uint64_t(number) << 32, std::memory_order_seq_cst);

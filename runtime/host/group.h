@@ -116,6 +116,8 @@ private:
     /// Counts members that have started the collective, and the end of the one
     /// before.
     std::atomic<int64_t> gate{0};
+    /// Only of a shared link: members that have started the collective.
+    std::atomic<int64_t> numStarted{0};
     Interval times;
   };
 
@@ -125,6 +127,7 @@ private:
   MemberBuffers *buffersOf(int64_t number) {
     return &published[(number % maxInFlight) * size()];
   }
+  void queueOnLink(int64_t number);
   void passGate(int64_t number);
   void open(int64_t number);
   bool isSame(int64_t number);

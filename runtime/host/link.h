@@ -28,6 +28,8 @@ public:
   LinkModel(std::vector<ChannelLink> channels, bool isShared, int64_t ranks)
       : channels(std::move(channels)), freeAt(isShared ? ranks : 0, 0) {}
 
+  bool isShared() const { return !freeAt.empty(); }
+
   /// The time that a collective takes which is ready at `ready`, among
   /// `members`, of whom none receives more than `bytes`.
   Interval occupy(int32_t channel, const std::vector<int64_t> &members,

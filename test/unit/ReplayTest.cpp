@@ -127,8 +127,7 @@ private:
     bool isMoving = false;
     for (auto &[key, instance] : instances) {
       std::vector<int64_t> members = membersOf(key);
-      if (instance.isQueued || instance.started.size() != members.size() ||
-          !isNextOfChannel(key))
+      if (instance.isQueued || instance.started.size() != members.size())
         continue;
       instance.isQueued = isMoving = true;
       int32_t link = program.collectives[key.first].link;
@@ -145,7 +144,7 @@ private:
       if (!instance.isQueued || instance.hasBegun)
         continue;
       int32_t link = program.collectives[key.first].link;
-      bool isFirst = true;
+      bool isFirst = isNextOfChannel(key);
       for (int64_t rank : membersOf(key))
         isFirst &= link < 0 || links[{rank, link}].front() == key;
       if (!isFirst)
