@@ -60,8 +60,7 @@ void addReason(DictionaryAttr wait, Report &report) {
         {op.str(), "exposed " + formatTime(*exposed) + ": " + why.str(), ""});
 }
 
-/// Adds what the scheduler knows. Its bound counts if it thought of the same
-/// machine: it follows dependences further than the simulator's.
+/// Adds what the scheduler knows.
 void addFigures(DictionaryAttr figures, Report &report) {
   if (auto policy = figures.getAs<StringAttr>("policy"))
     report.policy = policy.str();
@@ -71,10 +70,6 @@ void addFigures(DictionaryAttr figures, Report &report) {
   auto machine = figures.getAs<StringAttr>("machine");
   if (!machine || machine != report.machine)
     return;
-  Timeline &timeline = report.timeline;
-  if (std::optional<int64_t> bound = getNumber(figures, "bound_ns"))
-    timeline.boundNs =
-        std::min(std::max(timeline.boundNs, *bound), timeline.stepNs);
   report.criticalPathNs = getNumber(figures, "bound_path_ns");
   if (std::optional<int64_t> limit = getNumber(figures, "memory_limit"))
     if (*limit > 0)

@@ -142,6 +142,19 @@ static int64_t getBusiestLink(const ReplayProgram &program) {
   return most;
 }
 
+/// The bound of the step's schedule if it was made for this machine: it follows
+/// dependences further than what is computed here. 0: none.
+static int64_t getScheduleBound(func::FuncOp function, const CostModel &cost) {
+  auto figures =
+      function->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr);
+  if (!figures)
+    return 0;
+  auto machine = figures.getAs<StringAttr>("machine");
+  auto bound = figures.getAs<IntegerAttr>("bound_ns");
+  bool isSame = machine && machine.getValue() == cost.getMachine().name;
+  return isSame && bound ? bound.getInt() : 0;
+}
+
 static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
                              const SimulatedProgram &program,
                              const Replay &replay, int64_t rank) {
@@ -163,7 +176,8 @@ static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
   addMemory(program, times, timeline);
   timeline.boundNs =
       std::max({timeline.computeNs, getBusiestLink(program.replay),
-                getLongestChain(function, cost)});
+                getLongestChain(function, cost),
+                std::min(getScheduleBound(function, cost), timeline.stepNs)});
   return timeline;
 }
 
