@@ -79,6 +79,8 @@ private:
   ValueState state;
   /// The op that computes an id, and the first one that assembles it.
   DenseMap<int64_t, Operation *> definers, assemblers;
+  /// The buffer of each argument and result, by space and position.
+  DenseMap<std::pair<unsigned, int64_t>, Value> entryBuffers;
 };
 
 //===----------------------------------------------------------------------===//
@@ -367,12 +369,9 @@ LogicalResult FreshnessProof::checkResult(unsigned number, int64_t id) {
   int64_t position = alias ? alias.getInt() : number;
   Operation *end =
       func::FuncOp(program.getFunction()).getBody().front().getTerminator();
-  for (auto [i, root] : llvm::enumerate(program.getRoots())) {
-    rt::BufferOp op = root.op;
-    if (op.getSpace() != space ||
-        static_cast<int64_t>(op.getPosition()) != position)
-      continue;
-    const Place &place = program.getPlace(op.getResult());
+  auto buffer = entryBuffers.find({static_cast<unsigned>(space), position});
+  if (buffer != entryBuffers.end()) {
+    const Place &place = program.getPlace(buffer->second);
     std::optional<Mismatch> mismatch = state.find(place, id);
     return mismatch ? report(end, "the step gives", place, id, *mismatch)
                     : success();
@@ -388,6 +387,12 @@ LogicalResult FreshnessProof::checkResults() {
       program.getFunction()->getAttrOfType<ArrayAttr>("weft_rt.results");
   if (!results)
     return success();
+  for (const Root &root : program.getRoots()) {
+    rt::BufferOp op = root.op;
+    auto position = static_cast<int64_t>(op.getPosition());
+    entryBuffers.insert(
+        {{static_cast<unsigned>(op.getSpace()), position}, op.getResult()});
+  }
   for (auto [i, result] : llvm::enumerate(results)) {
     auto entry = dyn_cast<DictionaryAttr>(result);
     auto id = entry ? entry.getAs<IntegerAttr>("value") : nullptr;
