@@ -110,8 +110,10 @@ ScheduleOptions FunctionScheduling::getOuterOptions() const {
 LogicalResult FunctionScheduling::reportTooLarge(const BlockProblem &block,
                                                  const Schedule &schedule) {
   constexpr size_t kMaxNamed = 5;
-  int64_t needed =
-      std::max(limits.leastBytes, schedule.result.peakBytes + limits.reserve);
+  // A plan that was tried knows better than the estimate.
+  int64_t needed = limits.leastBytes > 0
+                       ? limits.leastBytes
+                       : schedule.result.peakBytes + limits.reserve;
   InFlightDiagnostic diagnostic = func.emitOpError("needs ")
                                   << needed << " bytes at least, more than the "
                                   << limits.limit

@@ -185,7 +185,7 @@ unsigned SetProof::getCommunicator(int64_t rank, rt::StartOp start) {
   std::string channelName = channel ? channel.getValue().str() : "";
   auto [it, isNew] = keys.insert(
       {{channelName, std::vector<int64_t>(members.begin(), members.end())},
-       communicators.size()});
+       static_cast<unsigned>(communicators.size())});
   if (isNew) {
     communicators.emplace_back();
     communicators.back().channel = channelName;

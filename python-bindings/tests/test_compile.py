@@ -3,6 +3,7 @@
 """The compiler from Python: text, files, errors with their place, saved modules."""
 
 import collections
+import re
 import subprocess
 import sys
 
@@ -56,8 +57,12 @@ def test_the_schedule_can_be_chosen():
 
 def test_a_limit_that_cannot_be_kept_is_an_error():
     m = export({"fsdp": 2}, in_shardings=(Pair(jax.P("fsdp"), None), None))
-    with pytest.raises(weft.CompileError, match="64"):
-        weft.lower(m, "scheduled", memory_limit=64)
+    with pytest.raises(weft.CompileError, match="more than the 64 bytes") as caught:
+        weft.lower(m, "planned", memory_limit=64)
+    least = int(re.search(r"needs (\d+) bytes at least", str(caught.value))[1])
+    assert "weft_rt.start" in weft.lower(m, "planned", memory_limit=least)
+    with pytest.raises(weft.CompileError, match=f"needs {least} bytes"):
+        weft.lower(m, "planned", memory_limit=least - 1)
 
 
 def test_a_phase_is_written_by_suffix(tmp_path):
