@@ -180,22 +180,12 @@ LogicalResult Compilation::partition(Phase phase) {
   return runPipeline(buildPartitionPipeline);
 }
 
-/// Bytes of arguments and results, which a scheduled module tells.
-int64_t getFixedBytes(ModuleOp module) {
+/// Bytes that a rank needs for a planned module, arguments and results included.
+int64_t getPlannedBytes(ModuleOp module) {
   int64_t bytes = 0;
   for (auto func : module.getOps<func::FuncOp>())
-    if (auto figures = func->getAttrOfType<DictionaryAttr>(
-            WeftDialect::kScheduleAttr))
-      bytes += figures.getAs<IntegerAttr>("fixed_bytes").getInt();
-  return bytes;
-}
-
-/// Bytes of the arena of a planned module.
-int64_t getArenaBytes(ModuleOp module) {
-  int64_t bytes = 0;
-  for (auto func : module.getOps<func::FuncOp>())
-    if (auto arena = func->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes"))
-      bytes += arena.getInt();
+    if (func->hasAttr("weft_rt.arena_bytes"))
+      bytes += summarizePlan(func).getTotalBytes();
   return bytes;
 }
 
@@ -203,12 +193,10 @@ int64_t getArenaBytes(ModuleOp module) {
 FailureOr<int64_t> Compilation::plan(const SchedulePassOptions &chosen) {
   if (failed(runPipeline([&](OpPassManager &pm) {
         pm.addPass(createSchedulePass(chosen));
+        buildPlanHostPipeline(pm);
       })))
     return failure();
-  int64_t fixed = getFixedBytes(*module);
-  if (failed(runPipeline(buildPlanHostPipeline)))
-    return failure();
-  return fixed + getArenaBytes(*module);
+  return getPlannedBytes(*module);
 }
 
 /// As `plan`, but what does not fit is no error yet, and only what is said of a
