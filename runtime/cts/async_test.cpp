@@ -211,11 +211,13 @@ TEST_P(Async, OneStaysInFlightWhileManyPass) {
 TEST_P(Async, NumberInFlightIsBounded) {
   Job four = job();
   Status status = four.run([&](Rank rank) {
-    static thread_local float buffer[2 * length];
-    const void *in = buffer;
-    void *out = buffer + length;
-    for (int i = 0; i <= 1024; ++i)
+    // Those in flight on different channels write to different buffers.
+    static thread_local float buffers[1 + channels][length];
+    const void *in = buffers[0];
+    for (int i = 0; i <= 1024; ++i) {
+      void *out = buffers[1 + i % channels];
       rank.start(sums[i % channels], &in, &out);
+    }
   });
   EXPECT_THAT(
       status.message(),
