@@ -60,7 +60,7 @@ WaitOp mlir::weft::getWait(Operation *op) {
   return isStart ? cast<WaitOp>(*op->user_begin()) : WaitOp();
 }
 
-int64_t mlir::weft::getBufferBytes(RankedTensorType type) {
+int64_t mlir::weft::getBufferBytes(ShapedType type) {
   Type element = type.getElementType();
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   if (bits == 1)

@@ -5,6 +5,7 @@
 
 #include "KernelWork.h"
 
+#include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
@@ -21,13 +22,7 @@ using namespace mlir::weft;
 
 int64_t weft::getShapedBytes(Type type) {
   auto shaped = cast<ShapedType>(type);
-  Type element = shaped.getElementType();
-  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  if (bits == 1)
-    bits = 8;
-  return shaped.hasStaticShape()
-             ? int64_t(llvm::divideCeil(shaped.getNumElements() * bits, 8))
-             : 0;
+  return shaped.hasStaticShape() ? getBufferBytes(shaped) : 0;
 }
 
 /// How many additions an op on elements takes about as long as.

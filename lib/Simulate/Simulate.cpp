@@ -62,13 +62,6 @@ static void addChannelSlices(const SimulatedProgram &program,
 // Memory
 //===----------------------------------------------------------------------===//
 
-static int64_t getBytes(ShapedType type) {
-  Type element = type.getElementType();
-  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  return llvm::divideCeil(type.getNumElements() * std::max<int64_t>(bits, 8),
-                          8);
-}
-
 /// Bytes of arguments, and of results that do not take an argument's place.
 static int64_t getFixedBytes(func::FuncOp function) {
   int64_t bytes = 0;
@@ -79,7 +72,7 @@ static int64_t getFixedBytes(func::FuncOp function) {
     for (auto entry : entries.getAsRange<DictionaryAttr>()) {
       auto local = entry.getAs<TypeAttr>("local");
       if (local && !entry.get("alias"))
-        bytes += getBytes(cast<ShapedType>(local.getValue()));
+        bytes += rt::getBufferBytes(cast<ShapedType>(local.getValue()));
     }
   }
   return bytes;
@@ -93,7 +86,7 @@ static void addOwners(const SimulatedProgram &program, const RankTimes &times,
     auto name = buffer->getAttrOfType<StringAttr>("name");
     owner.offset = buffer.getPosition();
     owner.name = name ? name.str() : "arena " + std::to_string(owner.offset);
-    owner.bytes = getBytes(buffer.getType());
+    owner.bytes = rt::getBufferBytes(buffer.getType());
     owner.beginNs = times.stepNs[life.first];
     owner.endNs = times.stepNs[life.end];
     owner.firstStep = life.first;
@@ -112,8 +105,9 @@ static void addMemory(const SimulatedProgram &program, const RankTimes &times,
   std::vector<int64_t> change(times.stepNs.size() + 1, 0);
   for (const BufferLife &life : program.lives) {
     rt::BufferOp buffer = life.buffer;
-    change[life.first] += getBytes(buffer.getType());
-    change[std::max(life.end, life.first + 1)] -= getBytes(buffer.getType());
+    change[life.first] += rt::getBufferBytes(buffer.getType());
+    change[std::max(life.end, life.first + 1)] -=
+        rt::getBufferBytes(buffer.getType());
   }
   int64_t live = timeline.fixedBytes;
   for (size_t i = 0; i < times.stepNs.size(); ++i) {

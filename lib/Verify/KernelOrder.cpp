@@ -10,6 +10,7 @@
 // in that step, and what the writer waits for, too.
 
 #include "KernelOrder.h"
+#include "PlannedProgram.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/IntEqClasses.h"
@@ -111,15 +112,6 @@ void Kernel::uniteReaders() {
       for (unsigned number = 0; number < ops[i].getNumLoops(); ++number)
         classes.join(loop(it->second, number), loop(i, number));
     }
-}
-
-SmallVector<int64_t> getStrides(MemRefType type) {
-  if (auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout()))
-    return SmallVector<int64_t>(layout.getStrides());
-  SmallVector<int64_t> strides(type.getRank(), 1);
-  for (int64_t i = type.getRank() - 1; i > 0; --i)
-    strides[i - 1] = strides[i] * type.getDimSize(i);
-  return strides;
 }
 
 /// How `op` walks over a buffer that it subscripts with `map`.

@@ -29,15 +29,6 @@ int64_t getElementBytes(MemRefType type) {
              : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-SmallVector<int64_t> getStrides(MemRefType type) {
-  if (auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout()))
-    return SmallVector<int64_t>(layout.getStrides());
-  SmallVector<int64_t> strides(type.getRank(), 1);
-  for (int64_t i = type.getRank() - 1; i > 0; --i)
-    strides[i - 1] = strides[i] * type.getDimSize(i);
-  return strides;
-}
-
 ByteSet getRegion(MemRefType type, int64_t beginBytes) {
   return ByteSet::get(beginBytes, type.getShape(), getStrides(type),
                       getElementBytes(type));
@@ -82,6 +73,15 @@ unsigned getNumRead(Operation *op) {
 bool mlir::weft::proof::isStep(Operation *op) {
   return isa<rt::FusedOp, rt::GemmOp, rt::ScatterAddOp, rt::StartOp, rt::WaitOp,
              memref::LoadOp, memref::StoreOp, memref::CopyOp>(op);
+}
+
+SmallVector<int64_t> mlir::weft::proof::getStrides(MemRefType type) {
+  if (auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout()))
+    return SmallVector<int64_t>(layout.getStrides());
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  for (int64_t i = type.getRank() - 1; i > 0; --i)
+    strides[i - 1] = strides[i] * type.getDimSize(i);
+  return strides;
 }
 
 std::string mlir::weft::proof::getOpName(Operation *op) {

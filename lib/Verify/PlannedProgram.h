@@ -23,6 +23,8 @@
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/AnalysisManager.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <deque>
@@ -115,6 +117,23 @@ private:
   /// Where a memref.store writes.
   DenseMap<Operation *, const Place *> elementOf;
 };
+
+/// Runs a proof on each planned function of a module. `analyses` are the
+/// module's; the proofs share what they read of a function.
+template <typename Proof>
+LogicalResult proveEach(ModuleOp module, AnalysisManager analyses) {
+  for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr("weft_rt.arena_bytes"))
+      continue;
+    auto &program = analyses.getChildAnalysis<PlannedProgram>(function);
+    if (!program.isValid() || failed(Proof(program).run()))
+      return failure();
+  }
+  return success();
+}
+
+/// Elements from one subscript of a buffer to the next, per dim.
+SmallVector<int64_t> getStrides(MemRefType type);
 
 /// What a person calls an op: its `weft.op`, else its kind.
 std::string getOpName(Operation *op);

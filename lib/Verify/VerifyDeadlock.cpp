@@ -227,13 +227,8 @@ struct VerifyDeadlockPass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr("weft_rt.arena_bytes"))
-        continue;
-      auto &program = getChildAnalysis<PlannedProgram>(function);
-      if (!program.isValid() || failed(DeadlockProof(program).run()))
-        return signalPassFailure();
-    }
+    if (failed(proveEach<DeadlockProof>(getOperation(), getAnalysisManager())))
+      signalPassFailure();
   }
 };
 

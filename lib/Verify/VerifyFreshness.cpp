@@ -411,13 +411,8 @@ struct VerifyFreshnessPass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr("weft_rt.arena_bytes"))
-        continue;
-      auto &program = getChildAnalysis<PlannedProgram>(function);
-      if (!program.isValid() || failed(FreshnessProof(program).run()))
-        return signalPassFailure();
-    }
+    if (failed(proveEach<FreshnessProof>(getOperation(), getAnalysisManager())))
+      signalPassFailure();
   }
 };
 

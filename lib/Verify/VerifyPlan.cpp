@@ -311,13 +311,8 @@ struct VerifyPlanPass : public weft::impl::VerifyPlanPassBase<VerifyPlanPass> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr("weft_rt.arena_bytes"))
-        continue;
-      auto &program = getChildAnalysis<PlannedProgram>(function);
-      if (!program.isValid() || failed(PlanProof(program).run()))
-        return signalPassFailure();
-    }
+    if (failed(proveEach<PlanProof>(getOperation(), getAnalysisManager())))
+      signalPassFailure();
   }
 };
 

@@ -252,13 +252,8 @@ struct VerifyRacesPass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr("weft_rt.arena_bytes"))
-        continue;
-      auto &program = getChildAnalysis<PlannedProgram>(function);
-      if (!program.isValid() || failed(RaceProof(program).run()))
-        return signalPassFailure();
-    }
+    if (failed(proveEach<RaceProof>(getOperation(), getAnalysisManager())))
+      signalPassFailure();
   }
 };
 

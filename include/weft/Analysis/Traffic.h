@@ -45,7 +45,7 @@ FlatSymbolRefAttr getCollectiveChannel(Operation *op);
 WaitOp getWait(Operation *op);
 
 /// Returns the bytes that `type` takes in memory: bits packed, i1 in a byte.
-int64_t getBufferBytes(RankedTensorType type);
+int64_t getBufferBytes(ShapedType type);
 
 /// Returns the bytes that a rank receives by a weft collective, whether its
 /// results are tensors or futures.
