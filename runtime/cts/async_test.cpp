@@ -24,7 +24,7 @@ constexpr int64_t length = 96; // elements that a member brings
 const weft_rt_operand floats = {WEFT_RT_F32, 1, length, 1, 0, 0, 0};
 
 weft_rt_collective describe(weft_rt_collective_kind kind, int32_t channel) {
-  return {kind, WEFT_RT_SUM, channel, 1, &floats, nullptr, "x"};
+  return {kind, WEFT_RT_SUM, channel, 1, &floats, nullptr, "x", 0};
 }
 
 /// One collective of one rank: its input and output.

@@ -173,7 +173,7 @@ protected:
   weft_rt_collective describe(weft_rt_reduction reduction) const {
     return {
         kind,           reduction, 0, int32_t(operands.size()), operands.data(),
-        sources.data(), "test"};
+        sources.data(), "test",    0};
   }
 };
 

@@ -124,9 +124,12 @@ INSTANTIATE_TEST_SUITE_P(AllIsas, GemmTest, testing::ValuesIn(allIsas),
                          });
 
 weft_rt_gemm simple() {
-  return {f32, f32,
-          f32, 0,
-          2,   {{WEFT_RT_GEMM_M, 2, 1, 0, 1}, {WEFT_RT_GEMM_K, 2, 2, 1, 0}}};
+  weft_rt_gemm desc{};
+  desc.type_a = desc.type_b = desc.type_c = f32;
+  desc.num_dims = 2;
+  desc.dims[0] = {WEFT_RT_GEMM_M, 2, 1, 0, 1};
+  desc.dims[1] = {WEFT_RT_GEMM_K, 2, 2, 1, 0};
+  return desc;
 }
 
 TEST(GemmSupported, NamesTheReason) {

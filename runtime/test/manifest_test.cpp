@@ -51,7 +51,7 @@ TEST(Manifest, AcceptsTheTestProgram) {
 
 TEST(Manifest, Version) {
   EXPECT_EQ(failure([](Editable &e) { e.program.abi_version = 99; }),
-            "program has ABI version 99, this runtime has 2");
+            "program has ABI version 99, this runtime has 3");
   EXPECT_THAT(failure([](Editable &e) { e.program.struct_size = 8; }),
               HasSubstr("program table has 8 bytes, expected"));
 }

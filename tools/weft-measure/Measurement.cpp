@@ -30,11 +30,11 @@ double now() {
 struct Job {
   MeasureOptions options;
   Figures figures;
-} *job;
+} * job;
 
 const weft_rt_operand oneNumber = {WEFT_RT_F32, 1, 1, 1, 0, 0, 0};
 const weft_rt_collective meeting = {
-    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 0, 1, &oneNumber, nullptr, "meeting"};
+    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 0, 1, &oneNumber, nullptr, "meeting", 0};
 
 /// One rank that measures.
 class Probe {
@@ -80,7 +80,7 @@ double Probe::time(const std::function<void()> &call, double seconds) {
   float estimate = float(now() - begin);
   if (job->options.ranks > 1) {
     static const weft_rt_collective agree = {
-        WEFT_RT_ALL_REDUCE, WEFT_RT_MAX, 0, 1, &oneNumber, nullptr, "agree"};
+        WEFT_RT_ALL_REDUCE, WEFT_RT_MAX, 0, 1, &oneNumber, nullptr, "agree", 0};
     std::memcpy(arena, &estimate, sizeof(estimate));
     collective(agree, arena, arena);
     std::memcpy(&estimate, arena, sizeof(estimate));
@@ -217,7 +217,7 @@ void Probe::measureCollectives(Figures &figures) {
   const weft_rt_operand operand = {WEFT_RT_F32, 1, bytes / 4 / parts, 1, 0,
                                    0,           0};
   const weft_rt_collective gather = {
-      WEFT_RT_ALL_GATHER, WEFT_RT_SUM, 0, 1, &operand, nullptr, "gather"};
+      WEFT_RT_ALL_GATHER, WEFT_RT_SUM, 0, 1, &operand, nullptr, "gather", 0};
   double seconds =
       time([&] { collective(gather, arena + 64, arena + bytes * 2); });
   double received = double(bytes / parts) * double(job->options.ranks - 1);

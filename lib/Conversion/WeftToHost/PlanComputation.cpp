@@ -177,6 +177,8 @@ LogicalResult Planner::visitMatmul(MatmulOp op) {
   auto gemm =
       rt::GemmOp::create(builder, op.getLoc(), lhs, rhs,
                          emitBuffer(op.getResult()), op.getIndexingMaps());
+  if (Attribute order = op->getAttr(WeftDialect::kOrderAttr))
+    gemm->setAttr(WeftDialect::kOrderAttr, order);
   describe(gemm, op, getIds(op->getOperands(), op->getResults()));
   return success();
 }

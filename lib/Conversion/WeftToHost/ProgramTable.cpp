@@ -117,7 +117,10 @@ FailureOr<std::string> ProgramTable::addGemm(rt::GemmOp op) {
       return failure();
     fields.push_back(Datum::i32(*code));
   }
+  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
   fields.push_back(Datum::i32(0));
+  fields.push_back(Datum::i32(order ? order.getLeaves() : 0));
+  fields.push_back(Datum::i32(order && order.getRounded()));
   fields.push_back(Datum::i32(count));
   fields.push_back(Datum::array(std::move(dims)));
   return data.add(Datum::record(std::move(fields)));
@@ -254,7 +257,8 @@ FailureOr<std::string> ProgramTable::addCollective(rt::StartOp op,
   return data.add(Datum::record(
       {Datum::i32(kind), Datum::i32(reduction), Datum::i32(*channel),
        Datum::i32(count), data.list(std::move(operands)),
-       data.list(std::move(sources)), data.text(name)}));
+       data.list(std::move(sources)), data.text(name),
+       Datum::i32(op.getParams().contains(WeftDialect::kOrderAttr))}));
 }
 
 FailureOr<Datum> ProgramTable::getTensor(DictionaryAttr entry, int64_t alias) {
@@ -337,6 +341,8 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
   int64_t numAxes = axes.size(), numChannels = channelList.size(),
           numTraffic = trafficList.size(), numOps = opList.size();
   auto arenaBytes = planned->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes");
+  auto certificate =
+      module->getAttrOfType<StringAttr>(WeftDialect::kCertificateAttr);
   data.define(
       "weft_program",
       Datum::record({Datum::i32(WEFT_RT_ABI_VERSION),
@@ -352,6 +358,8 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
                      Datum::i32(maxOperands),
                      Datum::i64(arenaBytes.getInt()),
                      Datum::array(std::move(hash)),
+                     certificate ? data.text(certificate.getValue())
+                                 : Datum::pointer(""),
                      Datum::pointer(entrySymbol)}));
   return success();
 }

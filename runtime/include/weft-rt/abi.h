@@ -28,7 +28,7 @@ extern "C" {
 
 /* Raised whenever a struct or function below changes its meaning or layout.
  * The runtime refuses a program of another version. */
-#define WEFT_RT_ABI_VERSION 2
+#define WEFT_RT_ABI_VERSION 3
 
 /* Element types. Values are stable; they are stored in artifacts.
  * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1.
@@ -166,6 +166,11 @@ typedef struct weft_rt_collective {
   const weft_rt_operand *operands;
   const int32_t *source_of; /* PERMUTE: one entry per member */
   const char *name;         /* for diagnostics, e.g. "all_gather wq" */
+  /* REDUCE_SCATTER, ALL_REDUCE: 0: one sum in the order of members, rounded
+   * once. 1: members' parts join in a binary tree, and each join is rounded to
+   * the operand's type: n parts are the tree of the first m and the tree of the
+   * rest, where m is the largest power of two below n. */
+  int32_t tree;
 } weft_rt_collective;
 
 #define WEFT_RT_GEMM_MAX_DIMS 8
@@ -193,6 +198,11 @@ typedef struct weft_rt_gemm_dim {
 typedef struct weft_rt_gemm {
   weft_rt_type type_a, type_b, type_c;
   int32_t accumulate; /* 1: C += A * B */
+  /* 0: any order of summation. n > 0: the declared one: the flattened K is cut
+   * in n equal leaves, which join in a binary tree; see runtime/gemm/gemm.h. n
+   * divides K's size. */
+  int32_t leaves;
+  int32_t rounded; /* 1: leaves and joins are rounded to C's type */
   int32_t num_dims;
   weft_rt_gemm_dim dims[WEFT_RT_GEMM_MAX_DIMS];
 } weft_rt_gemm;
@@ -282,6 +292,9 @@ typedef struct weft_rt_program {
   int32_t max_operands;  /* of a collective */
   int64_t arena_bytes;   /* per rank, arguments and results not included */
   uint8_t plan_hash[32]; /* equal on all ranks, or nothing starts */
+  /* What the bits of results depend on (JSON), or null: not proved. Programs
+   * with equal certificates give equal bits. */
+  const char *certificate;
   weft_rt_entry entry;
 } weft_rt_program;
 

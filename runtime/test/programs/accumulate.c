@@ -58,15 +58,15 @@ static const weft_rt_operand scalar = {WEFT_RT_F32, 1, 1, 1, 0, 0, 0};
 static const weft_rt_operand two = {WEFT_RT_F32, 1, 2, 1, 0, 0, 0};
 static const weft_rt_operand boolean = {WEFT_RT_I1, 1, 1, 1, 0, 0, 0};
 static const weft_rt_collective reduceTotal = {
-    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, everyone, 1, &scalar, 0, "total"};
+    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, everyone, 1, &scalar, 0, "total", 0};
 static const weft_rt_collective reduceOther = {
-    WEFT_RT_ALL_REDUCE, WEFT_RT_MAX, everyone, 1, &scalar, 0, "other"};
+    WEFT_RT_ALL_REDUCE, WEFT_RT_MAX, everyone, 1, &scalar, 0, "other", 0};
 static const weft_rt_collective reduceTruth = {
-    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, everyone, 1, &boolean, 0, "truth"};
+    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, everyone, 1, &boolean, 0, "truth", 0};
 static const weft_rt_collective noChannel = {
-    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 7, 1, &scalar, 0, "lost"};
+    WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 7, 1, &scalar, 0, "lost", 0};
 static const weft_rt_collective gatherX = {
-    WEFT_RT_ALL_GATHER, WEFT_RT_SUM, gatherChannel, 1, &two, 0, "x"};
+    WEFT_RT_ALL_GATHER, WEFT_RT_SUM, gatherChannel, 1, &two, 0, "x", 0};
 
 static const weft_rt_traffic traffic[] = {
     {WEFT_RT_ALL_GATHER, "reduce.all", 1, 24},

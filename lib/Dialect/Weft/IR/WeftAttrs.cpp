@@ -411,3 +411,35 @@ LogicalResult mlir::weft::verifySharding(Operation *op, ShardingAttr sharding,
              << ": storage axis '" << axis.getName() << "' shards no dimension";
   return verifyAxes(op, mesh, sharding.getPartial(), what, used);
 }
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t leaves, int64_t lanes, bool) {
+  if (leaves < 1)
+    return emitError() << "an order needs at least one leaf, got " << leaves;
+  if (lanes < 1 || !llvm::isPowerOf2_64(lanes))
+    return emitError() << "the lanes of an order are a power of two, got "
+                       << lanes;
+  return success();
+}
+
+LogicalResult
+InvarianceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       ArrayAttr axes, int64_t leaves) {
+  if (leaves < 1)
+    return emitError() << "invariance needs at least one leaf, got " << leaves;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    if (!isa<StringAttr>(axis))
+      return emitError() << "expected the name of an axis, got " << axis;
+    if (llvm::is_contained(axes.getValue().take_front(i), axis))
+      return emitError() << "axis " << axis << " is listed twice";
+  }
+  return success();
+}
+
+bool InvarianceAttr::hasAxis(StringRef name) const {
+  return llvm::is_contained(getAxes().getAsValueRange<StringAttr>(), name);
+}

@@ -6,6 +6,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -185,7 +186,20 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
   if (attr.getName() == kScheduleAttr && !isa<DictionaryAttr>(attr.getValue()))
     return op->emitOpError("'weft.schedule' must be a dictionary, got ")
            << attr.getValue();
-  if (attr.getName() == kOpNameAttr || attr.getName() == kScheduleAttr)
+  if (attr.getName() == kOrderAttr && !isa<OrderAttr>(attr.getValue()))
+    return op->emitOpError("'weft.order' must be a #weft.order, got ")
+           << attr.getValue();
+  if (attr.getName() == kInvarianceAttr &&
+      !(isa<ModuleOp>(op) && isa<InvarianceAttr>(attr.getValue())))
+    return op->emitOpError("'weft.invariance' must be a #weft.invariance on a "
+                           "module, got ")
+           << attr.getValue();
+  if (attr.getName() == kCertificateAttr && !isa<StringAttr>(attr.getValue()))
+    return op->emitOpError("'weft.certificate' must be a string, got ")
+           << attr.getValue();
+  if (llvm::is_contained({kOpNameAttr, kScheduleAttr, kOrderAttr,
+                          kInvarianceAttr, kCertificateAttr},
+                         attr.getName().getValue()))
     return success();
   if (attr.getName() != kShardingsAttr)
     return op->emitOpError("unknown attribute '")

@@ -112,4 +112,73 @@ def Weft_ShardingAttr : Weft_Attr<"Sharding", "sharding"> {
   }];
 }
 
+def Weft_OrderAttr : Weft_Attr<"Order", "order"> {
+  let summary = "the order in which a floating-point reduction adds up";
+  let description = [{
+    On an op that reduces, as `weft.order`: the expression tree of each result
+    element. Without it the order is open: whatever is fast.
+
+    Let K be the flattened index of the op's reduction loops in the order of its
+    loops, the first one major. K is cut in `leaves` equal parts. A leaf is one
+    sum in a fixed order, which starts at the combiner's identity (+0, or 1):
+
+    - weft.matmul: the chain of runtime/gemm/gemm.h over the leaf's elements.
+    - linalg.generic with `lanes` = 1: a chain in the order of K.
+    - linalg.generic with `lanes` = n > 1, where the last loop is a reduction:
+      lane j is the chain of the elements whose index along the last loop,
+      counted from the leaf's first, is j modulo n; lanes are joined by halving:
+      lane j and lane j + n/2, then n/4, ... , 1. A leaf is a whole number of
+      runs along the last loop, or a part of one run.
+    - weft.all_reduce and weft.reduce_scatter: leaf j is member j's tensor.
+
+    Leaves join in a binary tree: n leaves are the tree of the first m and the
+    tree of the rest, added, where m is the largest power of two below n. If
+    P / t is a power of two, the tree of P leaves is the tree of t trees of P / t
+    leaves: a rank that holds 1/t of K computes one of them.
+
+    The accumulator is the op's; each join is rounded to its type. With `rounded`
+    each leaf and each join of a weft.matmul is rounded to the result's type.
+    What the op adds to (the init of a generic) is added last, in front:
+    `init + tree`.
+
+    Reductions that are exact in any order (integers, max, min, and, or) need
+    none. A weft.scatter_add always adds in row-major order of its updates.
+
+    Example: eight leaves of 128 elements.
+    ```mlir
+    func.func @f(%x: tensor<8x1024xf32>, %w: tensor<1024x32xf32>) -> tensor<8x32xf32> {
+      %0 = weft.matmul %x, %w {weft.order = #weft.order<leaves = 8>, indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+             affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<8x1024xf32>, tensor<1024x32xf32> -> tensor<8x32xf32>
+      return %0 : tensor<8x32xf32>
+    }
+    ```
+  }];
+  let parameters = (ins "int64_t":$leaves,
+                        DefaultValuedParameter<"int64_t", "1">:$lanes,
+                        DefaultValuedParameter<"bool", "false">:$rounded);
+  let assemblyFormat = [{
+    `<` struct(params) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Weft_InvarianceAttr : Weft_Attr<"Invariance", "invariance"> {
+  let summary = "what a program's bits must not depend on";
+  let description = [{
+    On a module, as `weft.invariance`: its results have the same bits whatever
+    the sizes of `axes`. Reductions carry orders of at most `leaves` leaves. Axes
+    that are not listed may change bits when their size changes.
+
+    Example: weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$leaves);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool hasAxis(llvm::StringRef name) const;
+  }];
+}
+
 #endif // WEFT_DIALECT_WEFT_IR_ATTRS_TD

@@ -43,6 +43,13 @@ def Weft_Dialect : Dialect {
     static constexpr llvm::StringLiteral kShardingsAttr = "weft.shardings";
     /// On an op that takes time: the name by which reports and traces call it.
     static constexpr llvm::StringLiteral kOpNameAttr = "weft.op";
+    /// On an op that reduces: its order (an OrderAttr); see there.
+    static constexpr llvm::StringLiteral kOrderAttr = "weft.order";
+    /// On a module: what its bits must not depend on (an InvarianceAttr).
+    static constexpr llvm::StringLiteral kInvarianceAttr = "weft.invariance";
+    /// On a module: the proof that its bits do not depend on that (a string of
+    /// JSON that goes into the compiled step).
+    static constexpr llvm::StringLiteral kCertificateAttr = "weft.certificate";
     /// On a scheduled function: the figures of its schedule (a dictionary).
     static constexpr llvm::StringLiteral kScheduleAttr = "weft.schedule";
   }];
