@@ -132,6 +132,14 @@ int64_t outputBytes(weft_rt_collective_kind kind,
   return byteSize(operand.type, pieceElements(operand) * (isWhole ? size : 1));
 }
 
+bool isReduction(weft_rt_collective_kind kind) {
+  return kind == WEFT_RT_REDUCE_SCATTER || kind == WEFT_RT_ALL_REDUCE;
+}
+
+bool isTree(const weft_rt_collective &collective) {
+  return isReduction(collective.kind) && collective.tree != 0;
+}
+
 int64_t receivedBytes(const weft_rt_collective &collective, int64_t size,
                       int64_t index) {
   int64_t bytes = 0;
@@ -153,7 +161,8 @@ std::string collectiveName(const weft_rt_collective &collective) {
   std::string kind = kindName(collective.kind);
   std::string name = collective.name ? collective.name : "";
   bool namesKind = name.compare(0, kind.size(), kind) == 0;
-  return (namesKind ? "" : kind + " ") + quote(name);
+  return (namesKind ? "" : kind + " ") + quote(name) +
+         (isTree(collective) ? " (tree)" : "");
 }
 
 Status checkCollective(const weft_rt_collective &collective, int64_t size,
@@ -163,6 +172,10 @@ Status checkCollective(const weft_rt_collective &collective, int64_t size,
   if (collective.reduction < 0 || collective.reduction > WEFT_RT_OR)
     return invalid(collectiveName(collective) +
                    format(" has unknown reduction %d", collective.reduction));
+  if (isReduction(collective.kind) && collective.tree != 0 &&
+      collective.tree != 1)
+    return invalid(collectiveName(collective) +
+                   format(" has unknown order %d", collective.tree));
   if (collective.num_operands < 0 ||
       (collective.num_operands > 0 && (!collective.operands || !in || !out)))
     return invalid(
@@ -185,11 +198,12 @@ std::string differenceOf(const weft_rt_collective &a,
     return "";
   if (a.kind != b.kind)
     return "kinds differ";
-  bool reduces =
-      a.kind == WEFT_RT_REDUCE_SCATTER || a.kind == WEFT_RT_ALL_REDUCE;
-  if (reduces && a.reduction != b.reduction)
+  if (isReduction(a.kind) && a.reduction != b.reduction)
     return format("reductions %s and %s differ", reductionName(a.reduction),
                   reductionName(b.reduction));
+  if (isTree(a) != isTree(b))
+    return format("orders %s and %s differ", isTree(a) ? "tree" : "chain",
+                  isTree(b) ? "tree" : "chain");
   if (a.num_operands != b.num_operands)
     return format("numbers of operands %d and %d differ", a.num_operands,
                   b.num_operands);

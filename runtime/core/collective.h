@@ -22,7 +22,14 @@ int64_t outputBytes(weft_rt_collective_kind kind,
 int64_t receivedBytes(const weft_rt_collective &collective, int64_t size,
                       int64_t index);
 
+/// Says whether the kind combines values.
+bool isReduction(weft_rt_collective_kind kind);
+
+/// Says whether members' parts join in a tree, and not one after the other.
+bool isTree(const weft_rt_collective &collective);
+
 /// "all_gather 'wq'", for messages; "'all_gather wq'" if the name has the kind.
+/// A tree is told: "all_reduce 'loss' (tree)".
 std::string collectiveName(const weft_rt_collective &collective);
 
 /// Fails unless the descriptor is complete, its sizes are sound and start on

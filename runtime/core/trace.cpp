@@ -6,6 +6,7 @@
 
 #include "core/trace.h"
 
+#include "core/collective.h"
 #include "core/json.h"
 #include "core/output_file.h"
 #include "core/profile.h"
@@ -118,8 +119,9 @@ std::string RankTrace::detailsOf(const Span &span) const {
       jsonString(program.channels[collectiveOf(span).channel].name);
   if (span.kind != SpanKind::Collective)
     return format("{\"channel\": %s}", channel.c_str());
-  return format("{\"channel\": %s, \"bytes\": %lld}", channel.c_str(),
-                (long long)span.bytes);
+  return format("{\"channel\": %s, \"bytes\": %lld%s}", channel.c_str(),
+                (long long)span.bytes,
+                isTree(collectiveOf(span)) ? ", \"order\": \"tree\"" : "");
 }
 
 void RankTrace::writeSpan(const Span &span) {

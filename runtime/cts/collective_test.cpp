@@ -122,7 +122,7 @@ void checkOutputs(Job &job, const weft_rt_collective &collective,
         EXPECT_TRUE(
             sameElements(operand.type, expected, buffers[i].out[members[index]],
                          outputElements(collective, operand, members.size())))
-            << kindName(collective.kind) << " "
+            << kindName(collective.kind) << (collective.tree ? " tree " : " ")
             << reductionName(collective.reduction) << " operand " << i
             << " rank " << members[index] << " channel "
             << job.program().channels[0].name;
@@ -175,16 +175,24 @@ protected:
         kind,           reduction, 0, int32_t(operands.size()), operands.data(),
         sources.data(), "test",    0};
   }
+
+  /// The greatest value of weft_rt_collective.tree to try.
+  int32_t lastTree() const {
+    return kind == WEFT_RT_REDUCE_SCATTER || kind == WEFT_RT_ALL_REDUCE;
+  }
 };
 
 TEST_P(Collective, AllReductions) {
   MeshCase mesh = meshesFor(size)[0];
   Job job(backend, mesh.axes, {mesh.channel});
   for (weft_rt_reduction reduction : reductionsFor(kind, type)) {
-    weft_rt_collective collective = describe(reduction);
-    checkCollective(job, collective, size);
-    collective.num_operands = 1;
-    checkCollective(job, collective, size);
+    for (int32_t tree = 0; tree <= lastTree(); ++tree) {
+      weft_rt_collective collective = describe(reduction);
+      collective.tree = tree;
+      checkCollective(job, collective, size);
+      collective.num_operands = 1;
+      checkCollective(job, collective, size);
+    }
   }
 }
 
@@ -194,7 +202,11 @@ TEST_P(Collective, AllMeshes) {
     return;
   for (const MeshCase &mesh : meshesFor(size)) {
     Job job(backend, mesh.axes, {mesh.channel});
-    checkCollective(job, describe(reductions[0]), size);
+    for (int32_t tree = 0; tree <= lastTree(); ++tree) {
+      weft_rt_collective collective = describe(reductions[0]);
+      collective.tree = tree;
+      checkCollective(job, collective, size);
+    }
   }
 }
 

@@ -22,7 +22,7 @@ const weft_rt_operand oddNibbles = {WEFT_RT_F4E2M1FN, 2, 3, 1, 0, 0, 0};
 
 weft_rt_collective describe(weft_rt_collective_kind kind,
                             const weft_rt_operand &operand, const char *name) {
-  return {kind, WEFT_RT_SUM, 0, 1, &operand, nullptr, name};
+  return {kind, WEFT_RT_SUM, 0, 1, &operand, nullptr, name, 0};
 }
 
 class Failure : public testing::TestWithParam<BackendUnderTest> {
@@ -118,6 +118,16 @@ TEST_P(Failure, DescriptorsDiffer) {
               HasSubstr("numbers of operands"));
 }
 
+TEST_P(Failure, OrdersDiffer) {
+  weft_rt_collective chain = describe(WEFT_RT_ALL_REDUCE, fourFloats, "g");
+  weft_rt_collective tree = chain;
+  tree.tree = 1;
+  Job two = job(2);
+  EXPECT_THAT(disagreement(two, chain, tree),
+              ContainsRegex("all_reduce 'g'( .tree.)?.*orders (chain and tree|"
+                            "tree and chain) differ"));
+}
+
 TEST_P(Failure, SourcesDiffer) {
   int32_t left[] = {1, 0}, right[] = {-1, 0};
   weft_rt_collective swap = describe(WEFT_RT_PERMUTE, fourFloats, "s");
@@ -191,6 +201,9 @@ TEST_P(Failure, TablesThatMakeNoSense) {
   gather.reduction = WEFT_RT_SUM;
   gather.num_operands = -1;
   EXPECT_THAT(refusal(job(2), gather), HasSubstr("no table for its -1"));
+  weft_rt_collective reduce = describe(WEFT_RT_ALL_REDUCE, fourFloats, "g");
+  reduce.tree = 2;
+  EXPECT_THAT(refusal(job(2), reduce), HasSubstr("has unknown order 2"));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Failure, testing::ValuesIn(backendsUnderTest),

@@ -13,6 +13,29 @@ int64_t pieceElements(const weft_rt_operand &operand) {
   return operand.outer * operand.extent * operand.inner;
 }
 
+/// Joins values like a binary counter counts: two trees of equal size become
+/// one as soon as both are there; what is left in the end joins from the right.
+/// That is the tree that abi.h defines from the top.
+uint64_t reduceTree(const weft_rt_collective &collective, weft_rt_type type,
+                    const std::vector<Bytes> &inputs, int64_t at) {
+  std::vector<uint64_t> trees; // larger ones first
+  auto joinLastTwo = [&] {
+    double right = decode(type, trees.back());
+    trees.pop_back();
+    double left = decode(type, trees.back());
+    trees.back() =
+        encode(type, combineFloats(type, collective.reduction, left, right));
+  };
+  for (size_t member = 0; member < inputs.size(); ++member) {
+    trees.push_back(getElement(type, inputs[member], at));
+    for (size_t count = member + 1; count % 2 == 0; count /= 2)
+      joinLastTwo();
+  }
+  while (trees.size() > 1)
+    joinLastTwo();
+  return trees.back();
+}
+
 uint64_t reduceElement(const weft_rt_collective &collective, weft_rt_type type,
                        const std::vector<Bytes> &inputs, int64_t at) {
   uint64_t bits = getElement(type, inputs[0], at);
@@ -22,6 +45,8 @@ uint64_t reduceElement(const weft_rt_collective &collective, weft_rt_type type,
                              getElement(type, inputs[member], at));
     return bits;
   }
+  if (collective.tree)
+    return reduceTree(collective, type, inputs, at);
   double value = decode(type, bits);
   for (size_t member = 1; member < inputs.size(); ++member)
     value = combineFloats(type, collective.reduction, value,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Parts begin with their own member and go round, so that they do not all read
-// from the same buffer at once; reductions go in rank order, because the order
-// decides the bits.
+// from the same buffer at once; reductions take all members in the collective's
+// order, which decides the bits, whatever the part.
 
 #include "host/movement.h"
 
+#include "core/collective.h"
 #include "core/types.h"
 #include "host/reduce.h"
 
@@ -53,6 +54,10 @@ void collectInputs(const Exchange &exchange, int32_t i) {
     exchange.inputs[member] = inputOf(exchange, member, i);
 }
 
+ReduceOrder orderOf(const weft_rt_collective &collective) {
+  return isTree(collective) ? ReduceOrder::Tree : ReduceOrder::Chain;
+}
+
 void reduceScatter(const Exchange &exchange, int32_t i) {
   const weft_rt_operand &operand = exchange.collective->operands[i];
   int64_t row = operand.extent * operand.inner;
@@ -65,9 +70,10 @@ void reduceScatter(const Exchange &exchange, int32_t i) {
   // they are read, as rows far apart compete for the same places in a cache.
   int64_t ahead = row < fetchAhead ? 2 * exchange.size * row : fetchAhead;
   for (int64_t outer = 0; outer < operand.outer; ++outer)
-    reduce(operand.type, exchange.collective->reduction, exchange.inputs,
-           exchange.size, (outer * exchange.size + exchange.index) * row, row,
-           ahead, out + outer * rowBytes);
+    reduce(operand.type, exchange.collective->reduction,
+           orderOf(*exchange.collective), exchange.inputs, exchange.size,
+           (outer * exchange.size + exchange.index) * row, row, ahead,
+           out + outer * rowBytes);
 }
 
 /// The elements [begin, end) of an all_reduce that belong to the part of
@@ -96,8 +102,9 @@ void allReduce(const Exchange &exchange, int32_t i) {
     int64_t count = std::min(blockElements, slice.end - at);
     int64_t offset = byteSize(operand.type, at);
     char *reduced = outputOf(exchange, exchange.index, i) + offset;
-    reduce(operand.type, exchange.collective->reduction, exchange.inputs,
-           exchange.size, at, count, fetchAhead, reduced);
+    reduce(operand.type, exchange.collective->reduction,
+           orderOf(*exchange.collective), exchange.inputs, exchange.size, at,
+           count, fetchAhead, reduced);
     for (int64_t turn = 1; turn < exchange.size; ++turn)
       std::memcpy(outputOf(exchange, roundRobin(exchange, turn), i) + offset,
                   reduced, byteSize(operand.type, count));

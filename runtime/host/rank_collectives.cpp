@@ -33,8 +33,7 @@ std::string listRanks(const std::vector<int64_t> &ranks) {
 }
 
 Status checkReduction(const weft_rt_collective &collective) {
-  if (collective.kind != WEFT_RT_REDUCE_SCATTER &&
-      collective.kind != WEFT_RT_ALL_REDUCE)
+  if (!isReduction(collective.kind))
     return Status();
   for (int32_t i = 0; i < collective.num_operands; ++i)
     if (!canReduce(collective.operands[i].type, collective.reduction))

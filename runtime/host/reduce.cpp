@@ -9,7 +9,8 @@
 namespace weft::rt {
 namespace {
 
-using FindKernel = ReduceKernel (*)(weft_rt_type, weft_rt_reduction);
+using FindKernel = ReduceKernel (*)(weft_rt_type, weft_rt_reduction,
+                                    ReduceOrder);
 
 FindKernel pickSet() {
 #if defined(__x86_64__)
@@ -28,13 +29,14 @@ const FindKernel findKernel = pickSet();
 } // namespace
 
 bool canReduce(weft_rt_type type, weft_rt_reduction reduction) {
-  return reduceKernelBaseline(type, reduction) != nullptr;
+  return reduceKernelBaseline(type, reduction, ReduceOrder::Chain) != nullptr;
 }
 
-void reduce(weft_rt_type type, weft_rt_reduction reduction,
+void reduce(weft_rt_type type, weft_rt_reduction reduction, ReduceOrder order,
             const void *const *inputs, int64_t members, int64_t offset,
             int64_t count, int64_t ahead, void *out) {
-  findKernel(type, reduction)(inputs, members, offset, count, ahead, out);
+  findKernel(type, reduction, order)(inputs, members, offset, count, ahead,
+                                     out);
 }
 
 } // namespace weft::rt

@@ -7,8 +7,9 @@
 
 namespace weft::rt {
 
-ReduceKernel reduceKernelAvx2(weft_rt_type type, weft_rt_reduction reduction) {
-  return findKernel(type, reduction);
+ReduceKernel reduceKernelAvx2(weft_rt_type type, weft_rt_reduction reduction,
+                              ReduceOrder order) {
+  return findKernel(type, reduction, order);
 }
 
 } // namespace weft::rt

@@ -7,9 +7,9 @@
 
 namespace weft::rt {
 
-ReduceKernel reduceKernelAvx512(weft_rt_type type,
-                                weft_rt_reduction reduction) {
-  return findKernel(type, reduction);
+ReduceKernel reduceKernelAvx512(weft_rt_type type, weft_rt_reduction reduction,
+                                ReduceOrder order) {
+  return findKernel(type, reduction, order);
 }
 
 } // namespace weft::rt

@@ -8,8 +8,9 @@
 namespace weft::rt {
 
 ReduceKernel reduceKernelBaseline(weft_rt_type type,
-                                  weft_rt_reduction reduction) {
-  return findKernel(type, reduction);
+                                  weft_rt_reduction reduction,
+                                  ReduceOrder order) {
+  return findKernel(type, reduction, order);
 }
 
 } // namespace weft::rt

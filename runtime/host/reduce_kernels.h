@@ -5,7 +5,7 @@
 #ifndef WEFT_RT_HOST_REDUCE_KERNELS_H
 #define WEFT_RT_HOST_REDUCE_KERNELS_H
 
-#include "weft-rt/abi.h"
+#include "host/reduce.h"
 
 namespace weft::rt {
 
@@ -15,11 +15,11 @@ using ReduceKernel = void (*)(const void *const *inputs, int64_t members,
                               int64_t offset, int64_t count, int64_t ahead,
                               void *out);
 
-/// The kernel for a type and reduction, or null where there is none. Each set
-/// needs a processor that has its instructions.
-ReduceKernel reduceKernelBaseline(weft_rt_type, weft_rt_reduction);
-ReduceKernel reduceKernelAvx2(weft_rt_type, weft_rt_reduction);
-ReduceKernel reduceKernelAvx512(weft_rt_type, weft_rt_reduction);
+/// The kernel for a type, reduction and order, or null where there is none.
+/// Each set needs a processor that has its instructions.
+ReduceKernel reduceKernelBaseline(weft_rt_type, weft_rt_reduction, ReduceOrder);
+ReduceKernel reduceKernelAvx2(weft_rt_type, weft_rt_reduction, ReduceOrder);
+ReduceKernel reduceKernelAvx512(weft_rt_type, weft_rt_reduction, ReduceOrder);
 
 } // namespace weft::rt
 

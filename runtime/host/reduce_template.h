@@ -5,11 +5,11 @@
 // used, so that no function compiled for AVX-512 can be picked by the linker
 // for another file.
 //
-// A kernel works in small blocks, so that it reads all inputs side by side: the
-// running values of a block stay in a local array, which no input can alias, so
-// that each loop is vectorized without checks, also when the output is one of
-// the inputs. It asks for what it reads next ahead of time: with a row of each
-// input in turn, the processor would see no pattern.
+// A kernel works in small blocks, so that it reads all inputs side by side,
+// once: the values of a block stay in local arrays, which no input can alias,
+// so that each loop is vectorized without checks, also when the output is one
+// of the inputs. It asks for what it reads next ahead of time: with a row of
+// each input in turn, the processor would see no pattern.
 //
 // Include only from reduce_<set>.cpp.
 
@@ -32,12 +32,16 @@ template <typename To, typename From> To bitsAs(From from) {
 }
 
 // ---- formats: how a type is stored, and in which type it is combined -------
+// `store` rounds to the nearest, ties to even. For trees, `round` is load of
+// store for the result of an operation, and `narrow` stores what is rounded.
 
 template <typename T> struct Plain {
   using Stored = T;
   using Value = T;
   static Value load(Stored x) { return x; }
   static Stored store(Value x) { return x; }
+  static Value round(Value x) { return x; }
+  static Stored narrow(Value x) { return x; }
 };
 
 struct BFloat16 {
@@ -49,6 +53,13 @@ struct BFloat16 {
     uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
     return x != x ? Stored(bits >> 16 | 0x40) : Stored(rounded);
   }
+  /// A NaN that an operation gave stays one when it is cut off.
+  static Value round(Value x) {
+    uint32_t bits = bitsAs<uint32_t>(x);
+    uint32_t bias = 0x7fff + (bits >> 16 & 1);
+    return bitsAs<float>((x != x ? bits : bits + bias) & 0xffff0000);
+  }
+  static Stored narrow(Value x) { return Stored(bitsAs<uint32_t>(x) >> 16); }
 };
 
 struct Float16 {
@@ -76,6 +87,8 @@ struct Float16 {
     uint32_t special = bits > 0x7f800000u ? 0x7e00u : 0x7c00u;
     return Stored(sign | (bits >= 0x477ff000u ? special : small));
   }
+  static Value round(Value x) { return load(store(x)); }
+  static Stored narrow(Value x) { return store(x); }
 };
 
 /// An 8-bit float with `ManBits` bits of significand behind the point.
@@ -123,6 +136,9 @@ template <int ManBits, int Bias, bool HasInfinity> struct Float8 {
       rounded = HasInfinity ? topExponent << ManBits : 0x7f;
     return Stored(sign | rounded);
   }
+
+  static Value round(Value x) { return load(store(x)); }
+  static Stored narrow(Value x) { return store(x); }
 };
 
 using F8E4M3 = Float8<3, 7, false>;
@@ -174,14 +190,22 @@ struct Prod {
   }
 };
 
+/// Of two NaNs, one with the bits of both, so that their order does not matter.
+template <typename T> T eitherNaN(T a, T b) {
+  using Bits = typename UnsignedOf<T>::Type;
+  T both = bitsAs<T>(Bits(bitsAs<Bits>(a) | bitsAs<Bits>(b)));
+  T one = a != a ? a : b;
+  return a != a && b != b ? both : one;
+}
+
 /// NaN wins; of two zeros, the positive one.
 struct Max {
   template <typename T> static T apply(T a, T b) {
     if constexpr (isFloat<T>) {
       using Bits = typename UnsignedOf<T>::Type;
       T equal = bitsAs<T>(Bits(bitsAs<Bits>(a) & bitsAs<Bits>(b)));
-      T greater = a > b || a != a ? a : b;
-      return a == b ? equal : greater;
+      T larger = a == b ? equal : a > b ? a : b;
+      return a != a || b != b ? eitherNaN(a, b) : larger;
     } else {
       return a > b ? a : b;
     }
@@ -194,8 +218,8 @@ struct Min {
     if constexpr (isFloat<T>) {
       using Bits = typename UnsignedOf<T>::Type;
       T equal = bitsAs<T>(Bits(bitsAs<Bits>(a) | bitsAs<Bits>(b)));
-      T less = a < b || a != a ? a : b;
-      return a == b ? equal : less;
+      T smaller = a == b ? equal : a < b ? a : b;
+      return a != a || b != b ? eitherNaN(a, b) : smaller;
     } else {
       return a < b ? a : b;
     }
@@ -230,51 +254,125 @@ template <typename Stored> void fetchBlock(const Stored *from) {
     __builtin_prefetch(from + i);
 }
 
-/// Inlined, so that a full block's running values stay in registers.
-template <typename Format, typename Op>
-[[gnu::always_inline]] inline void
-reduceBlock(const void *const *inputs, int64_t members, int64_t at,
-            int64_t count, int64_t ahead, typename Format::Stored *out) {
+/// Combines a block, one input after the other. Inlined, so that a full block's
+/// running values stay in registers.
+template <typename Format, typename Op> struct Chain {
   using Stored = typename Format::Stored;
-  typename Format::Value running[blockElements];
-  const Stored *first = static_cast<const Stored *>(inputs[0]) + at;
-  fetchBlock(first + ahead);
-  for (int64_t i = 0; i < count; ++i)
-    running[i] = Format::load(first[i]);
-  for (int64_t member = 1; member < members; ++member) {
-    const Stored *next = static_cast<const Stored *>(inputs[member]) + at;
-    fetchBlock(next + ahead);
-    for (int64_t i = 0; i < count; ++i)
-      running[i] = Op::apply(running[i], Format::load(next[i]));
-  }
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = Format::store(running[i]);
-}
+  using Value = typename Format::Value;
 
-template <typename Format, typename Op>
+  [[gnu::always_inline]] static void combine(const void *const *inputs,
+                                             int64_t members, int64_t at,
+                                             int64_t count, int64_t ahead,
+                                             Stored *out) {
+    Value running[blockElements];
+    const Stored *first = static_cast<const Stored *>(inputs[0]) + at;
+    fetchBlock(first + ahead);
+    for (int64_t i = 0; i < count; ++i)
+      running[i] = Format::load(first[i]);
+    for (int64_t member = 1; member < members; ++member) {
+      const Stored *next = static_cast<const Stored *>(inputs[member]) + at;
+      fetchBlock(next + ahead);
+      for (int64_t i = 0; i < count; ++i)
+        running[i] = Op::apply(running[i], Format::load(next[i]));
+    }
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = Format::store(running[i]);
+  }
+};
+
+/// Combines a block as a tree of inputs.
+template <typename Format, typename Op> struct Tree {
+  using Stored = typename Format::Stored;
+  using Value = typename Format::Value;
+
+  static Value join(Value a, Value b) { return Format::round(Op::apply(a, b)); }
+
+  /// Joins 1, 2 or 4 inputs where they are read.
+  [[gnu::always_inline]] static void joinFew(const void *const *inputs,
+                                             int64_t members, int64_t at,
+                                             int64_t count, int64_t ahead,
+                                             Value *values) {
+    const Stored *x[4] = {};
+    for (int64_t j = 0; j < members; ++j) {
+      x[j] = static_cast<const Stored *>(inputs[j]) + at;
+      fetchBlock(x[j] + ahead);
+    }
+    if (members == 4)
+      for (int64_t i = 0; i < count; ++i)
+        values[i] = join(join(Format::load(x[0][i]), Format::load(x[1][i])),
+                         join(Format::load(x[2][i]), Format::load(x[3][i])));
+    else if (members == 2)
+      for (int64_t i = 0; i < count; ++i)
+        values[i] = join(Format::load(x[0][i]), Format::load(x[1][i]));
+    else
+      for (int64_t i = 0; i < count; ++i)
+        values[i] = Format::load(x[0][i]);
+  }
+
+  /// `isFull`: the block has its full size, which the compiler then knows.
+  template <bool isFull>
+  static void joinAll(const void *const *inputs, int64_t members, int64_t at,
+                      int64_t count, int64_t ahead, Value *values) {
+    const int64_t size = isFull ? blockElements : count;
+    if (members <= 4 && members != 3)
+      return joinFew(inputs, members, at, size, ahead, values);
+    int64_t half = 2;
+    while (2 * half < members)
+      half *= 2;
+    Value rest[blockElements];
+    joinAll<isFull>(inputs, half, at, size, ahead, values);
+    joinAll<isFull>(inputs + half, members - half, at, size, ahead, rest);
+    for (int64_t i = 0; i < size; ++i)
+      values[i] = join(values[i], rest[i]);
+  }
+
+  [[gnu::always_inline]] static void combine(const void *const *inputs,
+                                             int64_t members, int64_t at,
+                                             int64_t count, int64_t ahead,
+                                             Stored *out) {
+    Value values[blockElements];
+    if (count == blockElements)
+      joinAll<true>(inputs, members, at, count, ahead, values);
+    else
+      joinAll<false>(inputs, members, at, count, ahead, values);
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = Format::narrow(values[i]);
+  }
+};
+
+template <typename Block>
 void reduceAll(const void *const *inputs, int64_t members, int64_t offset,
                int64_t count, int64_t ahead, void *out) {
-  auto *to = static_cast<typename Format::Stored *>(out);
+  auto *to = static_cast<typename Block::Stored *>(out);
   int64_t done = 0;
   for (; done + blockElements <= count; done += blockElements)
-    reduceBlock<Format, Op>(inputs, members, offset + done, blockElements,
-                            ahead, to + done);
+    Block::combine(inputs, members, offset + done, blockElements, ahead,
+                   to + done);
   if (done < count)
-    reduceBlock<Format, Op>(inputs, members, offset + done, count - done, ahead,
-                            to + done);
+    Block::combine(inputs, members, offset + done, count - done, ahead,
+                   to + done);
+}
+
+/// Where values are rounded, their order matters.
+template <typename Format, typename Op>
+ReduceKernel orderedKernel(ReduceOrder order) {
+  if constexpr (isFloat<typename Format::Value>)
+    if (order == ReduceOrder::Tree)
+      return reduceAll<Tree<Format, Op>>;
+  return reduceAll<Chain<Format, Op>>;
 }
 
 template <typename Format>
-ReduceKernel numberKernel(weft_rt_reduction reduction) {
+ReduceKernel numberKernel(weft_rt_reduction reduction, ReduceOrder order) {
   switch (reduction) {
   case WEFT_RT_SUM:
-    return reduceAll<Format, Sum>;
+    return orderedKernel<Format, Sum>(order);
   case WEFT_RT_PROD:
-    return reduceAll<Format, Prod>;
+    return orderedKernel<Format, Prod>(order);
   case WEFT_RT_MAX:
-    return reduceAll<Format, Max>;
+    return reduceAll<Chain<Format, Max>>;
   case WEFT_RT_MIN:
-    return reduceAll<Format, Min>;
+    return reduceAll<Chain<Format, Min>>;
   default:
     return nullptr;
   }
@@ -283,29 +381,30 @@ ReduceKernel numberKernel(weft_rt_reduction reduction) {
 template <typename T> ReduceKernel integerKernel(weft_rt_reduction reduction) {
   using Bits = Plain<typename UnsignedOf<T>::Type>;
   if (reduction == WEFT_RT_AND)
-    return reduceAll<Bits, And>;
+    return reduceAll<Chain<Bits, And>>;
   if (reduction == WEFT_RT_OR)
-    return reduceAll<Bits, Or>;
-  return numberKernel<Plain<T>>(reduction);
+    return reduceAll<Chain<Bits, Or>>;
+  return numberKernel<Plain<T>>(reduction, ReduceOrder::Chain);
 }
 
 ReduceKernel truthKernel(weft_rt_reduction reduction) {
   if (reduction == WEFT_RT_AND || reduction == WEFT_RT_MIN)
-    return reduceAll<Plain<uint8_t>, And>;
+    return reduceAll<Chain<Plain<uint8_t>, And>>;
   if (reduction == WEFT_RT_OR || reduction == WEFT_RT_MAX)
-    return reduceAll<Plain<uint8_t>, Or>;
+    return reduceAll<Chain<Plain<uint8_t>, Or>>;
   return nullptr;
 }
 
 ReduceKernel scaleKernel(weft_rt_reduction reduction) {
   if (reduction == WEFT_RT_MAX)
-    return reduceAll<Plain<uint8_t>, Max>;
+    return reduceAll<Chain<Plain<uint8_t>, Max>>;
   if (reduction == WEFT_RT_MIN)
-    return reduceAll<Plain<uint8_t>, ScaleMin>;
+    return reduceAll<Chain<Plain<uint8_t>, ScaleMin>>;
   return nullptr;
 }
 
-ReduceKernel findKernel(weft_rt_type type, weft_rt_reduction reduction) {
+ReduceKernel findKernel(weft_rt_type type, weft_rt_reduction reduction,
+                        ReduceOrder order) {
   switch (type) {
   case WEFT_RT_I1:
     return truthKernel(reduction);
@@ -326,17 +425,17 @@ ReduceKernel findKernel(weft_rt_type type, weft_rt_reduction reduction) {
   case WEFT_RT_U64:
     return integerKernel<uint64_t>(reduction);
   case WEFT_RT_F16:
-    return numberKernel<Float16>(reduction);
+    return numberKernel<Float16>(reduction, order);
   case WEFT_RT_BF16:
-    return numberKernel<BFloat16>(reduction);
+    return numberKernel<BFloat16>(reduction, order);
   case WEFT_RT_F32:
-    return numberKernel<Plain<float>>(reduction);
+    return numberKernel<Plain<float>>(reduction, order);
   case WEFT_RT_F64:
-    return numberKernel<Plain<double>>(reduction);
+    return numberKernel<Plain<double>>(reduction, order);
   case WEFT_RT_F8E4M3FN:
-    return numberKernel<F8E4M3>(reduction);
+    return numberKernel<F8E4M3>(reduction, order);
   case WEFT_RT_F8E5M2:
-    return numberKernel<F8E5M2>(reduction);
+    return numberKernel<F8E5M2>(reduction, order);
   case WEFT_RT_F8E8M0FNU:
     return scaleKernel(reduction);
   default:
