@@ -295,8 +295,10 @@ LogicalResult Compilation::lower(Phase phase) {
   FailureOr<bool> hasBF16 = convertsBF16(*module, options.host);
   if (failed(hasBF16))
     return failure();
+  // The instruction flushes denormals, which the other CPUs keep.
+  bool isInvariant = (*module)->hasAttr(WeftDialect::kInvarianceAttr);
   return runPipeline([&](OpPassManager &pm) {
-    buildLowerHostPipeline(pm, /*expandBF16=*/!*hasBF16);
+    buildLowerHostPipeline(pm, /*expandBF16=*/!*hasBF16 || isInvariant);
   });
 }
 

@@ -2,9 +2,11 @@
 
 // Functions of f32 become polynomials that vectorize: exp and log by Cephes'
 // formulas, in which denormals count, others by upstream's patterns; and
-// fast-math flags are set where they change no more than the rounding of sums.
+// fast-math flags are set where they change no more than the rounding of sums,
+// if sums may be rounded in different ways at all.
 
 #include "weft/Conversion/WeftToHost/Passes.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -244,6 +246,9 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
     if (failed(
             applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       return signalPassFailure();
+    // What must not depend on the mesh rounds as it is written.
+    if (getOperation()->hasAttr(WeftDialect::kInvarianceAttr))
+      return;
     getOperation().walk([](Operation *op) {
       if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
         allowContraction(op);

@@ -70,9 +70,7 @@ void weft::buildLowerHostPipeline(OpPassManager &pm, bool expandBF16) {
     emulation.sourceTypeStrs = {"bf16"};
     emulation.targetTypeStr = "f32";
     pm.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
-    arith::ArithExpandOpsPassOptions options;
-    options.includeBf16 = true;
-    pm.addPass(arith::createArithExpandOpsPass(options));
+    pm.addPass(createExpandBfloatPass());
   }
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());

@@ -61,3 +61,24 @@ func.func @functions(%x: f32, %y: f64) -> (f32, f32, f32, f32, f32, f32, f32, f6
   %7 = math.exp %y : f64
   return %0, %1, %2, %3, %4, %5, %6, %7 : f32, f32, f32, f32, f32, f32, f32, f64
 }
+
+// -----
+
+// What must not depend on the mesh is neither reordered nor contracted.
+
+// CHECK-LABEL: module attributes {weft.invariance
+// CHECK-NOT: fastmath
+// CHECK: return
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  func.func @invariant(%x: f32, %n: index) -> f32 {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (f32) {
+      %p = arith.mulf %x, %x : f32
+      %s = arith.addf %a, %p : f32
+      scf.yield %s : f32
+    }
+    %e = math.exp %r : f32
+    return %e : f32
+  }
+}

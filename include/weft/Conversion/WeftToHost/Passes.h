@@ -29,7 +29,7 @@ void buildPlanHostPipeline(OpPassManager &pm);
 
 /// `planned` to `target`: kernels, the step's entry and the program table in
 /// the LLVM dialect. `expandBF16` makes the code that rounds to bf16, for CPUs
-/// without such an instruction.
+/// without such an instruction, and where all CPUs are to give the same bits.
 void buildLowerHostPipeline(OpPassManager &pm, bool expandBF16 = false);
 
 /// Registers them under the names `weft-schedule-host`, `weft-plan-host` and

@@ -109,11 +109,23 @@ def LowerMathPass : Pass<"weft-lower-math", "::mlir::ModuleOp"> {
     Lets the sums and products that a loop carries be taken in another order, so
     that they can be vectorized (reassoc), and f32 and f64 products be rounded
     together with the sum that they go into (contract). No other fast-math flag
-    is set: NaN, infinities and the signs of zeros are what arith says.
+    is set: NaN, infinities and the signs of zeros are what arith says. A module
+    with `weft.invariance` gets no flag at all: each op rounds by itself.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::vector::VectorDialect"];
+}
+
+def ExpandBfloatPass : Pass<"weft-expand-bfloat"> {
+  let summary = "round to bf16 by integer arithmetic";
+  let description = [{
+    For CPUs that have no instruction for it, and where all CPUs are to give the
+    same bits: the instruction takes denormals as zeros.
+
+    *Requires* that nothing but arith.extf and arith.truncf computes with bf16.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def ConvertWeftRTToLLVMPass
