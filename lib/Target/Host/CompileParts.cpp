@@ -174,9 +174,15 @@ mlir::weft::splitModule(ModuleOp module, unsigned count) {
   parts.push_back(module.clone());
   if (count == 1)
     return parts;
-  for (unsigned i = 1; i < count; ++i)
-    parts.push_back(ModuleOp::create(module.getLoc()));
   OpBuilder builder(module.getContext());
+  for (unsigned i = 1; i < count; ++i) {
+    parts.push_back(ModuleOp::create(module.getLoc()));
+    builder.setInsertionPointToEnd(parts.back()->getBody());
+    // What any kernel may call.
+    for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+      if (func.isExternal())
+        builder.clone(*func);
+  }
   for (auto [func, size] : kernels) {
     unsigned best = llvm::min_element(loads) - loads.begin();
     loads[best] += size + 16;
