@@ -42,6 +42,11 @@ options:
   --ranks N             fail unless the mesh has N ranks
   --no-infer-storage    shard weights as written: do not take axes that shard
                         the batch for storage axes
+  --invariant[=AXES]    the same bits for all sizes of these axes (A,B,..., or
+                        mesh, the default: all axes)
+  --leaves N            leaves of a sum's tree, the most parts of it (8)
+  --partials TYPE       partial sums of narrow contractions: f32 (the default),
+                        or bf16: fewer bytes, more rounding
   --schedule POLICY     order of the step: sync, next-layer, greedy or best (the
                         default)
   --machine NAME|FILE   the machine that it is ordered for (host)
@@ -112,6 +117,8 @@ bool setFlag(StringRef name, CompileOptions &options) {
     options.mergeChannels = true;
   else if (name == "--no-proofs")
     options.proofs = false;
+  else if (name == "--invariant")
+    options.invariant = {"mesh"};
   else
     return false;
   return true;
@@ -120,7 +127,7 @@ bool setFlag(StringRef name, CompileOptions &options) {
 bool takesValue(StringRef name) {
   return llvm::is_contained(
       {"-o", "--to", "--mesh", "--ranks", "--target", "--cpu", "--linker",
-       "--emit-header", "--report", "--compare", "--schedule", "--machine", "--memory-limit"},
+       "--emit-header", "--leaves", "--partials", "--report", "--compare", "--schedule", "--machine", "--memory-limit"},
       name);
 }
 
@@ -164,6 +171,32 @@ std::string setScheduleValue(StringRef name, StringRef value,
   return "";
 }
 
+/// Sets an option of invariant mode. Returns what is wrong with the value.
+std::string setInvarianceValue(StringRef name, StringRef value,
+                               CompileOptions &options) {
+  if (name == "--invariant") {
+    SmallVector<StringRef> axes;
+    value.split(axes, ',');
+    options.invariant.clear();
+    for (StringRef axis : axes)
+      options.invariant.push_back(axis.str());
+  } else if (name == "--leaves") {
+    int64_t leaves;
+    if (value.getAsInteger(10, leaves) || leaves < 1)
+      return ("'" + value + "' is not a value of --leaves: expected a number of "
+                            "at least 1")
+          .str();
+    options.leaves = leaves;
+  } else if (name == "--partials") {
+    if (value != "f32" && value != "bf16")
+      return ("'" + value + "' is not a value of --partials: expected f32 or "
+                            "bf16")
+          .str();
+    options.partials = value.str();
+  }
+  return "";
+}
+
 /// Sets an option that has a value. Returns what is wrong with the value.
 std::string setValue(StringRef name, StringRef value, CompileOptions &options) {
   auto bad = [&](StringRef expected) {
@@ -203,7 +236,9 @@ std::string setValue(StringRef name, StringRef value, CompileOptions &options) {
       return bad("sync, next-layer, greedy or best");
     options.compare = value.str();
   }
-  return setScheduleValue(name, value, options.schedule);
+  std::string problem = setInvarianceValue(name, value, options);
+  return problem.empty() ? setScheduleValue(name, value, options.schedule)
+                         : problem;
 }
 
 /// Checks what options mean together.
@@ -266,7 +301,8 @@ std::string weft::parseCompileOptions(ArrayRef<StringRef> list,
         return "more than one input file: '" + options.input + "' and '" +
                name.str() + "'";
       options.input = name.str();
-    } else if (takesValue(name)) {
+    } else if (takesValue(name) ||
+               (name == "--invariant" && arguments.hasAttachedValue())) {
       std::optional<StringRef> value = arguments.takeValue();
       if (!value || value->empty())
         return name.str() + " needs a value";

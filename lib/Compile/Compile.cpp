@@ -168,6 +168,10 @@ LogicalResult Compilation::partition(Phase phase) {
   for (const std::string &axis : options.mesh)
     global.mesh.push_back(axis);
   global.inferStorage = options.inferStorage;
+  for (const std::string &axis : options.invariant)
+    global.invariant.push_back(axis);
+  global.leaves = options.leaves;
+  global.partials = options.partials;
   // First the canonical form, with the mesh that was asked for.
   if (phase == Phase::Global && failed(runPipeline([&](OpPassManager &pm) {
         buildCanonicalizeGlobalPipeline(pm, global);
@@ -311,6 +315,9 @@ LogicalResult Compilation::runPhases() {
   if (phase != Phase::Global && !options.mesh.empty())
     return fail("is in phase '" + stringifyPhase(phase).str() +
                 "' already, its mesh cannot be changed");
+  if (phase != Phase::Global && !options.invariant.empty())
+    return fail("is in phase '" + stringifyPhase(phase).str() +
+                "' already, its orders cannot be changed");
   if (phase == Phase::Target && !options.report.empty())
     return fail("is in phase 'llvm' already, which has no schedule to report");
   if (phase > Phase::Local && !options.compare.empty())
@@ -330,6 +337,7 @@ FailureOr<Report> Compilation::planCopy(OwningOpRef<ModuleOp> copy,
   changed.to = Phase::Planned;
   changed.schedule.policy = policy.str();
   changed.mesh.clear();
+  changed.invariant.clear();
   changed.report.clear();
   changed.compare.clear();
   changed.stats = changed.proofs = false;

@@ -85,6 +85,14 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
   }
   // One form of each computation, so that the partitioner needs to know few.
   pm.addPass(createRaisePass());
+  // The order of each reduction, while shapes are global; or a check that the
+  // new mesh can do with the orders that are there.
+  AssignOrdersPassOptions orders;
+  orders.axes.assign(options.invariant.begin(), options.invariant.end());
+  orders.leaves = options.leaves;
+  orders.minLeaf = options.minLeaf;
+  orders.partials = options.partials;
+  pm.addPass(createAssignOrdersPass(orders));
   // Along batch axes weights are stored, not computed, in shards: propagation
   // must not carry these axes into compute.
   InferStoragePassOptions storage;

@@ -62,7 +62,10 @@ private:
   bool canJoin(const Group &group, AllReduceOp op) const {
     if (group.members.empty())
       return true;
-    if (AllReduceOp(group.members.front()).getKind() != op.getKind())
+    AllReduceOp first = group.members.front();
+    if (first.getKind() != op.getKind() ||
+        first->getAttr(WeftDialect::kOrderAttr) !=
+            op->getAttr(WeftDialect::kOrderAttr))
       return false;
     return llvm::all_of(group.members, [&](AllReduceOp member) {
       return llvm::all_of(member->getUsers(), [&](Operation *user) {
@@ -101,6 +104,8 @@ private:
         AllReduceOp::create(builder, first.getLoc(), TypeRange(ValueRange(old)),
                             first.getKindAttr(), inputs, first.getMeshAttr(),
                             first.getAxesAttr(), first.getChannelAttr());
+    if (Attribute order = first->getAttr(WeftDialect::kOrderAttr))
+      grouped->setAttr(WeftDialect::kOrderAttr, order);
     setName(grouped, first);
     for (auto [before, after] : llvm::zip(old, grouped.getOutputs()))
       before.replaceAllUsesWith(after);

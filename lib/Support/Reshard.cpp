@@ -123,7 +123,7 @@ void addDim(Problem &problem, AtomList from, AtomList to, int64_t size) {
 /// sub-axes cannot be cut in common parts.
 std::optional<Problem> makeProblem(const Sharding &from, const Sharding &to,
                                    llvm::ArrayRef<int64_t> shape,
-                                   int64_t elementBits) {
+                                   int64_t elementBits, bool keepsOrder) {
   AxisList reduced = subtractAxes(from.partial, to.partial);
   AtomTable table;
   for (const Sharding *sharding : {&from, &to})
@@ -137,11 +137,13 @@ std::optional<Problem> makeProblem(const Sharding &from, const Sharding &to,
   problem.atoms = table.atoms;
   problem.keptPartial = to.partial;
   problem.kind = from.kind;
+  problem.isOrdered = keepsOrder;
   problem.elementBits = elementBits;
   for (auto [dim, size] : llvm::enumerate(shape))
     addDim(problem, table.atomsOf(from.dims[dim]), table.atomsOf(to.dims[dim]),
            size);
-  for (uint8_t atom : table.atomsOf(reduced))
+  problem.reduced = table.atomsOf(reduced);
+  for (uint8_t atom : problem.reduced)
     problem.from.partial |= uint64_t(1) << atom;
   return problem;
 }
@@ -190,11 +192,9 @@ Sharding Emitter::shardingOf(const State &s) const {
     sharding.dims.push_back(axes);
   }
   sharding.partial = problem.keptPartial;
-  for (size_t atom = 0; atom < problem.atoms.size(); ++atom)
-    if ((s.partial >> atom) & 1)
-      sharding.partial.push_back(problem.atoms[atom]);
+  sharding.partial.append(axesOf(problem.partialAtoms(s)));
   sharding.kind = problem.kind;
-  return sharding.canonical();
+  return problem.isOrdered ? sharding.canonical() : sharding.unordered();
 }
 
 void Emitter::push(ReshardStep step) {
@@ -321,8 +321,10 @@ void Emitter::makePermute(const State &after, ReshardStep &step) const {
 }
 
 ReshardPlan planCanonical(const Sharding &from, const Sharding &to,
-                          llvm::ArrayRef<int64_t> shape, int64_t elementBits) {
-  std::optional<Problem> problem = makeProblem(from, to, shape, elementBits);
+                          llvm::ArrayRef<int64_t> shape, int64_t elementBits,
+                          bool keepsOrder) {
+  std::optional<Problem> problem =
+      makeProblem(from, to, shape, elementBits, keepsOrder);
   if (problem) {
     std::optional<Path> path = searchPath(*problem);
     return Emitter(*problem).run(path ? *path : simplePath(*problem));
@@ -331,9 +333,26 @@ ReshardPlan planCanonical(const Sharding &from, const Sharding &to,
   Sharding middle = Sharding::replicated(from.rank());
   middle.partial = to.partial;
   middle.kind = to.kind;
-  ReshardPlan plan = planCanonical(from, middle, shape, elementBits);
-  plan.append(planCanonical(middle, to, shape, elementBits));
+  ReshardPlan plan =
+      planCanonical(from, middle, shape, elementBits, keepsOrder);
+  plan.append(planCanonical(middle, to, shape, elementBits, keepsOrder));
   return plan;
+}
+
+/// Says whether it matters in which order such contributions are combined.
+bool hasOrder(Reduction kind) {
+  return kind == Reduction::Sum || kind == Reduction::Prod;
+}
+
+/// Says whether contributions over `from` may be combined until those over
+/// `kept` are left: the major axes stay, and what is combined is subtrees.
+bool canKeepInOrder(llvm::ArrayRef<AxisRef> from,
+                    llvm::ArrayRef<AxisRef> kept) {
+  AxisList rest = subtractAxes(from, kept);
+  AxisList joined(kept.begin(), kept.end());
+  llvm::append_range(joined, rest);
+  return canonicalAxes(joined) == AxisList(from) &&
+         (kept.empty() || llvm::isPowerOf2_64(numShards(rest)));
 }
 
 } // namespace
@@ -343,7 +362,7 @@ ReshardPlan planCanonical(const Sharding &from, const Sharding &to,
 //===----------------------------------------------------------------------===//
 
 std::string mlir::weft::canReshard(const Sharding &from, const Sharding &to,
-                                   const Mesh &mesh) {
+                                   const Mesh &mesh, bool keepsOrder) {
   Sharding a = from.canonical(), b = to.canonical();
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -362,16 +381,23 @@ std::string mlir::weft::canReshard(const Sharding &from, const Sharding &to,
     os << " is not in the source " << a.str(mesh);
     return text;
   }
+  if (keepsOrder && hasOrder(a.kind) && !canKeepInOrder(a.partial, b.partial))
+    os << "cannot combine " << a.str(mesh) << " to " << b.str(mesh)
+       << ": its order would change";
   return text;
 }
 
 ReshardPlan mlir::weft::planReshard(const Sharding &from, const Sharding &to,
                                     llvm::ArrayRef<int64_t> globalShape,
-                                    int64_t elementBits, const Mesh &mesh) {
+                                    int64_t elementBits, const Mesh &mesh,
+                                    bool keepsOrder) {
   if (from.isSameLayout(to))
     return {};
-  return planCanonical(from.canonical(), to.canonical(), globalShape,
-                       elementBits);
+  if (keepsOrder && hasOrder(from.kind))
+    return planCanonical(from.canonical(), to.canonical(), globalShape,
+                         elementBits, true);
+  return planCanonical(from.unordered(), to.unordered(), globalShape,
+                       elementBits, false);
 }
 
 int64_t mlir::weft::planBytes(llvm::ArrayRef<ReshardStep> plan) {
@@ -414,7 +440,8 @@ const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
           elementBits);
   auto it = plans.find(key);
   if (it == plans.end()) {
-    ReshardPlan made = planReshard(from, to, globalShape, elementBits, mesh);
+    ReshardPlan made =
+        planReshard(from, to, globalShape, elementBits, mesh, keepsOrder);
     it = plans.emplace(std::move(key), std::move(made)).first;
   }
   return it->second;
@@ -424,7 +451,8 @@ const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
 static int64_t countMissing(const Mesh &mesh, int64_t rank,
                             const Sharding &from, const Sharding &to,
                             llvm::ArrayRef<int64_t> shape) {
-  int64_t needed = 1, held = from.partial == to.partial;
+  int64_t needed = 1,
+          held = canonicalAxisSet(from.partial) == canonicalAxisSet(to.partial);
   for (auto [dim, size] : llvm::enumerate(shape)) {
     IndexRange a = to.range(mesh, rank, dim, size);
     IndexRange b = from.range(mesh, rank, dim, size);

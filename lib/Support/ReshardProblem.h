@@ -51,6 +51,10 @@ struct Problem {
   State from, to;
   /// Partial axes of both ends.
   AxisList keptPartial;
+  /// The atoms that are to be combined, major first.
+  AtomList reduced;
+  /// Whether contributions may only be combined as one tree over `reduced`.
+  bool isOrdered = false;
   Reduction kind = Reduction::Sum;
   int64_t elementBits = 8;
 
@@ -62,6 +66,13 @@ struct Problem {
   /// others give their own extent, or nothing if it does not divide.
   llvm::SmallVector<int64_t, 3> dividedExtents(const State &state, int64_t dim,
                                                int64_t parts) const;
+
+  /// Returns the atoms along which a state is partial, major first.
+  AtomList partialAtoms(const State &state) const;
+
+  /// Says whether these atoms, the last ones of `partialAtoms`, may be combined
+  /// before the others: the tree over all is then one over such trees.
+  bool mayCombine(llvm::ArrayRef<uint8_t> suffix, size_t numPartial) const;
 
   /// Returns the bytes of a buffer.
   int64_t bytesOf(int64_t elements) const;

@@ -48,6 +48,20 @@ Problem::dividedExtents(const State &state, int64_t dim, int64_t parts) const {
   return result;
 }
 
+AtomList Problem::partialAtoms(const State &state) const {
+  AtomList list;
+  for (uint8_t atom : reduced)
+    if ((state.partial >> atom) & 1)
+      list.push_back(atom);
+  return list;
+}
+
+bool Problem::mayCombine(llvm::ArrayRef<uint8_t> suffix,
+                         size_t numPartial) const {
+  return (suffix.size() == numPartial && keptPartial.empty()) ||
+         llvm::isPowerOf2_64(sizeOf(suffix));
+}
+
 int64_t Problem::bytesOf(int64_t elements) const {
   return llvm::divideCeilSigned(elements * elementBits, 8);
 }
@@ -128,9 +142,7 @@ Path reshard::simplePath(const Problem &problem) {
   };
   Move reduce;
   reduce.kind = ReshardStepKind::AllReduce;
-  for (size_t atom = 0; atom < problem.atoms.size(); ++atom)
-    if ((state.partial >> atom) & 1)
-      reduce.atoms.push_back(atom);
+  reduce.atoms = problem.partialAtoms(state);
   if (!reduce.atoms.empty())
     take(reduce);
   auto changes = [&](int64_t dim) {
@@ -238,6 +250,7 @@ private:
   void gatherOrExchange(size_t index);
   void sliceOrScatter(size_t index);
   void allReduce(size_t index);
+  void combineInOrder(size_t index);
   void permute(size_t index);
   void fillDim(size_t index, int64_t dim, int64_t parts, const AtomList &pool,
                State &next);
@@ -352,10 +365,6 @@ void Search::gatherOrExchange(size_t index) {
 
 void Search::sliceOrScatter(size_t index) {
   const State &state = nodes[index].state;
-  AtomList partial;
-  for (uint8_t atom : moving)
-    if ((state.partial >> atom) & 1)
-      partial.push_back(atom);
   auto tryAll = [&](ReshardStepKind kind, const AtomList &pool) {
     AtomList chosen;
     for (int64_t dim = 0; dim < problem.numDims(); ++dim)
@@ -363,7 +372,8 @@ void Search::sliceOrScatter(size_t index) {
         tryMove(index, {kind, atoms, dim, -1, 0});
       });
   };
-  tryAll(ReshardStepKind::ReduceScatter, partial);
+  if (!problem.isOrdered)
+    tryAll(ReshardStepKind::ReduceScatter, problem.partialAtoms(state));
   tryAll(ReshardStepKind::Slice, unusedAtoms(state));
 }
 
@@ -378,6 +388,20 @@ void Search::allReduce(size_t index) {
       if ((subset >> atom) & 1)
         move.atoms.push_back(atom);
     tryMove(index, move);
+  }
+}
+
+/// The minor atoms first: the members of a group are then neighbours in the
+/// order in which contributions are to be combined.
+void Search::combineInOrder(size_t index) {
+  AtomList partial = problem.partialAtoms(nodes[index].state);
+  for (size_t count = partial.size(); count > 0; --count) {
+    AtomList suffix(llvm::ArrayRef<uint8_t>(partial).take_back(count));
+    if (!problem.mayCombine(suffix, partial.size()))
+      continue;
+    for (int64_t dim = 0; dim < problem.numDims(); ++dim)
+      tryMove(index, {ReshardStepKind::ReduceScatter, suffix, dim, -1, 0});
+    tryMove(index, {ReshardStepKind::AllReduce, suffix, -1, -1, 0});
   }
 }
 
@@ -494,7 +518,10 @@ void Search::push(size_t index) {
 void Search::expand(size_t index) {
   gatherOrExchange(index);
   sliceOrScatter(index);
-  allReduce(index);
+  if (problem.isOrdered)
+    combineInOrder(index);
+  else
+    allReduce(index);
   permute(index);
 }
 

@@ -104,7 +104,7 @@ Sharding Sharding::canonical() const {
   Sharding result;
   for (const AxisList &axes : dims)
     result.dims.push_back(canonicalAxes(axes));
-  result.partial = canonicalAxisSet(partial);
+  result.partial = canonicalAxes(partial);
   result.kind = result.partial.empty() ? Reduction::Sum : kind;
   result.storage = canonicalAxisSet(storage);
   result.openDims = openDims & dimMask(rank());
@@ -140,8 +140,14 @@ Sharding Sharding::closed() const {
   return result;
 }
 
+Sharding Sharding::unordered() const {
+  Sharding result = canonical();
+  result.partial = canonicalAxisSet(partial);
+  return result;
+}
+
 bool Sharding::isSameLayout(const Sharding &other) const {
-  Sharding a = canonical(), b = other.canonical();
+  Sharding a = unordered(), b = other.unordered();
   return a.dims == b.dims && a.partial == b.partial && a.kind == b.kind;
 }
 

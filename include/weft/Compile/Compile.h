@@ -39,6 +39,12 @@ struct CompileOptions {
   /// How many ranks the mesh must have.
   std::optional<int64_t> ranks;
   bool inferStorage = true;
+  /// The axes whose sizes must not change bits, or "mesh"; empty: fast mode.
+  std::vector<std::string> invariant;
+  /// Leaves of a sum's tree.
+  int64_t leaves = 8;
+  /// Type of the partial sums of narrow contractions: f32 or bf16.
+  std::string partials = "f32";
   /// A page about the schedule to write; empty: none. See docs/report.md.
   std::string report;
   /// The policy of a second schedule that the page compares with; empty: none.

@@ -48,6 +48,19 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
       *this, "infer-storage",
       llvm::cl::desc("gather weights along the axes that shard the batch"),
       llvm::cl::init(true)};
+  ListOption<std::string> invariant{
+      *this, "invariant",
+      llvm::cl::desc("axes whose sizes must not change bits; mesh: all")};
+  Option<int64_t> leaves{*this, "leaves",
+                         llvm::cl::desc("leaves of a reduction's tree"),
+                         llvm::cl::init(8)};
+  Option<int64_t> minLeaf{*this, "min-leaf",
+                          llvm::cl::desc("elements that a leaf has at least"),
+                          llvm::cl::init(64)};
+  Option<std::string> partials{
+      *this, "partials",
+      llvm::cl::desc("type of partial sums of narrow contractions"),
+      llvm::cl::init("f32")};
 };
 
 /// Stays in `global`: the canonical form, with shardings completed at the

@@ -29,6 +29,13 @@
 // more the search is cut short, and the plan is correct but maybe not the
 // cheapest.
 //
+// Where floating-point sums have an order, the contributions over the partial
+// axes a1 a2 ... an, major first, are the leaves of one binary tree: n leaves
+// are the tree of the first m and the tree of the rest, m the largest power of
+// two below n. A plan that keeps the order combines all these axes at once, or
+// the minor ones ai ... an first if their number of ranks is a power of two:
+// then the trees nest. A reduce_scatter also cuts in that order.
+//
 // The partial axes of the target must be among those of the source, with its
 // kind: contributions can be kept, not made. Both shardings must be valid on
 // the mesh (Sharding::validate). canReshard() tells; plans assume it.
@@ -91,16 +98,18 @@ struct ReshardStep {
 using ReshardPlan = llvm::SmallVector<ReshardStep, 4>;
 
 /// Returns an empty text if `from` can become `to`, else why not, as text for
-/// a diagnostic.
+/// a diagnostic. `keepsOrder` is that of the plan.
 std::string canReshard(const Sharding &from, const Sharding &to,
-                       const Mesh &mesh);
+                       const Mesh &mesh, bool keepsOrder = false);
 
 /// Plans the way from one sharding to another. No steps if both are the same
 /// layout. Storage axes count as sharding axes: the caller drops those that
-/// are gathered.
+/// are gathered. With `keepsOrder` sums and products are one tree over the
+/// contributions in the order of the partial axes, see above.
 ReshardPlan planReshard(const Sharding &from, const Sharding &to,
                         llvm::ArrayRef<int64_t> globalShape,
-                        int64_t elementBits, const Mesh &mesh);
+                        int64_t elementBits, const Mesh &mesh,
+                        bool keepsOrder = false);
 
 /// Returns the sum of the steps' bytes.
 int64_t planBytes(llvm::ArrayRef<ReshardStep> plan);
@@ -114,7 +123,8 @@ void printStep(llvm::raw_ostream &os, const ReshardStep &step,
 /// again; not thread-safe.
 class ReshardPlanner {
 public:
-  explicit ReshardPlanner(Mesh mesh) : mesh(std::move(mesh)) {}
+  explicit ReshardPlanner(Mesh mesh, bool keepsOrder = false)
+      : mesh(std::move(mesh)), keepsOrder(keepsOrder) {}
 
   /// As planReshard. The reference lives as long as the planner.
   const ReshardPlan &plan(const Sharding &from, const Sharding &to,
@@ -133,13 +143,22 @@ public:
                       llvm::ArrayRef<int64_t> globalShape,
                       int64_t elementBits) const;
 
+  /// As above, with the planner's mesh and order.
+  std::string canReshard(const Sharding &from, const Sharding &to) const {
+    return weft::canReshard(from, to, mesh, keepsOrder);
+  }
+
   const Mesh &getMesh() const { return mesh; }
+
+  /// Says whether the plans keep the order of contributions.
+  bool getKeepsOrder() const { return keepsOrder; }
 
 private:
   using Key =
       std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, int64_t>;
 
   Mesh mesh;
+  bool keepsOrder;
   std::map<Key, ReshardPlan> plans;
 };
 

@@ -59,7 +59,8 @@ struct IndexRange {
 struct Sharding {
   /// Per dimension its axes, major first.
   llvm::SmallVector<AxisList, 4> dims;
-  /// Axes along which the ranks hold contributions; sorted when canonical.
+  /// Axes along which the ranks hold contributions, in the order in which these
+  /// cut what is summed, major first. Only plans that keep orders look at it.
   AxisList partial;
   /// How the contributions are combined; Sum if `partial` is empty.
   Reduction kind = Reduction::Sum;
@@ -113,8 +114,8 @@ struct Sharding {
   AxisList usedAxes() const;
 
   /// Returns the canonical form: axes of size 1 dropped, neighbours joined,
-  /// partial and storage sorted, the kind of no partial axes Sum. Two
-  /// canonical shardings mean the same iff they are equal.
+  /// storage sorted, the kind of no partial axes Sum. Two canonical shardings
+  /// with partial axes in one order mean the same iff they are equal.
   Sharding canonical() const;
 
   /// Returns the canonical sharding without the given axes, also in the
@@ -130,8 +131,11 @@ struct Sharding {
   /// Returns the canonical sharding with all dims closed.
   Sharding closed() const;
 
+  /// Returns the canonical sharding with its partial axes sorted.
+  Sharding unordered() const;
+
   /// Says whether both split the value in the same way: compares the canonical
-  /// dims and partial state, not storage and open dims.
+  /// dims and partial state in any order, not storage and open dims.
   bool isSameLayout(const Sharding &other) const;
 
   /// Checks the sharding of a tensor of the given global shape. Returns an

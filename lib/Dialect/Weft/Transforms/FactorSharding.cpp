@@ -7,7 +7,7 @@
 // elements the rest goes on to f1. An axis that reaches over the border is cut
 // in two sub-axes there.
 
-#include "weft/Dialect/Weft/Transforms/ShardingRule.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 
 #include <numeric>
 
@@ -128,6 +128,8 @@ Sharding mlir::weft::getResultSharding(const ShardingRule &rule, unsigned index,
 
 AxisList mlir::weft::getReductionAxes(const ShardingRule &rule,
                                       const FactorSharding &sharding) {
+  if (rule.order)
+    return getOrderedAxes(rule, sharding);
   AxisList axes;
   for (auto [factor, list] : llvm::zip_equal(rule.factors, sharding.axes))
     if (factor.kind == FactorKind::Reduction)
@@ -177,7 +179,8 @@ bool mlir::weft::isLegal(const ShardingRule &rule,
     }
   }
   return areExactCuts(rule, rule.operands, sharding) &&
-         areExactCuts(rule, rule.results, sharding);
+         areExactCuts(rule, rule.results, sharding) &&
+         keepsOrder(rule, sharding);
 }
 
 std::optional<FactorSharding>

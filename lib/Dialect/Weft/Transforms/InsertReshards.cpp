@@ -17,6 +17,7 @@
 
 #include "weft/Dialect/Weft/Transforms/OpSharding.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -61,7 +62,9 @@ struct ValueState {
 class ReshardInsertion {
 public:
   ReshardInsertion(func::FuncOp func, const NamedMesh &mesh)
-      : func(func), mesh(mesh), planner(mesh.mesh), builder(func.getContext()) {
+      : func(func), mesh(mesh),
+        planner(mesh.mesh, /*keepsOrder=*/getInvariance(func) != nullptr),
+        builder(func.getContext()) {
   }
 
   void run();
@@ -155,7 +158,7 @@ const Version &ReshardInsertion::getCheapest(Value value,
   int64_t bestCost = getCost(value, best->sharding, needed);
   for (const Version &version : versions.drop_front()) {
     if (!isValid(version) ||
-        !canReshard(version.sharding, needed, mesh.mesh).empty())
+        !planner.canReshard(version.sharding, needed).empty())
       continue;
     int64_t cost = getCost(value, version.sharding, needed);
     if (cost < bestCost) {

@@ -18,8 +18,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_MERGECOLLECTIVESPASS
@@ -74,6 +74,12 @@ std::optional<int64_t> getScatteredDim(tensor::ExtractSliceOp slice,
   return scattered;
 }
 
+/// What a collective becomes joins contributions in the same order.
+void copyOrder(Operation *from, Operation *to) {
+  if (Attribute order = from->getAttr(WeftDialect::kOrderAttr))
+    to->setAttr(WeftDialect::kOrderAttr, order);
+}
+
 /// all_reduce, then keep a part -> reduce_scatter.
 bool scatterReduction(AllReduceOp reduce) {
   if (reduce.getInputs().size() != 1 || !reduce->hasOneUse())
@@ -92,29 +98,33 @@ bool scatterReduction(AllReduceOp reduce) {
       builder, reduce.getLoc(), TypeRange(slice.getType()), reduce.getKind(),
       reduce.getInputs(), reduce.getMesh(), reduce.getAxes(),
       ArrayRef<int64_t>{*dim}, reduce.getChannelAttr());
+  copyOrder(reduce, scatter);
   slice.getResult().replaceAllUsesWith(scatter.getResult(0));
   slice.erase();
   reduce.erase();
   return true;
 }
 
-/// all_reduce, then reduce_scatter over other axes -> the other order.
+/// all_reduce, then reduce_scatter over other axes -> the other order. Not
+/// where contributions join in a declared order.
 bool scatterFirst(ReduceScatterOp scatter) {
   if (scatter.getInputs().size() != 1)
     return false;
   auto reduce = scatter.getInputs()[0].getDefiningOp<AllReduceOp>();
   if (!reduce || reduce.getInputs().size() != 1 || !reduce->hasOneUse() ||
-      reduce.getKind() != scatter.getKind())
+      reduce.getKind() != scatter.getKind() ||
+      reduce->hasAttr(WeftDialect::kOrderAttr) ||
+      scatter->hasAttr(WeftDialect::kOrderAttr))
     return false;
   OpBuilder builder(scatter);
   auto first = ReduceScatterOp::create(
       builder, scatter.getLoc(), scatter.getResultTypes(), scatter.getKind(),
       reduce.getInputs(), scatter.getMesh(), scatter.getAxes(),
       scatter.getDims(), scatter.getChannelAttr());
-  auto second = AllReduceOp::create(
-      builder, reduce.getLoc(), scatter.getResultTypes(), reduce.getKind(),
-      first.getResults(), reduce.getMesh(), reduce.getAxes(),
-      reduce.getChannelAttr());
+  auto second = AllReduceOp::create(builder, reduce.getLoc(),
+                                    scatter.getResultTypes(), reduce.getKind(),
+                                    first.getResults(), reduce.getMesh(),
+                                    reduce.getAxes(), reduce.getChannelAttr());
   scatter.replaceAllUsesWith(second);
   scatter.erase();
   reduce.erase();
@@ -135,15 +145,16 @@ struct Candidate {
 
 /// What the members of a group have in common.
 using GroupKey =
-    std::tuple<OperationName, ReduceKind, AxesAttr, Attribute>;
+    std::tuple<OperationName, ReduceKind, AxesAttr, Attribute, Attribute>;
 
 std::optional<GroupKey> getGroupKey(Operation *op) {
+  Attribute order = op->getAttr(WeftDialect::kOrderAttr);
   if (auto reduce = dyn_cast<AllReduceOp>(op))
     return GroupKey(op->getName(), reduce.getKind(), reduce.getAxes(),
-                    reduce.getChannelAttr());
+                    reduce.getChannelAttr(), order);
   if (auto scatter = dyn_cast<ReduceScatterOp>(op))
     return GroupKey(op->getName(), scatter.getKind(), scatter.getAxes(),
-                    scatter.getChannelAttr());
+                    scatter.getChannelAttr(), order);
   return std::nullopt;
 }
 
@@ -247,6 +258,7 @@ private:
     Operation *group =
         createGroup(builder, loc, members.front(),
                     ValueRange(outputs).getTypes(), inputs, dims);
+    copyOrder(members.front(), group);
     for (auto [old, result] : llvm::zip(outputs, group->getResults()))
       old.replaceAllUsesWith(result);
     for (Operation *op : members)

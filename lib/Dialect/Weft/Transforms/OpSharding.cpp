@@ -45,7 +45,7 @@ Sharding mlir::weft::getMade(const OpView &view, const OpSharding &choice,
     return made;
   AxisList all = made.partial;
   llvm::append_range(all, choice.kept);
-  made.partial = canonicalAxisSet(all);
+  made.partial = made.partial.empty() ? choice.kept : canonicalAxisSet(all);
   made.kind = choice.kind;
   return made;
 }
@@ -297,7 +297,7 @@ double Chooser::getOperandCost(unsigned index, const OpSharding &choice,
   std::optional<double> best;
   for (const Sharding &source : tensor.sources) {
     if (needed.isPartial() &&
-        !canReshard(source, needed, planner.getMesh()).empty())
+        !planner.canReshard(source, needed).empty())
       continue;
     double cost = getMoveCost(tensor, source, needed, measure) *
                   getWeightFactor(tensor, source, needed);

@@ -10,6 +10,7 @@
 #include "weft/Dialect/Weft/Transforms/ShardingRule.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -192,10 +193,38 @@ bool keepsPartial(ScatterAddOp op, ArrayRef<bool> isPartial, Reduction kind) {
          isPartialOrZero(op.getInitMutable(), isPartial, kind);
 }
 
+/// Says whether contributions are rounded numbers whose combination has an
+/// order: then it may not wait for an op that rounds again.
+bool haveOrder(Operation *op, ArrayRef<bool> isPartial, Reduction kind) {
+  if (isIdempotent(kind) || !getInvariance(op))
+    return false;
+  return llvm::any_of(llvm::zip(op->getOperands(), isPartial), [](auto entry) {
+    auto [operand, partial] = entry;
+    return partial && isa<FloatType>(getElementTypeOrSelf(operand.getType()));
+  });
+}
+
+/// Says whether the op only moves its contributions.
+bool movesOnly(Operation *op, ArrayRef<bool> isPartial) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp)
+    return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+               tensor::ExtractSliceOp, ShardOp>(op);
+  return linalgOp.getNumReductionLoops() == 0 &&
+         llvm::all_of(linalgOp.getBlock()->getTerminator()->getOperands(),
+                      [&](Value value) {
+                        auto arg = dyn_cast<BlockArgument>(value);
+                        return arg && arg.getOwner() == linalgOp.getBlock() &&
+                               isPartial[arg.getArgNumber()];
+                      });
+}
+
 } // namespace
 
 bool mlir::weft::keepsPartial(Operation *op, ArrayRef<bool> isPartial,
                               Reduction kind) {
+  if (haveOrder(op, isPartial, kind))
+    return movesOnly(op, isPartial);
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](linalg::LinalgOp op) {
         return ::keepsPartial(op, isPartial, kind);

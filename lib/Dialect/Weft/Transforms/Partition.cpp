@@ -9,6 +9,7 @@
 #include "Partition.h"
 
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 #include "weft/Dialect/Weft/Transforms/ShardingRule.h"
 
@@ -175,8 +176,14 @@ private:
     std::optional<ShardingRule> rule = getShardingRule(op);
     if (!rule)
       return partitionUnknown(op);
-    if (failed(checkConsistent(op, *rule)))
+    FailureOr<FactorSharding> factors = getFactors(op, *rule);
+    if (failed(factors) || failed(partitionWithRule(op)))
       return failure();
+    setLocalOrder(op, *rule, *factors);
+    return success();
+  }
+
+  LogicalResult partitionWithRule(Operation *op) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](linalg::LinalgOp op) { return partitionLinalg(local, op); })
         .Case([&](MatmulOp op) { return partitionMatmul(local, op); })
@@ -187,6 +194,17 @@ private:
           return success();
         })
         .Default([&](Operation *op) { return partitionTensorOp(local, op); });
+  }
+
+  /// A rank's part of a reduction is a part of its tree.
+  void setLocalOrder(Operation *op, const ShardingRule &rule,
+                     const FactorSharding &factors) {
+    auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+    if (order && rule.order)
+      local.getLocal(op->getResult(0))
+          .getDefiningOp()
+          ->setAttr(WeftDialect::kOrderAttr,
+                    getLocalOrder(order, rule, factors));
   }
 
   LogicalResult readShardings(Operation *op) {
@@ -241,17 +259,18 @@ private:
     return success();
   }
 
-  /// Fails unless one sharding of the op's iteration space gives the shardings
-  /// of all its tensors.
-  LogicalResult checkConsistent(Operation *op, const ShardingRule &rule) {
+  /// Returns the sharding of the op's iteration space that gives the shardings
+  /// of all its tensors; fails if there is none.
+  FailureOr<FactorSharding> getFactors(Operation *op,
+                                       const ShardingRule &rule) {
     auto collect = [&](ValueRange values) {
       return llvm::map_to_vector<4>(
           values, [&](Value value) { return local.getSharding(value); });
     };
     SmallVector<Sharding, 4> operands = collect(op->getOperands());
     SmallVector<Sharding, 4> results = collect(op->getResults());
-    if (getFactorSharding(rule, operands, results))
-      return success();
+    if (auto factors = getFactorSharding(rule, operands, results))
+      return *factors;
     InFlightDiagnostic diag = op->emitOpError("has operands sharded as ");
     auto print = [&](const Sharding &sharding) {
       diag << sharding.str(local.getMesh());
@@ -259,7 +278,8 @@ private:
     llvm::interleaveComma(operands, diag, print);
     diag << " and results sharded as ";
     llvm::interleaveComma(results, diag, print);
-    return diag << ", which no sharding of its iteration space gives";
+    diag << ", which no sharding of its iteration space gives";
+    return failure();
   }
 
   LogicalResult partitionReturn(func::ReturnOp op) {
@@ -309,7 +329,8 @@ struct PartitionPass : public weft::impl::PartitionPassBase<PartitionPass> {
     }
     Mesh mesh = meshes.empty() ? Mesh() : toMesh(meshes[0].getMesh());
     StringRef name = meshes.empty() ? "mesh" : meshes[0].getSymName();
-    ReshardPlanner planner(mesh);
+    ReshardPlanner planner(mesh, /*keepsOrder=*/getInvariance(getOperation()) !=
+                                     nullptr);
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() &&
           failed(FunctionPartitioner(

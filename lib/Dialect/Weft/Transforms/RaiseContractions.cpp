@@ -166,9 +166,11 @@ struct FoldTruncation : OpRewritePattern<linalg::GenericOp> {
       return rewriter.notifyMatchFailure(op, "does not just truncate");
     auto matmul = op.getInputs()[0].getDefiningOp<MatmulOp>();
     if (!matmul || !matmul->hasOneUse() ||
+        matmul->hasAttr(WeftDialect::kOrderAttr) ||
         !getElementTypeOrSelf(matmul.getType()).isF32())
       return rewriter.notifyMatchFailure(op,
-                                         "input is no f32 matmul used once");
+                                         "input is no open f32 matmul used "
+                                         "once");
     rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getResult(0).getType(),
                                           matmul.getLhs(), matmul.getRhs(),
                                           matmul.getIndexingMaps());

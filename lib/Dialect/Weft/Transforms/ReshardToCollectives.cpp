@@ -32,11 +32,25 @@ public:
     case ReshardStepKind::Unpad:
       return emitUnpad(value, result);
     default:
-      return emitCollective(step, value, result)->getResult(0);
+      Operation *op = emitCollective(step, value, result);
+      setOrder(op, step);
+      return op->getResult(0);
     }
   }
 
 private:
+  /// Contributions of the members join in a tree.
+  void setOrder(Operation *op, const ReshardStep &step) {
+    bool isSum =
+        step.reduction == Reduction::Sum || step.reduction == Reduction::Prod;
+    Type element = getElementTypeOrSelf(op->getResult(0).getType());
+    if (local.planner.getKeepsOrder() && isSum && isa<FloatType>(element) &&
+        isa<AllReduceOp, ReduceScatterOp>(op))
+      op->setAttr(WeftDialect::kOrderAttr,
+                  OrderAttr::get(op->getContext(), numShards(step.axes),
+                                 /*lanes=*/1, /*rounded=*/false));
+  }
+
   Operation *emitCollective(const ReshardStep &step, Value value,
                             RankedTensorType result) {
     AxesAttr axes = toAttr(builder.getContext(), step.axes, local.getMesh());
@@ -160,7 +174,7 @@ LogicalResult mlir::weft::partitionReshard(LocalBuilder &local, ReshardOp op) {
   Type element = op.getType().getElementType();
   if (!element.isIntOrIndexOrFloat())
     return op.emitOpError("cannot move elements of type ") << element;
-  if (std::string why = canReshard(from, to, mesh); !why.empty())
+  if (std::string why = local.planner.canReshard(from, to); !why.empty())
     return op.emitOpError(why);
   local.setSharding(op.getResult(), to);
   local.setLocal(op.getResult(),

@@ -9,6 +9,7 @@
 #include "weft/Dialect/Weft/Transforms/ShardingRule.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -272,6 +273,8 @@ std::optional<ShardingRule> getLinalgRule(linalg::LinalgOp op) {
                    loops);
   for (auto [i, tensor] : llvm::enumerate(builder.rule.results))
     tensor = builder.rule.operands[op.getDpsInitOperand(i)->getOperandNumber()];
+  if (needsOrder(op))
+    builder.rule.order = getSumOrder(op, getReductionLoops(op));
   return builder.rule;
 }
 
@@ -284,6 +287,7 @@ ShardingRule getMatmulRule(MatmulOp op) {
   builder.putMap(builder.rule.operands[0], op.getLhsMap(), loops);
   builder.putMap(builder.rule.operands[1], op.getRhsMap(), loops);
   builder.putMap(builder.rule.results[0], op.getResultMap(), loops);
+  builder.rule.order = getSumOrder(op, getReductionLoops(op));
   return builder.rule;
 }
 
@@ -313,10 +317,15 @@ ShardingRule getScatterAddRule(ScatterAddOp op) {
   RuleBuilder builder(op);
   SmallVector<int> loops = builder.addAll(getShape(op.getUpdates()));
   bool canSum = isSafeInit(getSplatElement(op.getInit()), Reduction::Sum);
+  SmallVector<int> summed;
   for (auto [dim, loop] : llvm::enumerate(loops))
-    if (!op.getTableMap().isFunctionOfDim(dim))
+    if (!op.getTableMap().isFunctionOfDim(dim)) {
       builder.rule.factors[loop].kind =
           canSum ? FactorKind::Reduction : FactorKind::Replicated;
+      summed.push_back(loop);
+    }
+  if (isa<FloatType>(getElementTypeOrSelf(op.getType())))
+    builder.rule.order = getSumOrder(op, summed);
   int rows = builder.add(getShape(op.getInit())[op.getAxis()]);
   putTable(builder, builder.rule.operands[0], op.getTableMap(), loops,
            op.getAxis(), rows);

@@ -5,6 +5,7 @@
 // results. Nothing is inferred.
 
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 #include "weft/Dialect/Weft/Transforms/ShardingRule.h"
 
@@ -151,12 +152,17 @@ LogicalResult ShardingVerifier::verifyPartial(Operation *op,
         anyOverlap(axes, kept->partial))
       return op->emitOpError("is not linear in its operand that is ")
              << kept->str(mesh.mesh);
+    bool isOwn = axes.empty();
     llvm::append_range(axes, kept->partial);
-    axes = canonicalAxisSet(axes);
+    axes = isOwn ? kept->partial : canonicalAxisSet(axes);
     kind = kept->kind;
   }
   for (auto [i, sharding] : llvm::enumerate(results)) {
-    if (sharding.partial == axes && (axes.empty() || sharding.kind == kind))
+    bool isOrdered = rule.order || getInvariance(op);
+    bool hasAxes = isOrdered ? sharding.partial == axes
+                             : canonicalAxisSet(sharding.partial) ==
+                                   canonicalAxisSet(axes);
+    if (hasAxes && (axes.empty() || sharding.kind == kind))
       continue;
     Sharding expected = sharding;
     expected.partial = axes;

@@ -65,6 +65,47 @@ def RaisePass : Pass<"weft-raise", "::mlir::ModuleOp"> {
   ];
 }
 
+def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
+  let summary = "give each reduction an order that does not depend on the mesh";
+  let description = [{
+    Turns invariant mode on: sets `weft.invariance` on the module and
+    `weft.order` (see OrderAttr) on each weft.matmul, and on each linalg op that
+    reduces floating-point numbers otherwise than by max or min. The order is a
+    function of the op's global shape, `leaves` and `min-leaf` alone: the largest
+    of leaves, leaves / 2, leaves / 4, ... that cuts the reduction in equal
+    leaves of at least `min-leaf` elements. An op whose accumulator is not just
+    added to (or multiplied) has one leaf.
+
+    - A weft.matmul of several leaves with a result narrower than f32 becomes one
+      with an f32 result, and a truncf, so that ranks' parts are joined before
+      they are rounded; or, with `partials=bf16`, it rounds each leaf and join.
+    - A weft.take of floating-point numbers is followed by `+ 0.0`: on a sharded
+      table -0 would become +0.
+
+    Without `axes` nothing changes; if the module has `weft.invariance` already,
+    the sizes of its mesh are checked against it.
+
+    *Requires* the form that `weft-raise` ensures. The size of each axis, and the
+    number of parts in which such axes cut a dimension of an integer argument, is
+    1 or leaves / 2^j. Other sizes are reported at the mesh.
+
+    @example test/Dialect/Weft/Transforms/assign-orders.mlir
+  }];
+  let options = [
+    ListOption<"axes", "axes", "std::string",
+               "axes whose sizes must not change bits; mesh: all">,
+    Option<"leaves", "leaves", "int64_t", "8", "leaves of a reduction's tree">,
+    Option<"minLeaf", "min-leaf", "int64_t", "64",
+           "elements that a leaf has at least">,
+    Option<"partials", "partials", "std::string", "\"f32\"",
+           "type of the partial sums of narrow contractions: f32 or bf16">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::weft::WeftDialect"
+  ];
+}
+
 def InferStoragePass : Pass<"weft-infer-storage", "::mlir::ModuleOp"> {
   let summary = "find the axes along which weights are sharded only at rest";
   let description = [{

@@ -59,8 +59,21 @@ using DimFactors = SmallVector<int, 1>;
 /// tensor.
 using TensorFactors = SmallVector<DimFactors, 4>;
 
+/// What a sum must keep to so that its order does not depend on the mesh; see
+/// ReductionOrder.h.
+struct SumOrder {
+  /// The leaves of its tree; 1: it is not cut.
+  int64_t leaves = 1;
+  /// The factors of its loops, major first.
+  SmallVector<int, 2> loops;
+  /// The axes of the mesh that may cut it in subtrees only.
+  SmallVector<int, 4> axes;
+};
+
 struct ShardingRule {
   SmallVector<Factor, 6> factors;
+  /// Set where the order of the reduction matters.
+  std::optional<SumOrder> order;
   /// One per operand, and one per result, of the op.
   SmallVector<TensorFactors, 3> operands;
   SmallVector<TensorFactors, 1> results;
@@ -97,7 +110,8 @@ Sharding getTensorSharding(const TensorFactors &tensor,
 Sharding getResultSharding(const ShardingRule &rule, unsigned index,
                            const FactorSharding &sharding);
 
-/// Returns the axes on Reduction factors, as a canonical set.
+/// Returns the axes on Reduction factors: in the order in which their parts are
+/// joined if the rule has one, else as a canonical set.
 AxisList getReductionAxes(const ShardingRule &rule,
                           const FactorSharding &sharding);
 
@@ -115,8 +129,8 @@ FactorSharding projectToFactors(const ShardingRule &rule,
                                 bool *isExact = nullptr);
 
 /// Says whether the axes fit the rule: nothing on Replicated factors, no axis
-/// twice, one kind of reduction, and exact cuts where a dimension is made of
-/// several factors.
+/// twice, one kind of reduction, exact cuts where a dimension is made of
+/// several factors, and subtrees where a sum has an order.
 bool isLegal(const ShardingRule &rule, const FactorSharding &sharding);
 
 /// Returns the factor sharding that these shardings of all operands and
@@ -130,7 +144,9 @@ std::optional<FactorSharding> getFactorSharding(const ShardingRule &rule,
 /// operands marked in `isPartial` are contributions of kind `kind` over some
 /// axes, and the other operands are whole along these, then so are all results.
 /// True for sums, scaling, conversion between floating-point types,
-/// contractions in one operand, data movement, and reductions of that kind.
+/// contractions in one operand, data movement, and reductions of that kind. In
+/// a module with `weft.invariance` a sum of floating-point numbers commutes
+/// with data movement only: anything else would round it in another place.
 bool keepsPartial(Operation *op, ArrayRef<bool> isPartial, Reduction kind);
 
 /// Says whether an op costs nothing to do again with another sharding: it
