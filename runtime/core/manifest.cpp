@@ -6,6 +6,7 @@
 
 #include "core/manifest.h"
 
+#include "core/sha256.h"
 #include "core/topology.h"
 #include "core/types.h"
 
@@ -192,12 +193,7 @@ Status checkChannels(const weft_rt_program &program) {
   return Status();
 }
 
-std::string hashName(const uint8_t *hash) {
-  std::string text;
-  for (int i = 0; i < 32; ++i)
-    text += format("%02x", hash[i]);
-  return text;
-}
+std::string hashName(const uint8_t *hash) { return hexText(hash, 32); }
 
 std::string refsName(const weft_rt_program &program,
                      const weft_rt_axis_ref *refs, int32_t count) {

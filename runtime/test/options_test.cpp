@@ -30,7 +30,8 @@ TEST(Options, Reads) {
   auto options =
       parse({"step.so", "--ranks", "8", "--inputs=in", "--outputs", "out",
              "--print", "loss", "--print=norm", "--deadline", "2.5", "--quiet",
-             "--threads", "4", "--steps=3", "--trace", "t", "--stats", "s"});
+             "--threads", "4", "--steps=3", "--trace", "t", "--stats", "s",
+             "--digest"});
   ASSERT_TRUE(options.ok()) << options.status().message();
   EXPECT_EQ(options->program, "step.so");
   EXPECT_EQ(options->ranks, 8);
@@ -41,6 +42,7 @@ TEST(Options, Reads) {
   EXPECT_TRUE(options->quiet);
   EXPECT_EQ(options->threads, 4);
   EXPECT_EQ(options->steps, 3);
+  EXPECT_TRUE(options->digest);
 }
 
 TEST(Options, ReadsFaults) {

@@ -36,8 +36,8 @@ struct ToolOptions {
   std::vector<LinkOption> links;
   std::vector<RankProgram> rankPrograms;
   bool sharedLink = false;
-  bool quiet = false, inspect = false, poison = false, profile = false,
-       help = false;
+  bool digest = false, quiet = false, inspect = false, poison = false,
+       profile = false, help = false;
 };
 
 /// Reads the command line; a failure is a wrong use of it. `isEmbedded`: the

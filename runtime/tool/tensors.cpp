@@ -5,9 +5,11 @@
 
 #include "tool/tensors.h"
 
+#include "core/sha256.h"
 #include "core/types.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <new>
 
@@ -47,6 +49,39 @@ bool fits(const TensorEntry &entry, const weft_rt_tensor &argument) {
          std::equal(entry.shape.begin(), entry.shape.end(), argument.shape,
                     argument.shape + argument.rank);
 }
+
+/// Joins results one after the other in one buffer.
+class ResultReader {
+public:
+  explicit ResultReader(weft_rt_session *session) : session(session) {}
+
+  /// Makes room for results of up to `bytes`.
+  Status reserve(int64_t bytes) {
+    buffer.reset(new (std::nothrow) char[bytes]);
+    if (!buffer)
+      return Status(
+          WEFT_RT_NO_MEMORY,
+          format("cannot allocate %lld bytes for results", (long long)bytes));
+    return Status();
+  }
+
+  /// Where the last byte is not full, its other bits are zeros.
+  Status read(int32_t index, int64_t bytes) {
+    if (bytes > 0)
+      buffer[bytes - 1] = 0;
+    weft_rt_status status =
+        weft_rt_session_get_result(session, index, buffer.get(), bytes);
+    if (status != WEFT_RT_OK)
+      return Status(status, weft_rt_last_error());
+    return Status();
+  }
+
+  const char *data() const { return buffer.get(); }
+
+private:
+  weft_rt_session *session;
+  std::unique_ptr<char[]> buffer;
+};
 
 std::string entryType(const TensorEntry &entry) {
   return tensorTypeName(entry.type, entry.shape.data(), entry.shape.size());
@@ -112,21 +147,38 @@ Status writeResults(weft_rt_session *session,
   int64_t largest = 1;
   for (const TensorEntry &entry : order)
     largest = std::max(largest, entry.end - entry.begin);
-  std::unique_ptr<char[]> buffer(new (std::nothrow) char[largest]);
-  if (!buffer)
-    return Status(
-        WEFT_RT_NO_MEMORY,
-        format("cannot allocate %lld bytes for results", (long long)largest));
+  ResultReader reader(session);
+  WEFT_RT_RETURN_IF_ERROR(reader.reserve(largest));
   for (const TensorEntry &entry : order) {
     int64_t bytes = entry.end - entry.begin;
-    int32_t index = weft_rt_session_find_result(session, entry.name.c_str());
-    weft_rt_status status =
-        weft_rt_session_get_result(session, index, buffer.get(), bytes);
-    if (status != WEFT_RT_OK)
-      return Status(status, weft_rt_last_error());
-    WEFT_RT_RETURN_IF_ERROR(file.append(buffer.get(), bytes));
+    WEFT_RT_RETURN_IF_ERROR(reader.read(
+        weft_rt_session_find_result(session, entry.name.c_str()), bytes));
+    WEFT_RT_RETURN_IF_ERROR(file.append(reader.data(), bytes));
   }
   return file.commit();
+}
+
+Result<std::string> resultDigests(weft_rt_session *session) {
+  const weft_rt_program &program = *weft_rt_session_program(session);
+  std::map<std::string, int32_t> byName;
+  int64_t largest = 1;
+  for (int32_t i = 0; i < program.num_results; ++i) {
+    byName[program.results[i].name] = i;
+    largest = std::max(largest, weft_rt_tensor_bytes(&program.results[i]));
+  }
+  ResultReader reader(session);
+  WEFT_RT_RETURN_IF_ERROR(reader.reserve(largest));
+  std::string text;
+  for (const auto &[name, index] : byName) {
+    int64_t bytes = weft_rt_tensor_bytes(&program.results[index]);
+    WEFT_RT_RETURN_IF_ERROR(reader.read(index, bytes));
+    Sha256 hash;
+    hash.add(reader.data(), bytes);
+    text += "digest " + name + " " + hash.finish() + "\n";
+  }
+  Sha256 all;
+  all.add(text.data(), text.size());
+  return text + "digest-of-all " + all.finish() + "\n";
 }
 
 } // namespace weft::rt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Between files and a session: arguments are checked against a file and set
-// from it, results are written to one.
+// from it, results are written to one, or told by their digests.
 
 #ifndef WEFT_RT_TOOL_TENSORS_H
 #define WEFT_RT_TOOL_TENSORS_H
@@ -27,6 +27,11 @@ Result<std::vector<TensorEntry>> beginOutputs(const weft_rt_program &program,
 /// Writes all results in the order that beginOutputs gave, and commits.
 Status writeResults(weft_rt_session *session,
                     const std::vector<TensorEntry> &order, OutputFile &file);
+
+/// The SHA-256 of each result's bytes, as writeResults writes them, one a line,
+/// by name: "digest loss 3f...". The last line, "digest-of-all 6b...", has that
+/// of the lines before it.
+Result<std::string> resultDigests(weft_rt_session *session);
 
 } // namespace weft::rt
 

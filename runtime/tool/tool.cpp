@@ -238,6 +238,12 @@ Status Tool::runSteps() {
 Status Tool::writeOutputs() {
   if (outputs)
     WEFT_RT_RETURN_IF_ERROR(writeResults(session.get(), outputOrder, *outputs));
+  if (options.digest) {
+    Result<std::string> digests = resultDigests(session.get());
+    if (!digests.ok())
+      return digests.status();
+    std::fputs(digests->c_str(), stdout);
+  }
   if (options.profile)
     std::fputs(profileText(session.get()).c_str(), stdout);
   if (!options.stats.empty())

@@ -5,7 +5,9 @@
   tensors.py raw FILE HEADER BYTES [LENGTH]          a header as given, zeros behind
                                                      it, and a length that may lie
   tensors.py print FILE                              one tensor a line, by name
+  tensors.py digest FILE                             what weft-run --digest prints for it
 """
+import hashlib
 import json
 import struct
 import sys
@@ -35,19 +37,33 @@ def write_raw(path, header, data_bytes, length=None):
         file.write(struct.pack("<Q", length) + header.encode() + bytes(int(data_bytes)))
 
 
-def show(path):
+def tensors(path):
+    """The names, entries and bytes in a file, by name."""
     with open(path, "rb") as file:
         image = file.read()
     start = 8 + struct.unpack("<Q", image[:8])[0]
     for name, entry in sorted(json.loads(image[8:start]).items()):
         begin, end = (start + o for o in entry["data_offsets"])
-        values = [v for v, in struct.iter_unpack(CODES[entry["dtype"]], image[begin:end])]
+        yield name, entry, image[begin:end]
+
+
+def show(path):
+    for name, entry, data in tensors(path):
+        values = [v for v, in struct.iter_unpack(CODES[entry["dtype"]], data)]
         print(name, entry["dtype"], entry["shape"], *(f"{v:g}" for v in values))
+
+
+def digest(path):
+    lines = "".join(f"digest {name} {hashlib.sha256(data).hexdigest()}\n"
+                    for name, _, data in tensors(path))
+    print(f"{lines}digest-of-all {hashlib.sha256(lines.encode()).hexdigest()}")
 
 
 if sys.argv[1] == "write":
     write(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "raw":
     write_raw(*sys.argv[2:])
+elif sys.argv[1] == "digest":
+    digest(sys.argv[2])
 else:
     show(sys.argv[2])
