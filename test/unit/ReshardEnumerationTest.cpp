@@ -6,7 +6,8 @@
 // where the step's sharding says, the local shape and the bytes must be those
 // that the step claims, and the last step must end in the target. The pairs
 // contain permuted axes, axes swapped between dimensions, sub-axes, and sizes
-// that do not divide.
+// that do not divide. Some cases keep the order of contributions: then partial
+// axes stand in all orders, and what arrives must be their one tree.
 
 #include "ReshardSimulator.h"
 
@@ -26,6 +27,7 @@ struct Case {
   /// The first axis is cut in sub-axes of this size, when above 1.
   int64_t subAxis = 1;
   Reduction kind = Reduction::Sum;
+  bool isOrdered = false;
 };
 
 /// Names the case in messages of GoogleTest.
@@ -47,23 +49,26 @@ AxisList atomsOf(const Case &c, const Mesh &mesh) {
   return atoms;
 }
 
-/// Places the atoms from `next` on in all ways: unused, partial, or at any
-/// position of any dimension.
+/// Places the atoms from `next` on in all ways: unused, partial (last, or if
+/// order matters at any position), or at any position of any dimension.
 void placeAtoms(const AxisList &atoms, size_t next, Sharding current,
-                std::vector<Sharding> &all) {
+                bool isOrdered, std::vector<Sharding> &all) {
   if (next == atoms.size()) {
     all.push_back(current.canonical());
     return;
   }
-  placeAtoms(atoms, next + 1, current, all);
-  Sharding partial = current;
-  partial.partial.push_back(atoms[next]);
-  placeAtoms(atoms, next + 1, partial, all);
+  placeAtoms(atoms, next + 1, current, isOrdered, all);
+  size_t last = current.partial.size();
+  for (size_t at = isOrdered ? 0 : last; at <= last; ++at) {
+    Sharding partial = current;
+    partial.partial.insert(partial.partial.begin() + at, atoms[next]);
+    placeAtoms(atoms, next + 1, partial, isOrdered, all);
+  }
   for (size_t dim = 0; dim < current.dims.size(); ++dim)
     for (size_t at = 0; at <= current.dims[dim].size(); ++at) {
       Sharding sharded = current;
       sharded.dims[dim].insert(sharded.dims[dim].begin() + at, atoms[next]);
-      placeAtoms(atoms, next + 1, sharded, all);
+      placeAtoms(atoms, next + 1, sharded, isOrdered, all);
     }
 }
 
@@ -71,7 +76,7 @@ std::vector<Sharding> allShardings(const Case &c, const Mesh &mesh) {
   std::vector<Sharding> all;
   Sharding start = Sharding::replicated(c.shape.size());
   start.kind = c.kind;
-  placeAtoms(atomsOf(c, mesh), 0, start, all);
+  placeAtoms(atomsOf(c, mesh), 0, start, c.isOrdered, all);
   llvm::sort(all);
   all.erase(llvm::unique(all), all.end());
   return all;
@@ -80,10 +85,10 @@ std::vector<Sharding> allShardings(const Case &c, const Mesh &mesh) {
 /// Plans and executes one pair. Returns what is wrong.
 std::string runPair(const Mesh &mesh, const Case &c, const Sharding &from,
                     const Sharding &to) {
-  Simulator simulator(mesh, c.shape, from);
+  Simulator simulator(mesh, c.shape, from, c.isOrdered);
   Sharding last = from;
   Shape local(from.localShape(c.shape));
-  ReshardPlan plan = planReshard(from, to, c.shape, 8, mesh);
+  ReshardPlan plan = planReshard(from, to, c.shape, 8, mesh, c.isOrdered);
   int64_t least = ReshardPlanner(mesh).costAtLeast(from, to, c.shape, 8);
   if (planBytes(plan) < least)
     return "moves " + std::to_string(planBytes(plan)) + " bytes, at least " +
@@ -119,7 +124,7 @@ TEST_P(ReshardEnumeration, AllPairs) {
   size_t pairs = 0;
   for (const Sharding &from : all)
     for (const Sharding &to : all) {
-      if (!canReshard(from, to, mesh).empty())
+      if (!canReshard(from, to, mesh, c.isOrdered).empty())
         continue;
       ++pairs;
       ASSERT_EQ(runPair(mesh, c, from, to), "")
@@ -153,6 +158,12 @@ const Case kCases[] = {
     {"ThreeAxesUneven", {{"a", 2}, {"b", 2}, {"c", 2}}, {5, 6}},
     {"ThreeAxesRank3", {{"a", 2}, {"b", 2}, {"c", 2}}, {8, 4, 4}},
     {"ThreeAxesRank3Uneven", {{"a", 2}, {"b", 2}, {"c", 2}}, {3, 5, 2}},
+    {"OrderedTwoAxes", {{"a", 2}, {"b", 2}}, {8, 4}, 1, Reduction::Sum, true},
+    {"OrderedTwoAxesUneven", {{"a", 2}, {"b", 2}}, {5, 7}, 1, Reduction::Sum, true},
+    {"OrderedUnequal", {{"a", 2}, {"b", 3}}, {6, 12}, 1, Reduction::Prod, true},
+    {"OrderedUnequalUneven", {{"a", 3}, {"b", 4}}, {7, 4}, 1, Reduction::Sum, true},
+    {"OrderedSubAxes", {{"a", 4}, {"b", 2}}, {8, 8}, 2, Reduction::Sum, true},
+    {"OrderedThreeAxes", {{"a", 2}, {"b", 3}, {"c", 2}}, {12, 8}, 1, Reduction::Sum, true},
     {"FourAxesRank1", {{"a", 2}, {"b", 2}, {"c", 3}, {"d", 2}}, {24}},
 };
 // clang-format on

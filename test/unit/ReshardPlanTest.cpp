@@ -156,6 +156,43 @@ TEST_F(ReshardPlanTest, Refusals) {
       "source [{}], partial = sum {\"dp\"}");
 }
 
+// Contributions of a batch that is cut by fsdp first. In any order dp could be
+// combined alone, and fsdp by a scatter; in this order a scatter over both
+// comes before the gather over dp.
+TEST_F(ReshardPlanTest, OrderIsKept) {
+  Sharding from = make({{}, {}}, {fsdp, dp}), to = make({{fsdp}, {}});
+  ReshardPlan plan = planReshard(from, to, {8, 8}, 32, mesh, true);
+  ASSERT_EQ(plan.size(), 2u);
+  EXPECT_EQ(plan[0].kind, ReshardStepKind::ReduceScatter);
+  EXPECT_EQ(plan[0].axes, (AxisList{fsdp, dp}));
+  EXPECT_EQ(plan[1].kind, ReshardStepKind::AllGather);
+  // The minor axis may go first: its pairs are subtrees.
+  plan = planReshard(make({{}, {}}, {dp, fsdp}), to, {8, 8}, 32, mesh, true);
+  ASSERT_EQ(plan.size(), 2u);
+  EXPECT_EQ(plan[0].axes, AxisList{fsdp});
+  EXPECT_EQ(plan[1].kind, ReshardStepKind::AllReduce);
+  // Max has no order.
+  plan = planReshard(make({{}, {}}, {fsdp, dp}, Reduction::Max), to, {8, 8}, 32,
+                     mesh, true);
+  EXPECT_EQ(plan[0].axes, AxisList{fsdp});
+}
+
+// Groups of three are no subtrees of a tree of six: all are combined at once.
+TEST(ReshardOrder, OddGroupsAreCombinedWithAll) {
+  Mesh mesh({{"a", 2}, {"b", 3}});
+  AxisRef a = mesh.wholeAxis(0), b = mesh.wholeAxis(1);
+  Sharding from = make({{}}, {a, b}), to = make({{b}});
+  ReshardPlan plan = planReshard(from, to, {12}, 8, mesh, true);
+  EXPECT_EQ(plan[0].axes, (AxisList{a, b}));
+  EXPECT_EQ(
+      canReshard(from, make({{}}, {a}), mesh, true),
+      "cannot combine [{}], partial = sum {\"a\", \"b\"} to [{}], partial "
+      "= sum {\"a\"}: its order would change");
+  EXPECT_EQ(canReshard(from, make({{}}, {a}), mesh), "");
+  EXPECT_NE(canReshard(make({{}}, {b, a}), make({{}}, {a}), mesh, true), "");
+  EXPECT_EQ(canReshard(make({{}}, {b, a}), make({{}}, {b}), mesh, true), "");
+}
+
 TEST_F(ReshardPlanTest, PlannerRemembers) {
   ReshardPlanner planner(mesh);
   Sharding from = make({{fsdp}, {tp}}), to = make({{}, {tp}});

@@ -83,9 +83,32 @@ static double combine(Reduction kind, double a, double b) {
   return kind == Reduction::Max ? (a > b || std::isnan(a) ? a : b) : a + b;
 }
 
+/// The tree over contributions in their order.
+static double joinTree(llvm::ArrayRef<double> leaves) {
+  if (leaves.size() == 1)
+    return leaves[0];
+  size_t half = 1;
+  while (2 * half < leaves.size())
+    half *= 2;
+  return std::fmod(3 * joinTree(leaves.take_front(half)) +
+                       7 * joinTree(leaves.drop_front(half)) + 1,
+                   1000003);
+}
+
+double Simulator::join(Reduction kind,
+                       llvm::ArrayRef<double> contributions) const {
+  if (isOrdered)
+    return joinTree(contributions);
+  double value = contributions[0];
+  for (double contribution : contributions.drop_front())
+    value = combine(kind, value, contribution);
+  return value;
+}
+
 Simulator::Simulator(const Mesh &mesh, Shape globalShape,
-                     const Sharding &sharding)
-    : mesh(mesh), globalShape(globalShape), loaded(sharding) {
+                     const Sharding &sharding, bool isOrdered)
+    : mesh(mesh), globalShape(globalShape), loaded(sharding),
+      isOrdered(isOrdered) {
   Shape local(sharding.localShape(globalShape));
   ranks.assign(mesh.numRanks(), Array(local));
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
@@ -105,14 +128,11 @@ std::vector<int64_t> Simulator::group(int64_t rank,
 double Simulator::expected(const Sharding &sharding, int64_t rank,
                            int64_t element) const {
   AxisList combined = subtractAxes(loaded.partial, sharding.partial);
-  double value = std::numeric_limits<double>::quiet_NaN();
-  for (int64_t member : group(rank, combined)) {
-    double contribution =
-        100.0 * (element + 1) + mesh.groupIndex(member, loaded.partial);
-    value = std::isnan(value) ? contribution
-                              : combine(loaded.kind, value, contribution);
-  }
-  return value;
+  std::vector<double> contributions;
+  for (int64_t member : group(rank, combined))
+    contributions.push_back(100.0 * (element + 1) +
+                            mesh.groupIndex(member, loaded.partial));
+  return join(loaded.kind, contributions);
 }
 
 int64_t Simulator::globalElement(const Sharding &sharding, int64_t rank,
@@ -151,9 +171,12 @@ std::string Simulator::check(const Sharding &sharding) const {
 
 Array Simulator::reduce(Reduction kind, llvm::ArrayRef<Array> arrays) const {
   Array result = arrays[0];
-  for (const Array &array : arrays.drop_front())
-    for (size_t i = 0; i < result.data.size(); ++i)
-      result.data[i] = combine(kind, result.data[i], array.data[i]);
+  for (size_t i = 0; i < result.data.size(); ++i) {
+    std::vector<double> contributions;
+    for (const Array &array : arrays)
+      contributions.push_back(array.data[i]);
+    result.data[i] = join(kind, contributions);
+  }
   return result;
 }
 

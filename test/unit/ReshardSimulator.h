@@ -6,6 +6,9 @@
 // NaN. Steps move and combine elements as abi.h describes the collectives, and
 // what each rank receives from others is counted.
 //
+// Where order matters, contributions are joined two by two by a function that
+// neither commutes nor associates, in the tree that Reshard.h describes.
+//
 // Example: 5 elements over ["a"=2] are 100, 200, 300 on rank 0 and 400, 500,
 // NaN on rank 1.
 
@@ -39,7 +42,8 @@ Array concat(llvm::ArrayRef<Array> arrays, int64_t dim);
 class Simulator {
 public:
   /// Fills the ranks with a tensor in the given sharding.
-  Simulator(const Mesh &mesh, Shape globalShape, const Sharding &sharding);
+  Simulator(const Mesh &mesh, Shape globalShape, const Sharding &sharding,
+            bool isOrdered = false);
 
   /// Executes a step. Returns what is wrong with it, or an empty text.
   std::string execute(const ReshardStep &step);
@@ -59,10 +63,12 @@ private:
   /// Returns what a rank holds after a step, and counts what it receives.
   Array run(const ReshardStep &step, int64_t rank, int64_t &received) const;
   Array reduce(Reduction kind, llvm::ArrayRef<Array> arrays) const;
+  double join(Reduction kind, llvm::ArrayRef<double> contributions) const;
 
   const Mesh &mesh;
   Shape globalShape;
   Sharding loaded;
+  bool isOrdered;
   std::vector<Array> ranks;
 };
 
