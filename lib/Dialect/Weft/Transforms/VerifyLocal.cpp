@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // weft-verify-local: the gate of phase `local`. Nothing is left to decide: no
-// shardings but at a function's border, static types only, and every op that
-// weft adds is one that a rank can run.
+// shardings but at a function's border, static types only, every op that weft
+// adds is one that a rank can run, and each order fits the op that has it.
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_VERIFYLOCALPASS
@@ -29,6 +32,54 @@ LogicalResult verifyTypes(Operation *op) {
   return success();
 }
 
+/// The leaves of a collective are the contributions of the group's members.
+template <typename CollectiveOp>
+LogicalResult verifyMembers(CollectiveOp op, OrderAttr order) {
+  MeshAttr mesh = lookupMesh(op, op.getMeshAttr());
+  int64_t members = getNumShards(mesh, op.getAxes().getAxes());
+  if (order.getLeaves() == members && order.getLanes() == 1)
+    return success();
+  return op.emitOpError("has the order ")
+         << order << ", but joins what " << members << " members have";
+}
+
+LogicalResult verifyLoops(Operation *op, OrderAttr order) {
+  SmallVector<int64_t> sizes = getReductionSizes(op);
+  int64_t size = computeProduct(sizes), leaves = order.getLeaves();
+  if (size % leaves != 0)
+    return op->emitOpError("has the order ")
+           << order << ", but sums " << size << " elements";
+  if (order.getLanes() == 1)
+    return success();
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  bool isLast = linalgOp && linalgOp.getIteratorTypesArray().back() ==
+                                utils::IteratorType::reduction;
+  if (isLast && isWholeRuns(size / leaves, sizes.back()))
+    return success();
+  return op->emitOpError("has the order ")
+         << order << ", but its leaves are no runs along the last loop";
+}
+
+LogicalResult verifyOrder(Operation *op) {
+  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  if (!order)
+    return success();
+  if (order.getRounded() && !isa<MatmulOp>(op))
+    return op->emitOpError("has the order ")
+           << order << ", but only weft.matmul rounds each leaf";
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    return verifyMembers(reduce, order);
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    return verifyMembers(scatter, order);
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (isa<MatmulOp>(op) || (linalgOp && linalgOp.getNumReductionLoops() != 0))
+    return verifyLoops(op, order);
+  // A join of contributions that one rank has made one after the other.
+  if (linalgOp && linalgOp.getNumDpsInputs() == order.getLeaves())
+    return success();
+  return op->emitOpError("has the order ") << order << ", but reduces nothing";
+}
+
 LogicalResult verifyOp(Operation *op) {
   if (isa<ShardOp, ReshardOp>(op))
     return op->emitOpError("is not allowed in phase 'local'");
@@ -36,6 +87,8 @@ LogicalResult verifyOp(Operation *op) {
     return op->emitOpError("has '")
            << WeftDialect::kShardingsAttr
            << "', which is not allowed in phase 'local'";
+  if (failed(verifyOrder(op)))
+    return failure();
   return verifyTypes(op);
 }
 
@@ -65,7 +118,8 @@ LogicalResult verifyFunction(func::FuncOp func) {
   return success();
 }
 
-struct VerifyLocalPass : public weft::impl::VerifyLocalPassBase<VerifyLocalPass> {
+struct VerifyLocalPass
+    : public weft::impl::VerifyLocalPassBase<VerifyLocalPass> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](Operation *op) {
       auto func = dyn_cast<func::FuncOp>(op);

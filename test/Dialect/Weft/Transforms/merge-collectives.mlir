@@ -133,3 +133,45 @@ func.func @gathers(%w: tensor<8xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
   %1 = weft.all_gather %w on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<32xf32>
   return %0, %1 : tensor<32xf32>, tensor<32xf32>
 }
+
+// -----
+
+// Contributions that join in a declared order: the part of an all_reduce keeps
+// it; a scatter does not go first; only reductions of one order are grouped.
+
+// CHECK-LABEL: func.func @ordered_scatter
+// CHECK: weft.reduce_scatter sum %{{.*}} on @mesh <{"tp"}> dims [0] {weft.order = #weft.order<leaves = 4>} : (tensor<8x4xf32>) -> tensor<2x4xf32>
+weft.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @ordered_scatter(%x: tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %c2 = arith.constant 2 : index
+  %0 = weft.all_reduce sum %x on @mesh <{"tp"}> {weft.order = #weft.order<leaves = 4>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %i = weft.axis_index @mesh <{"tp"}>
+  %o = arith.muli %i, %c2 : index
+  %1 = tensor.extract_slice %0[%o, 0] [2, 4] [1, 1] : tensor<8x4xf32> to tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @ordered_reduce_first
+// CHECK: weft.all_reduce sum %{{.*}} on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<8x4xf32>)
+// CHECK: weft.reduce_scatter sum %{{.*}} on @mesh <{"tp"}> dims [0] {weft.order = #weft.order<leaves = 4>}
+weft.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @ordered_reduce_first(%x: tensor<8x4xf32>) -> tensor<2x4xf32> {
+  %0 = weft.all_reduce sum %x on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = weft.reduce_scatter sum %0 on @mesh <{"tp"}> dims [0] {weft.order = #weft.order<leaves = 4>} : (tensor<8x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @ordered_groups
+// CHECK: weft.all_reduce sum %{{.*}} on @mesh <{"dp"}> : (tensor<3xi32>)
+// CHECK: weft.all_reduce sum %{{.*}}, %{{.*}} on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<4xf32>, tensor<2xf32>)
+weft.mesh @mesh = <["dp"=2]>
+func.func @ordered_groups(%x: tensor<4xf32>, %y: tensor<2xf32>, %n: tensor<3xi32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<3xi32>) {
+  %0 = weft.all_reduce sum %x on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = weft.all_reduce sum %n on @mesh <{"dp"}> : (tensor<3xi32>) -> tensor<3xi32>
+  %2 = weft.all_reduce sum %y on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0, %2, %1 : tensor<4xf32>, tensor<2xf32>, tensor<3xi32>
+}

@@ -55,3 +55,67 @@ weft.mesh @mesh = <["tp"=2]>
 func.func @global_result(%x: tensor<4xf32>) -> (tensor<4xf32> {weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @members(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has the order #weft.order<leaves = 4>, but joins what 8 members have}}
+  %0 = weft.all_reduce sum %x on @mesh <{"dp", "tp"}> {weft.order = #weft.order<leaves = 4>} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @members_of_scatter(%x: tensor<4xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{has the order #weft.order<leaves = 2, lanes = 2>, but joins what 2 members have}}
+  %0 = weft.reduce_scatter sum %x on @mesh <{"dp"}> dims [0] {weft.order = #weft.order<leaves = 2, lanes = 2>} : (tensor<4xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @leaves(%x: tensor<4x12xf32>, %w: tensor<12x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @+1 {{has the order #weft.order<leaves = 8>, but sums 12 elements}}
+  %0 = weft.matmul %x, %w {weft.order = #weft.order<leaves = 8>, indexing_maps = [
+         affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+       : tensor<4x12xf32>, tensor<12x8xf32> -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @lanes(%x: tensor<3x32xf32>, %zero: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{has the order #weft.order<leaves = 2, lanes = 16>, but its leaves are no runs along the last loop}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>],
+         iterator_types = ["reduction", "reduction"]} ins(%x : tensor<3x32xf32>) outs(%zero : tensor<f32>)
+         attrs = {weft.order = #weft.order<leaves = 2, lanes = 16>} {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @rounded(%x: tensor<32xf32>, %zero: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{has the order #weft.order<leaves = 2, rounded = true>, but only weft.matmul rounds each leaf}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+         iterator_types = ["reduction"]} ins(%x : tensor<32xf32>) outs(%zero : tensor<f32>)
+         attrs = {weft.order = #weft.order<leaves = 2, rounded = true>} {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @no_reduction() -> tensor<4xf32> {
+  // expected-error @+1 {{has the order #weft.order<leaves = 2>, but reduces nothing}}
+  %0 = tensor.empty() {weft.order = #weft.order<leaves = 2>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -218,8 +218,9 @@ def VerifyLocalPass : Pass<"weft-verify-local", "::mlir::ModuleOp"> {
   let summary = "Check that nothing is left to partition";
   let description = [{
     Fails on weft.shard, weft.reshard and 'weft.shardings', on types that are
-    not static, and on a sharding at a function's border without its global
-    type.
+    not static, on a sharding at a function's border without its global type,
+    and on an order that does not fit its op: leaves that do not divide what is
+    summed, or that are not one for each member of a collective's group.
   }];
 }
 
