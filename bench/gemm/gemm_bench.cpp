@@ -107,19 +107,26 @@ private:
 
 // ---- cases ------------------------------------------------------------------
 
+weft_rt_gemm contraction(weft_rt_type operands, weft_rt_type result,
+                         std::initializer_list<weft_rt_gemm_dim> dims) {
+  weft_rt_gemm desc{};
+  desc.type_a = desc.type_b = operands;
+  desc.type_c = result;
+  for (const weft_rt_gemm_dim &dim : dims)
+    desc.dims[desc.num_dims++] = dim;
+  return desc;
+}
+
 /// A matrix product; `layout` has a letter for A and B, n for row-major storage
 /// and t for transposed storage.
 Case matrix(weft_rt_type type, weft_rt_type typeC, const char *layout,
             int64_t m, int64_t n, int64_t k) {
   bool ta = layout[0] == 't', tb = layout[1] == 't';
-  weft_rt_gemm desc{type,
-                    type,
-                    typeC,
-                    0,
-                    3,
-                    {{WEFT_RT_GEMM_M, m, ta ? 1 : k, 0, n},
-                     {WEFT_RT_GEMM_N, n, 0, tb ? k : 1, 1},
-                     {WEFT_RT_GEMM_K, k, ta ? m : 1, tb ? 1 : n, 0}}};
+  weft_rt_gemm desc =
+      contraction(type, typeC,
+                  {{WEFT_RT_GEMM_M, m, ta ? 1 : k, 0, n},
+                   {WEFT_RT_GEMM_N, n, 0, tb ? k : 1, 1},
+                   {WEFT_RT_GEMM_K, k, ta ? m : 1, tb ? 1 : n, 0}});
   return {std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
           layout, desc};
 }
@@ -131,36 +138,28 @@ constexpr int64_t kBatch = 8, kHeads = 8, kLength = 256, kHead = 64;
 Case scores(weft_rt_type type) {
   const int64_t position = kHeads * kHead, batch = kLength * position;
   const int64_t square = kLength * kLength;
-  return {"attention q*k",
-          "bshd",
-          {type,
-           type,
-           WEFT_RT_F32,
-           0,
-           5,
-           {{WEFT_RT_GEMM_BATCH, kBatch, batch, batch, kHeads * square},
-            {WEFT_RT_GEMM_BATCH, kHeads, kHead, kHead, square},
-            {WEFT_RT_GEMM_M, kLength, position, 0, kLength},
-            {WEFT_RT_GEMM_N, kLength, 0, position, 1},
-            {WEFT_RT_GEMM_K, kHead, 1, 1, 0}}}};
+  return {
+      "attention q*k", "bshd",
+      contraction(type, WEFT_RT_F32,
+                  {{WEFT_RT_GEMM_BATCH, kBatch, batch, batch, kHeads * square},
+                   {WEFT_RT_GEMM_BATCH, kHeads, kHead, kHead, square},
+                   {WEFT_RT_GEMM_M, kLength, position, 0, kLength},
+                   {WEFT_RT_GEMM_N, kLength, 0, position, 1},
+                   {WEFT_RT_GEMM_K, kHead, 1, 1, 0}})};
 }
 
 Case weighted(weft_rt_type type, bool transposed) {
   const int64_t position = kHeads * kHead, batch = kLength * position;
   const int64_t square = kLength * kLength;
   int64_t mA = transposed ? 1 : kLength, kA = transposed ? kLength : 1;
-  return {transposed ? "attention p^T*dy" : "attention p*v",
-          "bshd",
-          {type,
-           type,
-           type,
-           0,
-           5,
-           {{WEFT_RT_GEMM_BATCH, kBatch, kHeads * square, batch, batch},
-            {WEFT_RT_GEMM_BATCH, kHeads, square, kHead, kHead},
-            {WEFT_RT_GEMM_M, kLength, mA, 0, position},
-            {WEFT_RT_GEMM_N, kHead, 0, 1, 1},
-            {WEFT_RT_GEMM_K, kLength, kA, position, 0}}}};
+  return {
+      transposed ? "attention p^T*dy" : "attention p*v", "bshd",
+      contraction(type, type,
+                  {{WEFT_RT_GEMM_BATCH, kBatch, kHeads * square, batch, batch},
+                   {WEFT_RT_GEMM_BATCH, kHeads, square, kHead, kHead},
+                   {WEFT_RT_GEMM_M, kLength, mA, 0, position},
+                   {WEFT_RT_GEMM_N, kHead, 0, 1, 1},
+                   {WEFT_RT_GEMM_K, kLength, kA, position, 0}})};
 }
 
 std::vector<Case> allCases(weft_rt_type type) {

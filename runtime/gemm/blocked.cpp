@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Loop order: column blocks of B that fit the second-level cache when packed;
-// inside, blocks of K in order; inside, a few tiles' rows of A, packed just
-// before use, against all column panels. Where the sum over K must be complete
-// before it may touch C (C is narrower than the sums, or C += with several
-// blocks of K), the sums wait in the workspace.
+// inside, passes over K in order; inside, a few tiles' rows of A, packed just
+// before use, against all column panels. Sums that wait for others over K form
+// a stack: within a pass, of tiles; between passes, of blocks of rows in the
+// workspace, or in C, if it is as wide as the sums and its old value is not
+// needed.
 
 #include "blocked.h"
 
+#include "order.h"
 #include "workspace.h"
 
 #include <algorithm>
@@ -41,8 +43,19 @@ struct Panel {
   const char *data;
   int64_t step; // bytes
   int columns;
+  int64_t segment; // bytes
   bool unitB, unitC;
   bool inPlace;
+};
+
+/// A row of tiles of the current block of rows.
+struct TileRow {
+  const char *a;
+  int64_t first; // of the block's rows
+  int rows;
+  int64_t inSums; // of the rows whose sums wait
+  bool uniformC;
+  int64_t strideC;
 };
 
 class RectangleRun {
@@ -51,47 +64,54 @@ public:
                const char *b, char *c)
       : plan(plan), kernels(kernels), ws(threadWorkspace()), a(a), b(b), c(c),
         bytesA(typeBytes(plan.typeA)), bytesB(typeBytes(plan.typeB)),
-        kBlocks(std::max<int64_t>(1, ceilDiv(plan.k.size, kGemmKBlock))) {
-    bool sumsLikeC = typeBytes(plan.typeC) == kernels.accBytes;
-    inPlace = sumsLikeC && (kBlocks == 1 || !plan.accumulate);
-    inWorkspace = !inPlace && kBlocks > 1;
-  }
+        order(plan.k.size, std::max<int64_t>(1, plan.leaves),
+              kernels.kMultiple),
+        sumsLikeC(typeBytes(plan.typeC) == kernels.accBytes),
+        bottomInC(sumsLikeC && !plan.accumulate),
+        rounds(plan.rounded && !sumsLikeC),
+        waiting(std::max(0, order.places() - bottomInC)) {}
 
   void run(const Rectangle &rectangle);
 
 private:
   void beginColumns(int64_t begin, int64_t count);
-  void beginK(int64_t block, int64_t rows);
+  void beginK(int64_t index, int64_t rows);
   void makePanel(int index, bool mayUseInPlace);
   void packB();
-  void packPanel(int index, int64_t k, int64_t count);
+  void packPanel(int index, int64_t k, int64_t packedK, int64_t count);
+  template <class Body> void cutForPacking(bool unitK, Body body) const;
   void runRows(int64_t begin, int64_t count);
   void runBlockOfRows(int64_t begin, int64_t count, int64_t indexInSums);
   void chooseA(int64_t rows);
   void packA(int64_t tiles);
-  void packTileA(int64_t tile, int64_t k, int64_t count);
-  void runTileRow(const char *tileA, int64_t first, int rows, char *sums);
-  void flush(const void *sums, int64_t ld, int64_t row, int64_t rows,
-             int64_t column, int64_t count, bool unit, bool add);
-  void flushSums(int64_t begin, int64_t count);
+  void packTileA(int64_t tile, int64_t k, int64_t packedK, int64_t count);
+  void runTileRow(const TileRow &row);
+  void runTile(const TileRow &row, int panel);
+  void finishInC(TileArgs &tile, const TileRow &row, int panel);
+  void sumTile(const TileArgs &tile);
+  Sums place(int index, const TileRow &row, int panel) const;
+  Sums placeInTiles(int index) const;
 
   const Plan &plan;
   const KernelSet &kernels;
   Workspace &ws;
   const char *const a, *const b;
   char *const c;
-  const int64_t bytesA, bytesB, kBlocks;
-  bool inPlace;     // tiles are written to C or added to it
-  bool inWorkspace; // tiles are added up in ws.sums
+  const int64_t bytesA, bytesB;
+  const SummationOrder order;
+  const bool sumsLikeC;
+  const bool bottomInC; // the lowest place of the stack is C
+  const bool rounds;
+  const int64_t waiting; // places of the stack in the workspace
 
   // The current column block.
-  int64_t columns = 0;
+  int64_t columns = 0, rowsThatWait = 0;
   int panels = 0;
   Panel panel[kMaxBlockColumns / 2];
 
-  // The current block of K.
-  int64_t kCount = 0, kPadded = 0;
-  bool firstK = true;
+  // The current pass over K.
+  Pass pass{};
+  int64_t kCount = 0, segmentPadded = 0;
   bool unitKA = false, unitKB = false;
   int64_t strideKB = 0;
 
@@ -99,6 +119,8 @@ private:
   bool directA = false, lanesA = false;
   int64_t rowA = 0, stepA = 0, tileA = 0;
   int64_t tileBegin[kTilesPerBlock + 1];
+
+  Sums joins[kMaxJoins]; // of the current tile
 };
 
 void RectangleRun::run(const Rectangle &rectangle) {
@@ -107,8 +129,11 @@ void RectangleRun::run(const Rectangle &rectangle) {
   for (int64_t n = rectangle.nBegin; n < rectangle.nEnd; n += block) {
     beginColumns(n, std::min(block, rectangle.nEnd - n));
     int64_t rows = rectangle.mEnd - rectangle.mBegin;
-    if (inWorkspace)
-      rows = kSumBytes / (kernels.accBytes * columns);
+    if (waiting) {
+      int64_t most = kSumBytes / (kernels.accBytes * columns * waiting);
+      rows = ceilDiv(rows, std::max<int64_t>(1, ceilDiv(rows, most)));
+    }
+    rowsThatWait = rows;
     for (int64_t m = rectangle.mBegin; m < rectangle.mEnd; m += rows)
       runRows(m, std::min(rows, rectangle.mEnd - m));
   }
@@ -136,39 +161,53 @@ void RectangleRun::makePanel(int index, bool mayUseInPlace) {
   if (p.inPlace) {
     p.data = b + (offset[0] + ws.kB[0]) * bytesB;
     p.step = strideKB * bytesB;
+    p.segment = p.step * pass.segment;
   } else {
     p.data = ws.packedB + first * kGemmKBlock * kernels.operandBytes;
     p.step = int64_t(kernels.cols) * kernels.stepBytes();
+    p.segment = p.step * segmentPadded / kernels.kPerStep;
   }
 }
 
-void RectangleRun::packPanel(int index, int64_t k, int64_t count) {
+void RectangleRun::packPanel(int index, int64_t k, int64_t packedK,
+                             int64_t count) {
   const Panel &p = panel[index];
   int64_t first = int64_t(index) * kernels.cols;
   int padded = int(ceilDiv(p.columns, kernels.lanes)) * kernels.lanes;
   char *packed = ws.packedB + first * kGemmKBlock * kernels.operandBytes;
-  kernels.packLanes({packed + k / kernels.kPerStep * p.step, p.step, b,
+  kernels.packLanes({packed + packedK / kernels.kPerStep * p.step, p.step, b,
                      plan.typeB, ws.nB + first, p.columns, padded, ws.kB + k,
                      count, p.unitB, unitKB});
 }
 
-/// Memory is read row by row where rows lie along N: a few rows of all panels
-/// at a time, as each row is likely on a page of its own.
-void RectangleRun::packB() {
-  int64_t step = unitKB ? kCount : kFewRows;
-  for (int64_t k = 0; k < kCount; k += step)
-    for (int i = 0; i < panels; ++i)
-      if (!panel[i].inPlace)
-        packPanel(i, k, std::min(step, kCount - k));
+/// Calls body(k, packed k, count) for pieces of the pass. Memory is read row by
+/// row where rows do not lie along K: a few rows of all panels at a time, as
+/// each row is likely on a page of its own.
+template <class Body>
+void RectangleRun::cutForPacking(bool unitK, Body body) const {
+  bool padded = segmentPadded != pass.segment;
+  int64_t run = padded ? pass.segment : kCount;
+  int64_t step = unitK ? run : kFewRows;
+  for (int64_t begin = 0, packed = 0; begin < kCount;
+       begin += run, packed += segmentPadded)
+    for (int64_t k = 0; k < run; k += step)
+      body(begin + k, packed + k, std::min(step, run - k));
 }
 
-void RectangleRun::beginK(int64_t block, int64_t rows) {
-  int64_t begin = block * kGemmKBlock;
-  firstK = block == 0;
-  kCount = std::min(kGemmKBlock, plan.k.size - begin);
-  kPadded = ceilDiv(kCount, kernels.kMultiple) * kernels.kMultiple;
-  fillOffsets(plan.k, &Dim::a, begin, kCount, ws.kA);
-  fillOffsets(plan.k, &Dim::b, begin, kCount, ws.kB);
+void RectangleRun::packB() {
+  cutForPacking(unitKB, [&](int64_t k, int64_t packedK, int64_t count) {
+    for (int i = 0; i < panels; ++i)
+      if (!panel[i].inPlace)
+        packPanel(i, k, packedK, count);
+  });
+}
+
+void RectangleRun::beginK(int64_t index, int64_t rows) {
+  pass = order.pass(index);
+  kCount = pass.count();
+  segmentPadded = ceilDiv(pass.segment, kernels.kMultiple) * kernels.kMultiple;
+  fillOffsets(plan.k, &Dim::a, pass.begin, kCount, ws.kA);
+  fillOffsets(plan.k, &Dim::b, pass.begin, kCount, ws.kB);
   unitKA = isUniform(ws.kA, kCount, 1);
   unitKB = isUniform(ws.kB, kCount, 1);
   strideKB = kCount > 1 ? ws.kB[1] - ws.kB[0] : 0;
@@ -186,13 +225,11 @@ void RectangleRun::beginK(int64_t block, int64_t rows) {
 
 void RectangleRun::runRows(int64_t begin, int64_t count) {
   const int64_t step = kTilesPerBlock * kernels.rows;
-  for (int64_t block = 0; block < kBlocks; ++block) {
-    beginK(block, count);
+  for (int64_t i = 0; i < order.passes(); ++i) {
+    beginK(i, count);
     for (int64_t row = 0; row < count; row += step)
       runBlockOfRows(begin + row, std::min(step, count - row), row);
   }
-  if (inWorkspace)
-    flushSums(begin, count);
 }
 
 /// Rows are dealt evenly over the tiles: two tiles of 9 and 8 rows keep the
@@ -213,8 +250,11 @@ void RectangleRun::runBlockOfRows(int64_t begin, int64_t count,
     int64_t first = tileBegin[tile];
     const char *data = directA ? a + (ws.mA[first] + ws.kA[0]) * bytesA
                                : ws.packedA + tile * tileA;
-    char *sums = ws.sums + (indexInSums + first) * columns * kernels.accBytes;
-    runTileRow(data, first, int(tileBegin[tile + 1] - first), sums);
+    int rows = int(tileBegin[tile + 1] - first);
+    const int64_t *rowC = ws.mC + first;
+    int64_t strideC = rows > 1 ? rowC[1] - rowC[0] : 0;
+    runTileRow({data, first, rows, indexInSums + first,
+                isUniform(rowC, rows, strideC), strideC});
   }
 }
 
@@ -228,7 +268,7 @@ void RectangleRun::chooseA(int64_t rows) {
   const bool steps =
       kernels.kPerStep == 1 ? isUniform(ws.kA, kCount, kStride) : unitKA;
   directA = steps && plan.typeA == kernels.operandType && kCount > 0 &&
-            kCount == kPadded &&
+            pass.segment == segmentPadded &&
             (panels <= fewPanels ||
              (unitKA && rowStride * bytesA % setStride != 0)) &&
             rows % kernels.directRows == 0 && isUniform(ws.mA, rows, rowStride);
@@ -250,11 +290,12 @@ void RectangleRun::chooseA(int64_t rows) {
   tileA = rowA * kernels.rows;
 }
 
-void RectangleRun::packTileA(int64_t tile, int64_t k, int64_t count) {
+void RectangleRun::packTileA(int64_t tile, int64_t k, int64_t packedK,
+                             int64_t count) {
   const int64_t first = tileBegin[tile], rows = tileBegin[tile + 1] - first;
   const int64_t *offset = ws.mA + first;
   int padded = int(ceilDiv(rows, kernels.lanes)) * kernels.lanes;
-  PackArgs args{ws.packedA + tile * tileA + k / kernels.kPerStep * stepA,
+  PackArgs args{ws.packedA + tile * tileA + packedK / kernels.kPerStep * stepA,
                 lanesA ? stepA : rowA,
                 a,
                 plan.typeA,
@@ -268,60 +309,106 @@ void RectangleRun::packTileA(int64_t tile, int64_t k, int64_t count) {
   (lanesA ? kernels.packLanes : kernels.packRows)(args);
 }
 
-/// As packB.
 void RectangleRun::packA(int64_t tiles) {
-  int64_t step = unitKA ? kCount : kFewRows;
-  for (int64_t k = 0; k < kCount; k += step)
+  cutForPacking(unitKA, [&](int64_t k, int64_t packedK, int64_t count) {
     for (int64_t tile = 0; tile < tiles; ++tile)
-      packTileA(tile, k, std::min(step, kCount - k));
+      packTileA(tile, k, packedK, count);
+  });
 }
 
-/// Finishes rows x count sums; `row` and `column` index the offset tables.
-void RectangleRun::flush(const void *sums, int64_t ld, int64_t row,
-                         int64_t rows, int64_t column, int64_t count, bool unit,
-                         bool add) {
-  kernels.flush({sums, ld, rows, count, c, plan.typeC, ws.mC + row,
-                 ws.nC + column, unit, add});
+/// A place of the stack between passes.
+Sums RectangleRun::place(int index, const TileRow &row, int panel) const {
+  const int64_t column = int64_t(panel) * kernels.cols;
+  if (bottomInC && index == 0)
+    return {c + (ws.mC[row.first] + ws.nC[column]) * kernels.accBytes,
+            row.strideC};
+  int64_t firstRow = (index - bottomInC) * rowsThatWait + row.inSums;
+  return {ws.sums + (firstRow * columns + column) * kernels.accBytes, columns};
 }
 
-/// One tile's rows against all panels. `first` indexes the block's rows.
-void RectangleRun::runTileRow(const char *tileA, int64_t first, int rows,
-                              char *sums) {
-  const int64_t *rowC = ws.mC + first;
-  const int64_t strideC = rows > 1 ? rowC[1] - rowC[0] : 0;
-  const bool uniformC = isUniform(rowC, rows, strideC);
-  const bool addToC = plan.accumulate || !firstK;
-  const int64_t steps = kPadded / kernels.kPerStep;
-  int64_t column = 0;
-  for (int i = 0; i < panels; ++i, column += kernels.cols) {
-    const Panel &p = panel[i];
-    TileArgs tile{steps,   tileA,        rowA, stepA,     p.data, p.step,
-                  ws.tile, kernels.cols, rows, p.columns, false};
-    if (inWorkspace) {
-      tile.c = sums + column * kernels.accBytes;
-      tile.ldc = columns;
-      tile.add = !firstK;
-      kernels.tile(tile);
-    } else if (inPlace && uniformC && p.unitC) {
-      tile.c = c + (rowC[0] + ws.nC[column]) * kernels.accBytes;
-      tile.ldc = strideC;
-      tile.add = addToC;
-      kernels.tile(tile);
+/// A place of the stack within a pass.
+Sums RectangleRun::placeInTiles(int index) const {
+  return {ws.tileStack + index * kTileBytes, kernels.cols};
+}
+
+void RectangleRun::runTileRow(const TileRow &row) {
+  for (int i = 0; i < panels; ++i)
+    runTile(row, i);
+}
+
+/// The pass's sums of one tile.
+void RectangleRun::runTile(const TileRow &row, int index) {
+  const Panel &p = panel[index];
+  const int64_t segmentA = segmentPadded / kernels.kPerStep * stepA;
+  TileArgs tile{segmentPadded / kernels.kPerStep,
+                row.a,
+                rowA,
+                stepA,
+                p.data,
+                p.step,
+                row.rows,
+                p.columns,
+                {ws.tile, kernels.cols},
+                joins,
+                0};
+  int depth = pass.depth;
+  for (int64_t i = 0; i < pass.segments; ++i) {
+    tile.a = row.a + i * segmentA;
+    tile.b = p.data + i * p.segment;
+    tile.numJoins = 0;
+    if (pass.continues)
+      joins[tile.numJoins++] = place(pass.depth, row, index);
+    for (int n = pass.endsLeaf ? order.joins(pass.firstLeaf + i, depth) : 0;
+         n > 0; --n) {
+      --depth;
+      joins[tile.numJoins++] = depth >= pass.depth
+                                   ? placeInTiles(depth - pass.depth)
+                                   : place(depth, row, index);
+    }
+    if (i + 1 < pass.segments) {
+      tile.to = placeInTiles(depth++ - pass.depth);
+      sumTile(tile);
+    } else if (pass.last || (bottomInC && depth == 0)) {
+      finishInC(tile, row, index);
     } else {
-      kernels.tile(tile);
-      flush(ws.tile, tile.ldc, first, rows, column, p.columns, p.unitC, addToC);
+      tile.to = place(depth, row, index);
+      sumTile(tile);
     }
   }
 }
 
-void RectangleRun::flushSums(int64_t begin, int64_t count) {
-  const bool unit = isUniform(ws.nC, columns, 1);
-  for (int64_t row = 0; row < count; row += kMaxBlockRows) {
-    int64_t rows = std::min(kMaxBlockRows, count - row);
-    fillOffsets(plan.m, &Dim::c, begin + row, rows, ws.mC);
-    flush(ws.sums + row * columns * kernels.accBytes, columns, 0, rows, 0,
-          columns, unit, plan.accumulate);
+/// The last segment of a pass whose sums go to C. If they are added to C, that
+/// is the last join.
+void RectangleRun::finishInC(TileArgs &tile, const TileRow &row, int index) {
+  const int64_t column = int64_t(index) * kernels.cols;
+  const Panel &p = panel[index];
+  const bool joinsC = bottomInC && (pass.depth > 0 || pass.continues);
+  if (sumsLikeC && row.uniformC && p.unitC) {
+    tile.to = {c + (ws.mC[row.first] + ws.nC[column]) * kernels.accBytes,
+               row.strideC};
+    if (plan.accumulate)
+      joins[tile.numJoins++] = tile.to;
+    return sumTile(tile);
   }
+  if (joinsC)
+    --tile.numJoins;
+  tile.to = {ws.tile, kernels.cols};
+  sumTile(tile);
+  kernels.flush({ws.tile, kernels.cols, row.rows, p.columns, c, plan.typeC,
+                 ws.mC + row.first, ws.nC + column, p.unitC,
+                 joinsC || plan.accumulate});
+}
+
+void RectangleRun::sumTile(const TileArgs &tile) {
+  if (!rounds || !pass.endsLeaf)
+    return kernels.tile(tile);
+  const int ownJoins = pass.continues;
+  TileArgs leaf = tile;
+  leaf.to = {ws.tile, kernels.cols};
+  leaf.numJoins = ownJoins;
+  kernels.tile(leaf);
+  kernels.fold({leaf.to, tile.rows, tile.cols, plan.typeC, tile.to,
+                tile.joins + ownJoins, tile.numJoins - ownJoins});
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rounds finished sums and writes them to C. Plain loops: the compiler makes
+// Rounds sums: finished ones on their way to C, and those of a tree whose nodes
+// are rounded. Plain loops: the compiler makes
 // vectors of them with the flags of the file that includes this. Internal
 // linkage, as there are several.
 
@@ -37,6 +38,41 @@ template <class Acc, class Out> void flushAs(const FlushArgs &f) {
       narrow(f.add ? Acc(widen(out) + sums[j]) : sums[j], out);
     }
   }
+}
+
+template <class Out> inline float roundTo(float value) {
+  Out out;
+  narrow(value, out);
+  return widen(out);
+}
+
+template <class Out> void foldRow(float *__restrict sums, int64_t columns) {
+  for (int64_t j = 0; j < columns; ++j)
+    sums[j] = roundTo<Out>(sums[j]);
+}
+
+template <class Out> void foldAs(const FoldArgs &f) {
+  float *sums = static_cast<float *>(f.sums.data);
+  for (int64_t r = 0; r < f.rows; ++r, sums += f.sums.ld) {
+    foldRow<Out>(sums, f.columns);
+    for (int i = 0; i < f.numJoins; ++i) {
+      const Sums &join = f.joins[i];
+      const float *__restrict other =
+          static_cast<const float *>(join.data) + r * join.ld;
+      for (int64_t j = 0; j < f.columns; ++j)
+        sums[j] += other[j];
+      foldRow<Out>(sums, f.columns);
+    }
+    memcpy(static_cast<float *>(f.to.data) + r * f.to.ld, sums,
+           size_t(f.columns) * sizeof(float));
+  }
+}
+
+inline void foldF32(const FoldArgs &f) {
+  if (f.type == WEFT_RT_BF16)
+    foldAs<Bf16>(f);
+  else
+    foldAs<F16>(f);
 }
 
 inline void flushF32(const FlushArgs &f) {

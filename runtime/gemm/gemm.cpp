@@ -33,6 +33,7 @@ const char *gemmUnsupportedReason(const weft_rt_gemm &desc) {
     return "number of dimensions out of range";
   if (!typesSupported(desc))
     return "combination of types not supported";
+  int64_t k = 1;
   for (int i = 0; i < desc.num_dims; ++i) {
     const weft_rt_gemm_dim &dim = desc.dims[i];
     if (dim.role < WEFT_RT_GEMM_BATCH || dim.role > WEFT_RT_GEMM_K)
@@ -43,7 +44,13 @@ const char *gemmUnsupportedReason(const weft_rt_gemm &desc) {
       return "negative stride";
     if (dim.role != WEFT_RT_GEMM_K && dim.size > 1 && dim.stride_c == 0)
       return "an element of C is addressed more than once";
+    if (dim.role == WEFT_RT_GEMM_K)
+      k *= dim.size;
   }
+  if (desc.leaves < 0)
+    return "negative number of leaves";
+  if (desc.leaves > 0 && k % desc.leaves != 0)
+    return "number of leaves does not divide K";
   return nullptr;
 }
 

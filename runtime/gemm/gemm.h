@@ -4,34 +4,51 @@
 // dimensions with any strides, in an order of summation that is part of the
 // contract, because bits must not depend on the mesh.
 //
-// Order. Let K be the flattened index of the K dimensions in the order in which
-// the descriptor lists them, the first one major. K is cut in blocks of
-// kGemmKBlock elements (the last may be short).
+// Let K be the flattened index of the K dimensions in the order in which the
+// descriptor lists them, the first one major.
 //
-// f32, f16, mixed f32/bf16 and f64 operands, and bf16 operands on an ISA below
-// Avx512Bf16. f16 and bf16 operands are first widened to f32, which is exact.
-//   block = +0; for k in the block, ascending: block = fma(a[k], b[k], block)
-//   sum = block 0; sum = sum + block 1; sum = sum + block 2; ...
+// Declared order: weft_rt_gemm.leaves = n > 0. K is cut in n leaves of equal
+// length, and
+//   leaf = a chain over the leaf's elements, below
+//   tree of 1 leaf = that leaf
+//   tree of n leaves = (tree of the first m) + (tree of the rest), where m is
+//     the largest power of two below n
+//   sum = tree of all leaves
 //   accumulate: sum = C + sum
 //   C = sum, rounded to C's type, to nearest even
-// in f32 (f64 for f64). An empty K gives sum = +0. The result is a function of
-// the row of A, the column of B and C's old value only: it does not depend on
-// the number of rows, columns or batches, on strides, on the number of threads
-// or on the ISA.
+// in f32 (f64 for f64). With weft_rt_gemm.rounded, each leaf and each + of the
+// tree is rounded to C's type. So if n / t is a power of two, a contraction of
+// the i-th of t equal parts of K by n / t leaves (in f32, or rounded) is the
+// i-th subtree of the whole one.
 //
-// bf16 x bf16 on Avx512Bf16: the chain inside a block takes steps of two k,
+// The chain of a leaf. Its elements are cut in blocks of kGemmKBlock, counted
+// from its first (the last may be short):
+//   leaf = block 0; leaf = leaf + block 1; leaf = leaf + block 2; ...
+// f32, f16, mixed f32/bf16 and f64 operands. f16 and bf16 operands are first
+// widened to f32, which is exact.
+//   block = +0; for k in the block, ascending: block = fma(a[k], b[k], block)
+// bf16 x bf16. The block is padded with zeros to whole steps of 32 k:
+//   block = +0; for each step, ascending:
+//     even = odd = +0; for the 16 pairs k, k + 1 of the step, ascending:
+//       even = fma(a[k], b[k], even); odd = fma(a[k + 1], b[k + 1], odd)
+//     block = block + (even + odd)
+// where subnormal operands, and results that are subnormal when rounded as if
+// exponents had no bound, are replaced by zero of the same sign. This is what
+// tdpbf16ps computes; outside of blocks, subnormal numbers stay.
+// An empty K gives sum = +0.
+//
+// Open order: leaves = 0. As leaves = 1, except that bf16 x bf16 takes what the
+// ISA does fastest: below Avx512Bf16 the chain of widened operands; on
+// Avx512Bf16 steps of two k, padded with a zero (vdpbf16ps, which replaces
+// subnormal numbers as above),
 //   block = fma(a[k + 1], b[k + 1], block); block = fma(a[k], b[k], block)
-// (vdpbf16ps; K is padded to even with zeros). On AmxBf16 it takes steps of 32
-// k (tdpbf16ps; K is padded with zeros):
-//   even = odd = +0; for the 16 pairs k, k + 1 of the step, ascending:
-//     even = fma(a[k], b[k], even); odd = fma(a[k + 1], b[k + 1], odd)
-//   block = block + (even + odd)
-// Both instructions flush subnormal inputs and results to zero and round to
-// nearest even. On one ISA the result has the same independence as above;
-// between ISAs bits differ.
+// and on AmxBf16 the chain above.
 //
-// A NaN result is a NaN for every variant, but its payload is unspecified.
-// Rounding a NaN to bf16 or f16 gives a quiet NaN.
+// The result is a function of the row of A, the column of B and C's old value
+// only: it does not depend on the number of rows, columns or batches, on
+// strides, on the number of threads, or, but for bf16 x bf16 in open order, on
+// the ISA. A NaN result is a NaN for every variant, but its payload is
+// unspecified. Rounding a NaN to bf16 or f16 gives a quiet NaN.
 
 #ifndef WEFT_RT_GEMM_GEMM_H
 #define WEFT_RT_GEMM_GEMM_H

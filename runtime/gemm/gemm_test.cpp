@@ -5,35 +5,14 @@
 // depend on: other rows and columns, strides, threads, instruction set.
 
 #include "gemm.h"
-#include "gemm_test_util.h"
-
-#include <gtest/gtest.h>
+#include "gemm_test_fixture.h"
 
 using namespace weft::rt;
 using namespace weft::rt::test;
 
 namespace {
 
-constexpr weft_rt_type f32 = WEFT_RT_F32, f64 = WEFT_RT_F64,
-                       bf16 = WEFT_RT_BF16, f16 = WEFT_RT_F16;
-constexpr Isa allIsas[] = {Isa::Scalar, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16,
-                           Isa::AmxBf16};
-
-struct Types {
-  weft_rt_type a, b, c;
-};
-constexpr Types allTypes[] = {
-    {f32, f32, f32}, {bf16, bf16, f32}, {bf16, bf16, bf16}, {f16, f16, f32},
-    {f16, f16, f16}, {f32, bf16, f32},  {bf16, f32, f32},   {f64, f64, f64}};
-
-class GemmTest : public testing::TestWithParam<Isa> {
-protected:
-  void SetUp() override {
-    if (!forceIsa(GetParam()))
-      GTEST_SKIP() << "no " << isaName(GetParam()) << " here";
-  }
-  void TearDown() override { forceIsa(detectIsa()); }
-};
+class GemmTest : public IsaTest {};
 
 TEST_P(GemmTest, MatchesOrderOnRandomProblems) {
   Random random(1);
@@ -119,9 +98,7 @@ TEST_P(GemmTest, InfinityAndNaNStayInTheirRow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllIsas, GemmTest, testing::ValuesIn(allIsas),
-                         [](const auto &info) {
-                           return std::string(isaName(info.param));
-                         });
+                         nameOfIsa);
 
 weft_rt_gemm simple() {
   weft_rt_gemm desc{};
@@ -155,6 +132,14 @@ TEST(GemmSupported, NamesTheReason) {
   desc.dims[0].stride_c = 0;
   EXPECT_STREQ(gemmUnsupportedReason(desc),
                "an element of C is addressed more than once");
+  desc = simple();
+  desc.leaves = -1;
+  EXPECT_STREQ(gemmUnsupportedReason(desc), "negative number of leaves");
+  desc.leaves = 3;
+  EXPECT_STREQ(gemmUnsupportedReason(desc),
+               "number of leaves does not divide K");
+  desc.leaves = 2;
+  EXPECT_TRUE(gemmSupported(desc));
 }
 
 int isaFromEnvironment(const char *value) {

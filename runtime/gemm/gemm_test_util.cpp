@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The reference walks C with an odometer and sums each element as gemm.h says,
-// one scalar operation at a time.
+// Problems with random shapes, strides and values, and comparisons between runs
+// of gemm.
 
 #include "gemm_test_util.h"
 
-#include "convert.h"
+#include "gemm_reference.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,48 +15,11 @@
 
 namespace weft::rt::test {
 
-using namespace detail;
-
 uint64_t Random::next() {
   state ^= state << 13;
   state ^= state >> 7;
   state ^= state << 17;
   return state * 0x2545f4914f6cdd1du >> 16;
-}
-
-static int64_t bytesOf(weft_rt_type type) {
-  return type == WEFT_RT_F64 ? 8 : type == WEFT_RT_F32 ? 4 : 2;
-}
-
-static double readAs(const void *data, weft_rt_type type, int64_t index) {
-  switch (type) {
-  case WEFT_RT_F64:
-    return static_cast<const double *>(data)[index];
-  case WEFT_RT_F32:
-    return double(static_cast<const float *>(data)[index]);
-  case WEFT_RT_BF16:
-    return double(widen(static_cast<const Bf16 *>(data)[index]));
-  default:
-    return double(widen(static_cast<const F16 *>(data)[index]));
-  }
-}
-
-static void writeAs(void *data, weft_rt_type type, int64_t index,
-                    double value) {
-  switch (type) {
-  case WEFT_RT_F64:
-    static_cast<double *>(data)[index] = value;
-    break;
-  case WEFT_RT_F32:
-    static_cast<float *>(data)[index] = float(value);
-    break;
-  case WEFT_RT_BF16:
-    narrow(float(value), static_cast<Bf16 *>(data)[index]);
-    break;
-  default:
-    narrow(float(value), static_cast<F16 *>(data)[index]);
-    break;
-  }
 }
 
 static void fill(Random &random, std::vector<char> &data, weft_rt_type type,
@@ -165,128 +128,52 @@ void Problem::poison(Random &random) {
   writeAs(b.data(), desc.type_b, random.below(countB), -inf);
 }
 
+/// One number of f32's range, with few bits in its mantissa: sums of few
+/// products are exact more often than not, and differ in their last bits.
+static double extreme(Random &random, int center) {
+  constexpr int spread = 12;
+  int exponent = center + int(random.below(spread)) - spread / 2;
+  double mantissa = 1 + double(random.below(4)) / 4;
+  double sign = random.below(2) ? -1 : 1;
+  if (random.below(8) == 0)
+    return sign * 0;
+  return sign * std::ldexp(mantissa, exponent);
+}
+
+void Problem::makeExtreme(Random &random) {
+  // Products around 2^-126, around 2^-150 beside it, subnormal operands, and
+  // sums that overflow.
+  constexpr int centers[] = {-63, -72, -126, 60};
+  int center = centers[random.below(std::size(centers))];
+  int other = center == -126 ? 0 : center;
+  for (int64_t i = 0; i < int64_t(a.size()) / bytesOf(desc.type_a); ++i)
+    writeAs(a.data(), desc.type_a, i, extreme(random, center));
+  for (int64_t i = 0; i < int64_t(b.size()) / bytesOf(desc.type_b); ++i)
+    writeAs(b.data(), desc.type_b, i, extreme(random, other));
+}
+
+void Problem::chooseOrder(Random &random, int64_t most) {
+  int64_t k = 1;
+  for (int i = 0; i < desc.num_dims; ++i)
+    if (desc.dims[i].role == WEFT_RT_GEMM_K)
+      k *= desc.dims[i].size;
+  desc.leaves = int32_t(1 + random.below(most));
+  while (k % desc.leaves != 0)
+    --desc.leaves;
+  desc.rounded = int32_t(random.below(2));
+}
+
 std::string Problem::text() const {
   std::ostringstream out;
   out << "types " << desc.type_a << ' ' << desc.type_b << ' ' << desc.type_c
-      << " accumulate " << desc.accumulate;
+      << " accumulate " << desc.accumulate << " leaves " << desc.leaves
+      << " rounded " << desc.rounded;
   for (int i = 0; i < desc.num_dims; ++i) {
     const weft_rt_gemm_dim &dim = desc.dims[i];
     out << " [" << "BMNK"[dim.role] << ' ' << dim.size << ": " << dim.stride_a
         << ' ' << dim.stride_b << ' ' << dim.stride_c << ']';
   }
   return out.str();
-}
-
-using Values = std::vector<double>;
-
-template <class Acc>
-static Acc chain(const Values &a, const Values &b, size_t begin, size_t end) {
-  Acc sum = 0;
-  for (size_t k = begin; k < end; ++k)
-    sum = std::fma(Acc(a[k]), Acc(b[k]), sum);
-  return sum;
-}
-
-static float at(const Values &values, size_t index, size_t end) {
-  return index < end ? float(values[index]) : 0.0f;
-}
-
-/// vdpbf16ps adds the odd product, then the even one.
-static float pairChain(const Values &a, const Values &b, size_t begin,
-                       size_t end) {
-  float sum = 0;
-  for (size_t k = begin; k < end; k += 2) {
-    sum = std::fma(at(a, k + 1, end), at(b, k + 1, end), sum);
-    sum = std::fma(at(a, k, end), at(b, k, end), sum);
-  }
-  return sum;
-}
-
-/// tdpbf16ps sums 16 even and 16 odd products apart, then adds both sums.
-static float tileChain(const Values &a, const Values &b, size_t begin,
-                       size_t end) {
-  float sum = 0;
-  for (size_t k = begin; k < end; k += 32) {
-    float even = 0, odd = 0;
-    for (size_t i = k; i < k + 32; i += 2) {
-      even = std::fma(at(a, i, end), at(b, i, end), even);
-      odd = std::fma(at(a, i + 1, end), at(b, i + 1, end), odd);
-    }
-    sum += even + odd;
-  }
-  return sum;
-}
-
-static double sumInOrder(const weft_rt_gemm &desc, Isa isa, const Values &a,
-                         const Values &b) {
-  bool pairs = desc.type_a == WEFT_RT_BF16 && desc.type_b == WEFT_RT_BF16;
-  double sum = 0;
-  for (size_t begin = 0; begin < a.size(); begin += kGemmKBlock) {
-    size_t end = std::min(a.size(), begin + kGemmKBlock);
-    double block;
-    if (desc.type_c == WEFT_RT_F64)
-      block = chain<double>(a, b, begin, end);
-    else if (pairs && isa == Isa::Avx512Bf16)
-      block = pairChain(a, b, begin, end);
-    else if (pairs && isa == Isa::AmxBf16)
-      block = tileChain(a, b, begin, end);
-    else
-      block = chain<float>(a, b, begin, end);
-    if (begin == 0)
-      sum = block;
-    else
-      sum = desc.type_c == WEFT_RT_F64 ? sum + block
-                                       : double(float(sum) + float(block));
-  }
-  return sum;
-}
-
-/// Calls body(offsets in A, B, C) over the dimensions whose role is K, or is
-/// not, in the descriptor's order.
-template <class Body>
-static void walk(const weft_rt_gemm &desc, bool overK, Body body) {
-  std::vector<weft_rt_gemm_dim> dims;
-  for (int i = 0; i < desc.num_dims; ++i)
-    if ((desc.dims[i].role == WEFT_RT_GEMM_K) == overK)
-      dims.push_back(desc.dims[i]);
-  int64_t count = 1;
-  for (const weft_rt_gemm_dim &dim : dims)
-    count *= dim.size;
-  for (int64_t flat = 0; flat < count; ++flat) {
-    int64_t rest = flat, a = 0, b = 0, c = 0;
-    for (size_t i = dims.size(); i-- > 0; rest /= dims[i].size) {
-      int64_t index = rest % dims[i].size;
-      a += index * dims[i].stride_a;
-      b += index * dims[i].stride_b;
-      c += index * dims[i].stride_c;
-    }
-    body(a, b, c);
-  }
-}
-
-static std::vector<char> reference(const Problem &problem, Isa isa) {
-  const weft_rt_gemm &desc = problem.desc;
-  std::vector<char> c = problem.c;
-  std::vector<int64_t> kA, kB;
-  walk(desc, true, [&](int64_t a, int64_t b, int64_t) {
-    kA.push_back(a);
-    kB.push_back(b);
-  });
-  Values rowA(kA.size()), columnB(kA.size());
-  walk(desc, false, [&](int64_t a, int64_t b, int64_t offsetC) {
-    for (size_t k = 0; k < kA.size(); ++k) {
-      rowA[k] = readAs(problem.a.data(), desc.type_a, a + kA[k]);
-      columnB[k] = readAs(problem.b.data(), desc.type_b, b + kB[k]);
-    }
-    double sum = sumInOrder(desc, isa, rowA, columnB);
-    if (desc.accumulate) {
-      double old = readAs(c.data(), desc.type_c, offsetC);
-      sum = desc.type_c == WEFT_RT_F64 ? old + sum
-                                       : double(float(old) + float(sum));
-    }
-    writeAs(c.data(), desc.type_c, offsetC, sum);
-  });
-  return c;
 }
 
 /// Bits, except that all NaNs are alike.
@@ -317,7 +204,13 @@ static std::vector<char> run(const Problem &problem,
 std::string compareWithOrder(const Problem &problem, Isa isa) {
   if (const char *reason = gemmUnsupportedReason(problem.desc))
     return reason;
-  return compare(problem.desc.type_c, run(problem), reference(problem, isa));
+  return compare(problem.desc.type_c, run(problem),
+                 evaluate(problem.desc, isa, problem.a.data(), problem.b.data(),
+                          problem.c));
+}
+
+std::string compareRuns(const Problem &problem, const Problem &other) {
+  return compare(problem.desc.type_c, run(problem), run(other));
 }
 
 /// Copies C's elements, as a dense row-major matrix, from a part of a matrix
@@ -338,9 +231,12 @@ static std::vector<char> repack(Random &random, weft_rt_gemm &desc, int tensor,
   int64_t count = layOut(random, desc, tensor, false);
   int64_t bytes = bytesOf(type);
   std::vector<char> data(size_t(count * bytes));
-  for (int64_t m = 0; m < desc.dims[1].size; ++m)
-    for (int64_t n = 0; n < desc.dims[2].size; ++n)
-      for (int64_t k = 0; k < std::max<int64_t>(1, desc.dims[3].size); ++k) {
+  auto extent = [&](int i) {
+    return inTensor(desc.dims[i].role, tensor) ? desc.dims[i].size : 1;
+  };
+  for (int64_t m = 0; m < extent(1); ++m)
+    for (int64_t n = 0; n < extent(2); ++n)
+      for (int64_t k = 0; k < extent(3); ++k) {
         int64_t index[] = {0, m, n, k}, source = 0, target = 0;
         for (int i = 1; i < 4; ++i) {
           source += index[i] * strideOf(old.dims[i], tensor);
@@ -391,6 +287,44 @@ static void runOnThreads(void *, int64_t n, void (*body)(void *, int64_t),
 std::string compareThreads(const Problem &problem) {
   ParallelFor parallelFor{3, nullptr, runOnThreads};
   return compare(problem.desc.type_c, run(problem, parallelFor), run(problem));
+}
+
+/// The tree of parts [begin, begin + count) of dense results.
+static std::vector<char> joinParts(const weft_rt_gemm &desc,
+                                   const std::vector<std::vector<char>> &parts,
+                                   size_t begin, size_t count) {
+  if (count == 1)
+    return parts[begin];
+  size_t half = 1;
+  while (2 * half < count)
+    half *= 2;
+  std::vector<char> left = joinParts(desc, parts, begin, half);
+  std::vector<char> right = joinParts(desc, parts, begin + half, count - half);
+  int64_t elements = int64_t(left.size()) / bytesOf(desc.type_c);
+  for (int64_t i = 0; i < elements; ++i)
+    writeAs(left.data(), desc.type_c, i,
+            join(desc, readAs(left.data(), desc.type_c, i),
+                 readAs(right.data(), desc.type_c, i)));
+  return left;
+}
+
+std::string compareSubtrees(const Problem &matrix, int parts) {
+  Problem part = matrix;
+  weft_rt_gemm_dim &k = part.desc.dims[3];
+  k.size /= parts;
+  part.desc.leaves /= parts;
+  std::vector<std::vector<char>> results;
+  for (int i = 0; i < parts; ++i) {
+    std::vector<char> c = matrix.c;
+    gemm(part.desc,
+         matrix.a.data() + i * k.size * k.stride_a * bytesOf(part.desc.type_a),
+         matrix.b.data() + i * k.size * k.stride_b * bytesOf(part.desc.type_b),
+         c.data(), {});
+    results.push_back(denseC(part.desc, c.data()));
+  }
+  return compare(matrix.desc.type_c,
+                 joinParts(matrix.desc, results, 0, results.size()),
+                 denseC(matrix.desc, run(matrix).data()));
 }
 
 } // namespace weft::rt::test

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Random contractions and the naive evaluation of the order that gemm
-// documents.
+// Random contractions, and comparisons of what gemm makes of them.
 
 #ifndef WEFT_RT_GEMM_GEMM_TEST_UTIL_H
 #define WEFT_RT_GEMM_GEMM_TEST_UTIL_H
 
-#include "gemm.h"
+#include "gemm_reference.h"
 
 #include <cstdint>
 #include <string>
@@ -32,6 +31,11 @@ struct Problem {
   std::string text() const;
   /// Puts a NaN and infinities into A and B.
   void poison(Random &random);
+  /// Fills A and B anew with numbers whose products and sums are around the
+  /// least normal number, or of any size.
+  void makeExtreme(Random &random);
+  /// A random number of leaves, at most `most`, that divides K.
+  void chooseOrder(Random &random, int64_t most);
 };
 
 /// Up to 8 dimensions of any role with any strides.
@@ -47,7 +51,10 @@ Problem batchProblem(Random &random, weft_rt_type a, weft_rt_type b,
 /// Each returns "" or what differs.
 std::string compareWithOrder(const Problem &problem, Isa isa);
 std::string comparePart(const Problem &matrix, Random &random);
+std::string compareRuns(const Problem &problem, const Problem &other);
 std::string compareThreads(const Problem &problem);
+/// The parts of a matrix problem's K, each alone, joined in a tree.
+std::string compareSubtrees(const Problem &matrix, int parts);
 
 } // namespace weft::rt::test
 

@@ -133,19 +133,20 @@ namespace detail {
 
 const KernelSet &selectKernels(const Plan &plan, Isa isa) {
   bool f64 = plan.typeC == WEFT_RT_F64;
-#ifdef WEFT_GEMM_X86
   bool bf16 = plan.typeA == WEFT_RT_BF16 && plan.typeB == WEFT_RT_BF16;
+  bool likeAmx = bf16 && plan.leaves > 0;
+#ifdef WEFT_GEMM_X86
   if (bf16 && isa == Isa::AmxBf16)
     return kAmxBf16;
-  if (bf16 && isa == Isa::Avx512Bf16)
+  if (bf16 && !likeAmx && isa == Isa::Avx512Bf16)
     return kAvx512Bf16;
   if (isa >= Isa::Avx512)
-    return f64 ? kAvx512F64 : kAvx512F32;
+    return likeAmx ? kAvx512AmxChain : f64 ? kAvx512F64 : kAvx512F32;
   if (isa == Isa::Avx2)
-    return f64 ? kAvx2F64 : kAvx2F32;
+    return likeAmx ? kAvx2AmxChain : f64 ? kAvx2F64 : kAvx2F32;
 #endif
   (void)isa;
-  return f64 ? kScalarF64 : kScalarF32;
+  return likeAmx ? kScalarAmxChain : f64 ? kScalarF64 : kScalarF32;
 }
 
 } // namespace detail

@@ -21,39 +21,44 @@
 namespace weft::rt::detail {
 namespace {
 
-/// Writes or adds the accumulators, `cols` columns of each row.
-template <class T, int Rows, int Vecs>
-inline void storeTile(typename T::Acc *c, int64_t ldc,
-                      const typename T::V (&acc)[Rows][Vecs], int cols,
-                      bool add) {
-  constexpr int lastColumn = (Vecs - 1) * T::kWidth;
-  const int last = cols - lastColumn; // columns in the last vector
-  if (last == T::kWidth && add) {
+/// Adds the joins to the accumulators and stores them. `last` is the number of
+/// columns in the last vector of a row; Whole: all.
+template <class T, int Rows, int Vecs, bool Whole>
+inline void finishRows(const TileArgs &t, typename T::V (&acc)[Rows][Vecs],
+                       int last) {
+  using Acc = typename T::Acc;
+  for (int i = 0; i < t.numJoins; ++i) {
+    const Acc *from = static_cast<const Acc *>(t.joins[i].data);
+    const int64_t ld = t.joins[i].ld;
 #pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r, c += ldc)
+    for (int r = 0; r < Rows; ++r, from += ld)
 #pragma GCC unroll 2
       for (int v = 0; v < Vecs; ++v) {
-        typename T::Acc *to = c + v * T::kWidth;
-        T::store(to, T::add(T::load(to), acc[r][v]));
+        const Acc *at = from + v * T::kWidth;
+        typename T::V other =
+            Whole || v + 1 < Vecs ? T::load(at) : T::loadPartial(at, last);
+        acc[r][v] = T::add(other, acc[r][v]);
       }
-  } else if (last == T::kWidth) {
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r, c += ldc)
-#pragma GCC unroll 2
-      for (int v = 0; v < Vecs; ++v)
-        T::store(c + v * T::kWidth, acc[r][v]);
-  } else {
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r, c += ldc) {
-      typename T::Acc *to = c;
-#pragma GCC unroll 2
-      for (int v = 0; v + 1 < Vecs; ++v, to += T::kWidth)
-        T::store(to, add ? T::add(T::load(to), acc[r][v]) : acc[r][v]);
-      typename T::V sum = acc[r][Vecs - 1];
-      T::storePartial(to, add ? T::add(T::loadPartial(to, last), sum) : sum,
-                      last);
-    }
   }
+  Acc *to = static_cast<Acc *>(t.to.data);
+  const int64_t ld = t.to.ld;
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r, to += ld)
+#pragma GCC unroll 2
+    for (int v = 0; v < Vecs; ++v)
+      if (Whole || v + 1 < Vecs)
+        T::store(to + v * T::kWidth, acc[r][v]);
+      else
+        T::storePartial(to + v * T::kWidth, acc[r][v], last);
+}
+
+template <class T, int Rows, int Vecs>
+inline void finishTile(const TileArgs &t, typename T::V (&acc)[Rows][Vecs]) {
+  const int last = t.cols - (Vecs - 1) * T::kWidth;
+  if (last == T::kWidth)
+    finishRows<T, Rows, Vecs, true>(t, acc, last);
+  else
+    finishRows<T, Rows, Vecs, false>(t, acc, last);
 }
 
 /// How far B is fetched ahead: its panel does not stay in the first-level
@@ -103,7 +108,7 @@ template <class T, int Rows, int Vecs> void computeTile(const TileArgs &t) {
       a[g] += aStep;
     b += bStep;
   }
-  storeTile<T, Rows, Vecs>(static_cast<Acc *>(t.c), t.ldc, acc, t.cols, t.add);
+  finishTile<T, Rows, Vecs>(t, acc);
 }
 
 using TileFunction = void (*)(const TileArgs &);
@@ -251,6 +256,7 @@ template <class T> constexpr KernelSet makeF32Kernels() {
   set.packLanes = packLanesF32<T>;
   set.packRows = packRowsF32<T>;
   set.flush = flushF32;
+  set.fold = foldF32;
   return set;
 }
 

@@ -13,20 +13,42 @@
 
 namespace weft::rt::detail {
 
-/// One tile: `rows` x `cols` sums over `steps` steps, written to `c` (row
-/// stride ldc, in elements of the accumulator) or added to it. A is addressed
-/// as a + row * aRow + step * aStep, B's row of a step as b + step * bStep, all
-/// in bytes; a step is KernelSet::kPerStep elements of K.
+/// Sums that wait for others: a tile, and its row stride in elements.
+struct Sums {
+  void *data;
+  int64_t ld;
+};
+
+/// Most sums that one tile joins with: one of its own leaf, and one per level
+/// of a tree over at most 2^31 leaves.
+constexpr int kMaxJoins = 32;
+
+/// One tile: `rows` x `cols` sums over `steps` steps. To each, the sums in
+/// `joins` are added, one after the other; the result goes to `to`, which may
+/// be one of them. A is addressed as a + row * aRow + step * aStep, B's row of
+/// a step as b + step * bStep, all in bytes; a step is KernelSet::kPerStep
+/// elements of K.
 struct TileArgs {
   int64_t steps;
   const void *a;
   int64_t aRow, aStep;
   const void *b;
   int64_t bStep;
-  void *c;
-  int64_t ldc;
   int rows, cols;
-  bool add;
+  Sums to;
+  const Sums *joins;
+  int numJoins;
+};
+
+/// Rounds sums to `type` and adds `joins`, one after the other, rounding each
+/// result to `type`. `to` may be one of the joins.
+struct FoldArgs {
+  Sums sums; // overwritten
+  int64_t rows, columns;
+  weft_rt_type type;
+  Sums to;
+  const Sums *joins;
+  int numJoins;
 };
 
 /// Copies lanes x k elements src[lane[i] + kOffset[j]], converted to the
@@ -79,14 +101,17 @@ struct KernelSet {
   /// [lane][k].
   void (*packRows)(const PackArgs &);
   void (*flush)(const FlushArgs &);
+  /// Null where C's type is always the sums'.
+  void (*fold)(const FoldArgs &);
 
   constexpr int stepBytes() const { return kPerStep * operandBytes; }
 };
 
-extern const KernelSet kScalarF32, kScalarF64;
+/// AmxChain: for bf16, with the bits of kAmxBf16.
+extern const KernelSet kScalarF32, kScalarF64, kScalarAmxChain;
 #ifdef WEFT_GEMM_X86
-extern const KernelSet kAvx2F32, kAvx2F64;
-extern const KernelSet kAvx512F32, kAvx512F64;
+extern const KernelSet kAvx2F32, kAvx2F64, kAvx2AmxChain;
+extern const KernelSet kAvx512F32, kAvx512F64, kAvx512AmxChain;
 extern const KernelSet kAvx512Bf16;
 extern const KernelSet kAmxBf16;
 #endif

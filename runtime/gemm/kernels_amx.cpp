@@ -85,27 +85,33 @@ void storeTiles(float *c, int64_t ld, bool twoRows) {
   _tile_stored(3, c + kSide * ld + kSide, bytes);
 }
 
+/// Adds the joins to stored sums.
+void finishTile(const TileArgs &t, const float *sums) {
+  for (int r = 0; r < t.rows; ++r)
+    for (int v = 0; v * kSide < t.cols; ++v) {
+      int count = t.cols - v * kSide;
+      __mmask16 mask = count >= kSide ? 0xffff : __mmask16((1u << count) - 1);
+      auto at = [&](const Sums &to) {
+        return static_cast<float *>(to.data) + r * to.ld + v * kSide;
+      };
+      __m512 sum = _mm512_load_ps(sums + r * kPanel + v * kSide);
+      for (int i = 0; i < t.numJoins; ++i)
+        sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, at(t.joins[i])), sum);
+      _mm512_mask_storeu_ps(at(t.to), mask, sum);
+    }
+}
+
 void tileAmx(const TileArgs &t) {
   const bool twoRows = t.rows > kSide;
   if (twoRows)
     multiply2x2(t);
   else
     multiply1x2(t);
-  float *c = static_cast<float *>(t.c);
-  if (!t.add && t.cols == kPanel && t.rows % kSide == 0)
-    return storeTiles(c, t.ldc, twoRows);
+  if (t.numJoins == 0 && t.cols == kPanel && t.rows % kSide == 0)
+    return storeTiles(static_cast<float *>(t.to.data), t.to.ld, twoRows);
   alignas(64) float sums[kPanel * kPanel];
   storeTiles(sums, kPanel, twoRows);
-  for (int r = 0; r < t.rows; ++r)
-    for (int v = 0; v * kSide < t.cols; ++v) {
-      int count = t.cols - v * kSide;
-      __mmask16 mask = count >= kSide ? 0xffff : __mmask16((1u << count) - 1);
-      float *to = c + r * t.ldc + v * kSide;
-      __m512 sum = _mm512_load_ps(sums + r * kPanel + v * kSide);
-      if (t.add)
-        sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, to), sum);
-      _mm512_mask_storeu_ps(to, mask, sum);
-    }
+  finishTile(t, sums);
 }
 
 constexpr KernelSet makeAmxKernels() {
@@ -123,6 +129,7 @@ constexpr KernelSet makeAmxKernels() {
   set.packLanes = packLanesBf16<2 * kPairsPerStep>;
   set.packRows = packRowsBf16<2 * kPairsPerStep>;
   set.flush = flushF32;
+  set.fold = foldF32;
   return set;
 }
 

@@ -2,7 +2,7 @@
 
 // AVX2 + FMA + F16C kernels: 6 rows of two 256-bit vectors.
 
-#include "kernel_template.h"
+#include "amx_chain.h"
 
 #include <immintrin.h>
 
@@ -65,6 +65,11 @@ struct Avx2F32 {
   }
 };
 
+struct Avx2AmxChain : Avx2F32 {
+  static constexpr int kChainRows = 3; // even and odd sums: 12 vectors
+  using Mode = SubnormalsAsZero;
+};
+
 struct Avx2F64 {
   using Acc = double;
   using V = __m256d;
@@ -99,6 +104,7 @@ struct Avx2F64 {
 } // namespace
 
 const KernelSet kAvx2F32 = makeF32Kernels<Avx2F32>();
+const KernelSet kAvx2AmxChain = makeAmxChainKernels<Avx2AmxChain, Avx2F32>();
 const KernelSet kAvx2F64 = makeF64Kernels<Avx2F64>();
 
 } // namespace weft::rt::detail

@@ -2,7 +2,7 @@
 
 // AVX-512 kernels: 14 rows of two 512-bit vectors.
 
-#include "kernel_template.h"
+#include "amx_chain.h"
 #include "transpose16.h"
 
 #include <immintrin.h>
@@ -50,6 +50,11 @@ struct Avx512F32 {
   static void transpose(V (&r)[16]) { transpose16(r); }
 };
 
+struct Avx512AmxChain : Avx512F32 {
+  static constexpr int kChainRows = 7; // even and odd sums: 28 vectors
+  using Mode = SubnormalsAsZero;
+};
+
 struct Avx512F64 {
   using Acc = double;
   using V = __m512d;
@@ -89,6 +94,8 @@ struct Avx512F64 {
 } // namespace
 
 const KernelSet kAvx512F32 = makeF32Kernels<Avx512F32>();
+const KernelSet kAvx512AmxChain =
+    makeAmxChainKernels<Avx512AmxChain, Avx512F32>();
 const KernelSet kAvx512F64 = makeF64Kernels<Avx512F64>();
 
 } // namespace weft::rt::detail

@@ -44,6 +44,7 @@ constexpr KernelSet makeBf16Kernels() {
   set.packLanes = packLanesBf16<2>;
   set.packRows = packRowsBf16<2>;
   set.flush = flushF32;
+  set.fold = foldF32;
   return set;
 }
 

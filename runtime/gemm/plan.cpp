@@ -89,6 +89,8 @@ Plan makePlan(const weft_rt_gemm &desc) {
   plan.typeB = desc.type_b;
   plan.typeC = desc.type_c;
   plan.accumulate = desc.accumulate != 0;
+  plan.leaves = desc.leaves;
+  plan.rounded = desc.leaves > 0 && desc.rounded != 0;
   plan.swapped = false;
   for (int i = 0; i < desc.num_dims; ++i) {
     const weft_rt_gemm_dim &dim = desc.dims[i];

@@ -28,7 +28,9 @@ struct Plan {
   DimGroup batch, m, n, k;
   weft_rt_type typeA, typeB, typeC;
   bool accumulate;
-  bool swapped; // A and B exchanged: the caller exchanges the pointers
+  int64_t leaves; // 0: any order
+  bool rounded;   // leaves and joins, to C's type
+  bool swapped;   // A and B exchanged: the caller exchanges the pointers
 };
 
 Plan makePlan(const weft_rt_gemm &desc);

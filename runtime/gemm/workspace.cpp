@@ -5,6 +5,7 @@
 
 #include "workspace.h"
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,7 +36,7 @@ static Workspace *allocateWorkspace() {
   // Only a wish: without huge pages the code is slower, not wrong.
   (void)madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
-  std::memset(memory, 0, bytes);
+  std::memset(memory, 0, offsetof(Workspace, sums));
   return static_cast<Workspace *>(memory);
 }
 

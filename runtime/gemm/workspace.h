@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The memory that a thread needs while it runs a contraction: packed blocks of
-// A and B, sums that wait for the last block of K, and offset tables. Its size
+// A and B, sums that wait for others over K, and offset tables. Its size
 // is fixed, so a thread allocates once.
 
 #ifndef WEFT_RT_GEMM_WORKSPACE_H
@@ -15,19 +15,21 @@ namespace weft::rt::detail {
 
 constexpr int64_t kPackedABytes = 512 << 10;
 constexpr int64_t kPackedBBytes = 1 << 20;
-constexpr int64_t kSumBytes = 2 << 20;
+constexpr int64_t kSumBytes = 8 << 20;
 constexpr int64_t kMaxBlockColumns = 1024;
 constexpr int64_t kMaxBlockRows = 256;
-constexpr int64_t kTileBytes = 8 << 10;
+constexpr int64_t kTileBytes = 4 << 10;
+constexpr int kTileStack = 10; // for a tree over kGemmKBlock leaves
 
 struct alignas(64) Workspace {
   char packedA[kPackedABytes];
   char packedB[kPackedBBytes];
-  char sums[kSumBytes];
   char tile[kTileBytes];
+  char tileStack[kTileStack * kTileBytes];
   int64_t kA[kGemmKBlock], kB[kGemmKBlock];
   int64_t nB[kMaxBlockColumns], nC[kMaxBlockColumns];
   int64_t mA[kMaxBlockRows], mC[kMaxBlockRows];
+  alignas(64) char sums[kSumBytes]; // last: large, and not always used
 };
 
 /// The calling thread's workspace; ends the process with a message when there
