@@ -7,6 +7,8 @@
 
 #include "core/status.h"
 
+#include <cctype>
+
 namespace weft::rt {
 namespace {
 
@@ -173,6 +175,37 @@ bool JsonReader::integer(int64_t &value) {
     return fail("integer begins with 0");
   if (at < end && (*at == '.' || *at == 'e' || *at == 'E'))
     return fail("expected an integer, found a fraction");
+  return true;
+}
+
+bool JsonReader::skip() {
+  std::string closers; // of what is open, outermost first
+  std::string ignored;
+  do {
+    skipSpace();
+    if (at == end)
+      return fail("expected a value, found the end");
+    const char *word = at;
+    while (at < end && (std::isalnum(static_cast<unsigned char>(*at)) ||
+                        *at == '-' || *at == '+' || *at == '.'))
+      ++at;
+    if (at > word)
+      continue;
+    if (*at == '"') {
+      if (!string(ignored))
+        return false;
+    } else if (*at == '{' || *at == '[') {
+      closers += *at++ == '{' ? '}' : ']';
+    } else if (!closers.empty() && *at == closers.back()) {
+      closers.pop_back();
+      ++at;
+    } else if (!closers.empty() && (*at == ',' || *at == ':')) {
+      ++at;
+    } else {
+      return fail(format("expected a value, found byte 0x%02x",
+                         static_cast<unsigned char>(*at)));
+    }
+  } while (!closers.empty());
   return true;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A strict reader for the little JSON that safetensors headers contain
-// (objects, strings, arrays of unsigned integers), and the quoting of strings
-// on the way out. It pulls tokens one by one, so that nothing is built for
-// input that turns out to be wrong, and nothing recurses.
+// A strict reader for the little JSON that safetensors headers and certificates
+// contain (objects, strings, arrays of unsigned integers), and the quoting of
+// strings on the way out. It pulls tokens one by one, so that nothing is built
+// for input that turns out to be wrong, and nothing recurses.
 //
 //   JsonReader json(text, length);
 //   json.take('{');  std::string key;  json.string(key);  json.take(':'); ...
@@ -37,6 +37,9 @@ public:
 
   /// Reads an integer in [0, 2^63).
   bool integer(int64_t &value);
+
+  /// Passes over a value of any kind. Its strings and its nesting are checked.
+  bool skip();
 
   /// Fails unless only white space is left.
   bool finish();

@@ -6,6 +6,7 @@
 
 #include "core/manifest.h"
 
+#include "core/certificate.h"
 #include "core/sha256.h"
 #include "core/topology.h"
 #include "core/types.h"
@@ -193,6 +194,16 @@ Status checkChannels(const weft_rt_program &program) {
   return Status();
 }
 
+Status checkCertificate(const weft_rt_program &program) {
+  if (!program.certificate)
+    return Status();
+  Result<Certificate> certificate = parseCertificate(program.certificate);
+  if (!certificate.ok())
+    return invalid("program has a certificate that cannot be read: " +
+                   certificate.status().message());
+  return Status();
+}
+
 std::string hashName(const uint8_t *hash) { return hexText(hash, 32); }
 
 std::string refsName(const weft_rt_program &program,
@@ -255,7 +266,8 @@ Status checkProgram(const weft_rt_program &program) {
   WEFT_RT_RETURN_IF_ERROR(
       checkTensors(program, "result", program.results, program.num_results));
   WEFT_RT_RETURN_IF_ERROR(checkAliases(program));
-  return checkChannels(program);
+  WEFT_RT_RETURN_IF_ERROR(checkChannels(program));
+  return checkCertificate(program);
 }
 
 namespace {
@@ -282,6 +294,11 @@ Status checkSamePlan(const weft_rt_program *const *programs, int64_t count) {
                             "and %s",
                             (long long)rank, hashName(first.plan_hash).c_str(),
                             hashName(other.plan_hash).c_str()));
+    if (invarianceName(first) != invarianceName(other))
+      return invalid(format("rank 0 and rank %lld differ in invariance: %s and "
+                            "%s",
+                            (long long)rank, invarianceName(first).c_str(),
+                            invarianceName(other).c_str()));
     if (&first != &other &&
         describeInterface(first) != describeInterface(other))
       return invalid(format("rank 0 and rank %lld have equal plan hashes but "
@@ -306,6 +323,8 @@ std::string describeProgram(const weft_rt_program &program) {
   std::string text = format("program: %s, ABI version %u\n", program.name,
                             program.abi_version);
   text += "plan: " + hashName(program.plan_hash) + "\n";
+  if (program.certificate)
+    text += "invariant: " + invarianceName(program) + "\n";
   text += describeMesh(program);
   text += describeTensors(program, "arguments", program.args, program.num_args,
                           "donated to", program.results);

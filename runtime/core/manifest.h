@@ -13,11 +13,11 @@
 namespace weft::rt {
 
 /// Fails unless the table is of this runtime's ABI and is consistent: mesh,
-/// tensors, shardings, local shapes, aliases, channels.
+/// tensors, shardings, local shapes, aliases, channels, certificate.
 Status checkProgram(const weft_rt_program &program);
 
 /// Fails unless the ranks' programs were planned together: equal plan hashes,
-/// meshes, arguments, results and channels.
+/// certificates, meshes, arguments, results and channels.
 Status checkSamePlan(const weft_rt_program *const *programs, int64_t count);
 
 /// Prints the manifest for a person: mesh, arguments, results, channels,

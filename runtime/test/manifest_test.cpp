@@ -69,6 +69,12 @@ TEST(Manifest, Tables) {
               HasSubstr("traffic entry 1"));
 }
 
+TEST(Manifest, Certificate) {
+  EXPECT_EQ(failure([](Editable &e) { e.program.certificate = "{}"; }),
+            "program has a certificate that cannot be read: member 'version' "
+            "is missing");
+}
+
 TEST(Manifest, Mesh) {
   EXPECT_EQ(failure([](Editable &e) { e.program.num_ranks = 3; }),
             "program is for 3 ranks but its mesh has 4");

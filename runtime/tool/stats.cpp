@@ -4,6 +4,7 @@
 
 #include "tool/stats.h"
 
+#include "core/certificate.h"
 #include "core/json.h"
 #include "core/status.h"
 #include "core/types.h"
@@ -82,6 +83,8 @@ std::string statsText(weft_rt_session *session, bool withProfile,
     text += format("  \"%s\": %lld,\n", key, (long long)value);
   };
   text += "  \"program\": " + jsonString(program->name) + ",\n";
+  if (program->certificate)
+    text += "  \"invariance\": " + invarianceJson(*program) + ",\n";
   number("ranks", program->num_ranks);
   number("threads_per_rank", stats.threads_per_rank);
   number("steps", stats.steps);

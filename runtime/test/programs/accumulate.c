@@ -10,13 +10,21 @@
  * The argument `mode` makes it misbehave, see the enum. With
  * ACCUMULATE_TWO_CHANNELS it gathers on a channel of its own, and with
  * ACCUMULATE_GATHERS_FIRST also before it reduces; ACCUMULATE_OTHER_PLAN and
- * ACCUMULATE_OTHER_NAME make programs that cannot run beside others. */
+ * ACCUMULATE_OTHER_NAME make programs that cannot run beside others.
+ * ACCUMULATE_LEAVES=8 gives it a certificate with 8 leaves. */
 
 #include "programs/accumulate.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
+
+#ifdef ACCUMULATE_LEAVES
+#define TEXT_OF(value) #value
+#define TEXT(macro) TEXT_OF(macro)
+#define DIGEST                                                                 \
+  "3fd5000000000000000000000000000000000000000000000000000000000000"
+#endif
 
 #ifdef ACCUMULATE_TWO_CHANNELS
 enum { rankCount = 4, everyone = 0, gatherChannel = 1 };
@@ -184,6 +192,11 @@ const weft_rt_program weft_program = {
     .plan_hash = {9, 2, 3},
 #else
     .plan_hash = {1, 2, 3},
+#endif
+#ifdef ACCUMULATE_LEAVES
+    .certificate =
+        "{\"version\": 1, \"axes\": [\"dp\", \"tp\"], \"leaves\": " TEXT(
+            ACCUMULATE_LEAVES) ", \"digest\": \"" DIGEST "\"}",
 #endif
     .entry = entry,
 };
