@@ -5,8 +5,12 @@
 // Orders are functions of global shapes and of the number of leaves alone, so
 // that they are the same on every mesh. What would round contributions before
 // they are joined is written apart here: a contraction with a narrow result
-// becomes one with a wide result and a cast. What would tell -0 from +0 on some
-// meshes only, a lookup in a table that may be sharded, is followed by + 0.
+// becomes one with a wide result and a cast. So is what axes cut in parts that
+// are not contiguous: a reduction over several loops. What would tell -0 from
+// +0 on some meshes only, a lookup in a table that may be sharded, is followed
+// by + 0.
+
+#include "ReductionStages.h"
 
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
@@ -126,6 +130,9 @@ private:
 /// Runs along the last loop are summed in as many chains, which a vector holds.
 constexpr int64_t kLanes = 16;
 
+/// A leaf of a sum of columns may be as many times shorter than others.
+constexpr int64_t kColumnFactor = 8;
+
 /// The largest of leaves, leaves / 2, leaves / 4, ... that cuts `size` elements
 /// in leaves of at least `minLeaf`.
 int64_t chooseLeaves(int64_t leaves, int64_t size, int64_t minLeaf) {
@@ -152,7 +159,12 @@ public:
       return;
     if (auto matmul = dyn_cast<MatmulOp>(op))
       return assign(matmul);
-    op->setAttr(WeftDialect::kOrderAttr, getOrder(cast<linalg::LinalgOp>(op)));
+    SmallVector<linalg::LinalgOp> reductions = {cast<linalg::LinalgOp>(op)};
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      reductions =
+          llvm::to_vector_of<linalg::LinalgOp>(splitReduction(generic));
+    for (linalg::LinalgOp reduction : reductions)
+      reduction->setAttr(WeftDialect::kOrderAttr, getOrder(reduction));
   }
 
 private:
@@ -171,10 +183,14 @@ private:
   OrderAttr getOrder(linalg::LinalgOp op) const {
     if (!isPlainReduction(op))
       return OrderAttr::get(context, 1, 1, false);
+    bool alongRows =
+        op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
+    // Sums of columns are taken for many at a time.
+    int64_t least = alongRows ? minLeaf : minLeaf / kColumnFactor;
     int64_t size = computeProduct(getReductionSizes(op));
-    int64_t chosen = chooseLeaves(leaves, size, minLeaf);
+    int64_t chosen = chooseLeaves(leaves, size, least);
     int64_t lanes = 1;
-    if (op.getIteratorTypesArray().back() == utils::IteratorType::reduction) {
+    if (alongRows) {
       int64_t run = getReductionSizes(op).back(), length = size / chosen;
       if (std::min(run, length) >= kLanes && isWholeRuns(length, run))
         lanes = kLanes;

@@ -55,6 +55,8 @@ struct ValueState {
   std::optional<Sharding> wish;
   /// An argument, or made from one by ops that keep each element.
   bool isWeight = false;
+  /// As in TensorView.
+  AxisList scattered;
   /// Made by an op that is free to redo; then there may be no version yet.
   bool isFree = false;
 };
@@ -114,6 +116,7 @@ private:
   bool addSummand(Value value, TensorView &view);
   AxisList getStorage(const OpView &view, const OpSharding &choice,
                       unsigned index) const;
+  AxisList getScatteredAxes(const OpView &view, const Sharding &made) const;
   bool isPlainImage(const OpView &view) const;
 
   func::FuncOp func;
@@ -392,6 +395,7 @@ TensorView ReshardInsertion::viewOperand(Operation *op, Value value,
     return view;
   view.wish = state.wish;
   view.isWeight = state.isWeight;
+  view.scattered = state.scattered;
   for (const Version &version : state.versions)
     if (isValid(version))
       view.sources.push_back(version.sharding);
@@ -451,6 +455,22 @@ AxisList ReshardInsertion::getStorage(const OpView &view,
     addCommon(result, *result.wish);
   AxisList used = getMade(view, choice, index).usedAxes();
   return canonicalAxisSet(subtractAxes(used, subtractAxes(used, storage)));
+}
+
+/// Returns the axes of a result that nobody wished: those along which
+/// contributions to operands were joined in parts.
+AxisList ReshardInsertion::getScatteredAxes(const OpView &view,
+                                            const Sharding &made) const {
+  AxisList joined;
+  for (const TensorView &operand : view.operands) {
+    llvm::append_range(joined, operand.scattered);
+    if (!operand.sources.empty())
+      llvm::append_range(joined, operand.sources[0].partial);
+  }
+  AxisList used = made.usedAxes();
+  if (const std::optional<Sharding> &wish = view.results[0].wish)
+    used = subtractAxes(used, wish->usedAxes());
+  return subtractAxes(used, subtractAxes(used, joined));
 }
 
 /// Says whether the op's one tensor operand is a weight whose elements (or
@@ -626,6 +646,8 @@ void ReshardInsertion::processWithRule(Operation *op,
     addResult(result, made);
     getState(result).wish = view.results[i].wish;
     getState(result).isWeight = isPlainImage(view);
+    if (getInvariance(func))
+      getState(result).scattered = getScatteredAxes(view, made);
   }
   if (!results.empty())
     setStatedShardings(op, results, mesh);

@@ -10,6 +10,7 @@
 #include "weft/Dialect/Weft/Transforms/OpSharding.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 
 #include <limits>
 #include <map>
@@ -160,6 +161,43 @@ void AtomCollector::addTensor(const TensorView &tensor,
       cuts[axis.axis].insert({axis.pre, axis.pre * axis.size});
 }
 
+/// Says whether contributions to the tensor have to be joined before the op.
+bool mustBeJoined(const TensorView &tensor) {
+  return tensor.type && !tensor.isFree && tensor.sources[0].isPartial() &&
+         !tensor.mayStayPartial;
+}
+
+/// Says whether the op may work on the parts in which contributions to its
+/// operands are joined: then what it makes is gathered, and not each of what it
+/// takes. That pays where it takes several, or makes narrower elements.
+bool worksOnParts(const OpView &view) {
+  if (!getInvariance(view.op) || view.results.size() != 1 ||
+      !view.results[0].type)
+    return false;
+  int64_t bits = getElementBits(view.results[0].type), count = 0;
+  for (const TensorView &tensor : view.operands) {
+    bool isJoined = mustBeJoined(tensor);
+    if (isJoined && getElementBits(tensor.type) > bits)
+      return true;
+    count += isJoined || !tensor.scattered.empty();
+  }
+  return count > 1;
+}
+
+/// Returns the sharding of a tensor of contributions that are joined where the
+/// ranks then hold equal parts of its first dimension that allows it.
+std::optional<Sharding> getScattered(const TensorView &tensor) {
+  Sharding scattered = tensor.sources[0].resolved();
+  for (int64_t dim = 0; dim < scattered.rank(); ++dim) {
+    AxisList &axes = scattered.dims[dim];
+    llvm::append_range(axes, tensor.sources[0].partial);
+    if (tensor.type.getDimSize(dim) % numShards(axes) == 0)
+      return scattered;
+    axes = tensor.sources[0].dims[dim];
+  }
+  return std::nullopt;
+}
+
 /// Cuts an axis into atoms.
 AxisList AtomCollector::cut(const AxisRef &axis) const {
   AxisList atoms;
@@ -185,15 +223,21 @@ SmallVector<Atom> AtomCollector::run(SmallVectorImpl<AxisList> &order) {
   llvm::stable_sort(tensors, [](const TensorView *a, const TensorView *b) {
     return a->type.getNumElements() > b->type.getNumElements();
   });
+  bool onParts = worksOnParts(view);
   for (const TensorView *tensor : tensors)
     for (const Sharding &source : tensor->sources)
-      addTensor(*tensor, source);
+      addTensor(*tensor,
+                onParts ? source : source.withoutAxes(tensor->scattered));
   for (const TensorView &tensor : view.results)
     if (tensor.wish)
       addTensor(tensor, *tensor.wish);
   for (const TensorView *tensor : tensors)
     if (tensor->wish)
       addTensor(*tensor, *tensor->wish);
+  for (const TensorView *tensor : tensors)
+    if (onParts && mustBeJoined(*tensor))
+      if (std::optional<Sharding> scattered = getScattered(*tensor))
+        addTensor(*tensor, *scattered);
 
   SmallVector<Atom> atoms;
   order.assign(view.rule->factors.size(), {});
@@ -296,8 +340,7 @@ double Chooser::getOperandCost(unsigned index, const OpSharding &choice,
   Sharding needed = getNeeded(view, choice, index);
   std::optional<double> best;
   for (const Sharding &source : tensor.sources) {
-    if (needed.isPartial() &&
-        !planner.canReshard(source, needed).empty())
+    if (needed.isPartial() && !planner.canReshard(source, needed).empty())
       continue;
     double cost = getMoveCost(tensor, source, needed, measure) *
                   getWeightFactor(tensor, source, needed);

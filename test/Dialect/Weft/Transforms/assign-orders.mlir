@@ -63,20 +63,17 @@ func.func @narrow(%a: tensor<4x48xbf16>, %b: tensor<48x8xbf16>, %e: tensor<4x7xb
   return %0, %1 : tensor<4x8xbf16>, tensor<4x8xbf16>
 }
 
-// Rows of 128 are summed in 16 chains: a leaf is a part of a row, or two rows.
-// Columns are not, nor are rows of 12 in a leaf.
+// Rows of 128 are summed in 16 chains: a leaf is a part of a row. Columns are
+// not, nor are rows of 48 in leaves of 6. Leaves of columns may be shorter.
 // CHECK-LABEL: func @reductions
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} {{.*}} attrs = {weft.order = #weft.order<leaves = 8, lanes = 16>}
-// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "reduction"]} {{.*}} attrs = {weft.order = #weft.order<leaves = 8, lanes = 16>}
-// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} {{.*}} attrs = {weft.order = #weft.order<leaves = 4>}
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} {{.*}} attrs = {weft.order = #weft.order<leaves = 8>}
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} {{.*}} attrs = {weft.order = #weft.order<leaves = 8>}
 func.func @reductions(%x: tensor<16x128xf32>, %y: tensor<16x48xf32>)
-    -> (tensor<16xf32>, tensor<f32>, tensor<128xf32>, tensor<16xf32>) {
+    -> (tensor<16xf32>, tensor<128xf32>, tensor<16xf32>) {
   %zero = arith.constant 0.0 : f32
   %e0 = tensor.empty() : tensor<16xf32>
   %z0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<16xf32>) -> tensor<16xf32>
-  %e1 = tensor.empty() : tensor<f32>
-  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<f32>) -> tensor<f32>
   %e2 = tensor.empty() : tensor<128xf32>
   %z2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<128xf32>) -> tensor<128xf32>
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
@@ -85,12 +82,6 @@ func.func @reductions(%x: tensor<16x128xf32>, %y: tensor<16x48xf32>)
     %s = arith.addf %acc, %a : f32
     linalg.yield %s : f32
   } -> tensor<16xf32>
-  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>],
-         iterator_types = ["reduction", "reduction"]} ins(%x : tensor<16x128xf32>) outs(%z1 : tensor<f32>) {
-  ^bb0(%a: f32, %acc: f32):
-    %s = arith.addf %acc, %a : f32
-    linalg.yield %s : f32
-  } -> tensor<f32>
   %2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
          iterator_types = ["reduction", "parallel"]} ins(%x : tensor<16x128xf32>) outs(%z2 : tensor<128xf32>) {
   ^bb0(%a: f32, %acc: f32):
@@ -103,7 +94,48 @@ func.func @reductions(%x: tensor<16x128xf32>, %y: tensor<16x48xf32>)
     %s = arith.addf %acc, %a : f32
     linalg.yield %s : f32
   } -> tensor<16xf32>
-  return %0, %1, %2, %3 : tensor<16xf32>, tensor<f32>, tensor<128xf32>, tensor<16xf32>
+  return %0, %2, %3 : tensor<16xf32>, tensor<128xf32>, tensor<16xf32>
+}
+
+// A sum over several loops is taken in stages: batch and sequence first, then
+// heads. Each may be cut by an axis of its own.
+// CHECK-LABEL: func @stages
+// CHECK: %[[HEADS:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "reduction", "parallel", "parallel"]}
+// CHECK-SAME: outs(%{{.*}} : tensor<16x64xf32>) attrs = {weft.order = #weft.order<leaves = 8>}
+// CHECK: arith.mulf
+// CHECK: arith.addf
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[HEADS]] : tensor<16x64xf32>)
+// CHECK-SAME: outs(%arg1 : tensor<64xf32>) attrs = {weft.order = #weft.order<leaves = 8>}
+// CHECK-NOT: mulf
+// CHECK: return %[[SUM]]
+func.func @stages(%x: tensor<4x8x16x64xf32>, %start: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, s, h, d) -> (b, s, h, d)>, affine_map<(b, s, h, d) -> (d)>],
+         iterator_types = ["reduction", "reduction", "reduction", "parallel"]} ins(%x : tensor<4x8x16x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %q = arith.mulf %a, %a : f32
+    %s = arith.addf %q, %acc : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+// A sum to one f32 is taken in f64, what it starts from included.
+// CHECK-LABEL: func @to_scalar
+// CHECK: %[[COLUMNS:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} {{.*}} outs(%{{.*}} : tensor<128xf64>)
+// CHECK: arith.extf %{{.*}} : f32 to f64
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[COLUMNS]] : tensor<128xf64>) {{.*}} attrs = {weft.order = #weft.order<leaves = 8, lanes = 16>}
+// CHECK: linalg.generic {{.*}} ins(%[[SUM]], %arg1 : tensor<f64>, tensor<f32>) outs(%{{.*}} : tensor<f32>)
+// CHECK: %[[START:.*]] = arith.extf
+// CHECK: arith.addf %[[START]]
+// CHECK: arith.truncf %{{.*}} : f64 to f32
+func.func @to_scalar(%x: tensor<16x128xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>],
+         iterator_types = ["reduction", "reduction"]} ins(%x : tensor<16x128xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
 }
 
 // Max and integer sums need no order; the largest with its index is one chain.

@@ -99,11 +99,11 @@ module attributes {weft.invariance = #weft.invariance<axes = ["sp"], leaves = 8>
 // -----
 
 // Two sums that are added are joined each by itself; in fast mode they would be
-// added first and joined once. A transposition may wait.
+// added first and joined once.
 // CHECK-LABEL: func @sum_of_sums
-// CHECK-COUNT-2: weft.all_reduce sum {{.*}} {weft.order = #weft.order<leaves = 2>}
+// CHECK-COUNT-2: weft.reduce_scatter sum {{.*}} dims [0] {weft.order = #weft.order<leaves = 2>}
 // CHECK: arith.addf
-// CHECK-NOT: all_reduce
+// CHECK: weft.all_gather
 // CHECK: return
 module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
   weft.mesh @mesh = <["tp"=2]>
@@ -130,6 +130,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
+// A transposition may wait: it only moves contributions.
 // CHECK-LABEL: func @moved_sum
 // CHECK: weft.matmul
 // CHECK: linalg.generic
@@ -177,5 +178,55 @@ module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>
     %1 = weft.scatter_add %zeros, %i, %x {axis = 0 : i64, table_map = affine_map<(b, d) -> (d)>, index_map = affine_map<(b, d) -> (b)>}
       : tensor<16x8xf32>, tensor<8xi32>, tensor<8x8xf32>
     return %0, %1 : tensor<8xf32>, tensor<16x8xf32>
+  }
+}
+
+// -----
+
+// Three sums that are added: each is joined in parts, the parts are added, and
+// what comes out is gathered once. With fast sums one all_reduce would do.
+// CHECK-LABEL: func @parts_of_sums
+// CHECK-COUNT-2: weft.reduce_scatter sum {{.*}} dims [0] {weft.order = #weft.order<leaves = 2>}
+// CHECK: arith.addf
+// CHECK: weft.reduce_scatter sum {{.*}} dims [0] {weft.order = #weft.order<leaves = 2>}
+// CHECK: arith.addf
+// CHECK: weft.all_gather
+// CHECK: math.absf
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @parts_of_sums(%x: tensor<64x512xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>},
+                           %u: tensor<512x80xf32> {weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>},
+                           %v: tensor<512x80xf32> {weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>},
+                           %w: tensor<512x80xf32> {weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>})
+      -> (tensor<64x80xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+    %0 = weft.matmul %x, %u {weft.order = #weft.order<leaves = 8>, indexing_maps = [
+           affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+         : tensor<64x512xf32>, tensor<512x80xf32> -> tensor<64x80xf32>
+    %1 = weft.matmul %x, %v {weft.order = #weft.order<leaves = 8>, indexing_maps = [
+           affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+         : tensor<64x512xf32>, tensor<512x80xf32> -> tensor<64x80xf32>
+    %2 = weft.matmul %x, %w {weft.order = #weft.order<leaves = 8>, indexing_maps = [
+           affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+         : tensor<64x512xf32>, tensor<512x80xf32> -> tensor<64x80xf32>
+    %e = tensor.empty() : tensor<64x80xf32>
+    %3 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+           iterator_types = ["parallel", "parallel"]} ins(%0, %1 : tensor<64x80xf32>, tensor<64x80xf32>) outs(%e : tensor<64x80xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<64x80xf32>
+    %4 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+           iterator_types = ["parallel", "parallel"]} ins(%3, %2 : tensor<64x80xf32>, tensor<64x80xf32>) outs(%e : tensor<64x80xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<64x80xf32>
+    %5 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+           iterator_types = ["parallel", "parallel"]} ins(%4 : tensor<64x80xf32>) outs(%e : tensor<64x80xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = math.absf %a : f32
+      linalg.yield %s : f32
+    } -> tensor<64x80xf32>
+    return %5 : tensor<64x80xf32>
   }
 }

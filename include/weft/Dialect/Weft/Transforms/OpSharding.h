@@ -47,6 +47,9 @@ struct TensorView {
   bool isWeight = false;
   /// All uses that are still to come can bear contributions.
   bool mayStayPartial = false;
+  /// Axes that shard it only because contributions were joined in parts: it is
+  /// gathered, unless the op has several such operands.
+  AxisList scattered;
   /// Uses that are still to come, this one included.
   int64_t numUses = 1;
   /// Of a result, if contributions to it are added to others before anything

@@ -73,12 +73,16 @@ def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
     reduces floating-point numbers otherwise than by max or min. The order is a
     function of the op's global shape, `leaves` and `min-leaf` alone: the largest
     of leaves, leaves / 2, leaves / 4, ... that cuts the reduction in equal
-    leaves of at least `min-leaf` elements. An op whose accumulator is not just
-    added to (or multiplied) has one leaf.
+    leaves of at least `min-leaf` elements; an eighth of that where sums of many
+    columns are taken together. An op whose accumulator is not just added to (or
+    multiplied) has one leaf.
 
     - A weft.matmul of several leaves with a result narrower than f32 becomes one
       with an f32 result, and a truncf, so that ranks' parts are joined before
       they are rounded; or, with `partials=bf16`, it rounds each leaf and join.
+    - A reduction over several loops is taken in stages, as many outer loops
+      first as have 16 elements, so that axes that cut the others leave whole
+      subtrees. One to a single f32 is taken in f64.
     - A weft.take of floating-point numbers is followed by `+ 0.0`: on a sharded
       table -0 would become +0.
 
