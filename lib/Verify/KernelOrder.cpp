@@ -12,6 +12,8 @@
 #include "KernelOrder.h"
 #include "PlannedProgram.h"
 
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -188,8 +190,11 @@ bool Kernel::isSafeRead(unsigned reader, OpOperand &operand, MemRefType type,
   bool isReduction = from.getNumReductionLoops() != 0;
   llvm::SmallSet<unsigned, 8> before;
   addNeeded(writer, before);
+  // Those with an order do not share their steps with those of another.
+  bool mayBeLate = op.getNumReductionLoops() != 0 &&
+                   op->hasAttr(WeftDialect::kOrderAttr);
   if ((reader >= writer && isReduction) ||
-      (reader > writer && !isStepwise(reader, before)))
+      (reader > writer && (mayBeLate || !isStepwise(reader, before))))
     return false;
   Walk writing =
       getWalk(writer, from.getIndexingMapMatchingResult(written), type);

@@ -32,6 +32,9 @@ struct ExpandBfloatPass : public weft::impl::ExpandBfloatPassBase<ExpandBfloatPa
     });
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+    // Conversions that upstream's emulation puts around each op may be folded
+    // away, and ops with them would not round.
+    config.enableFolding(false);
     if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
       signalPassFailure();
   }

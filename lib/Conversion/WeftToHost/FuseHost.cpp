@@ -12,6 +12,7 @@
 
 #include "BufferPlan.h"
 #include "KernelShape.h"
+#include "Orders.h"
 
 #include "weft/Analysis/Traffic.h"
 #include "weft/Conversion/WeftToHost/Passes.h"
@@ -552,7 +553,10 @@ struct FuseHostPass : public weft::impl::FuseHostPassBase<FuseHostPass> {
 
   void runOnOperation() override {
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
-      if (failed(fuseElementwise(func)))
+      moveOrdersIntoBodies(func);
+      LogicalResult fused = fuseElementwise(func);
+      moveOrdersOutOfBodies(func);
+      if (failed(fused))
         return signalPassFailure();
       nameFills(func);
       materializeSplats(func);

@@ -5,13 +5,11 @@
 // with the row are loop-carried, and stores come last, so that a buffer may be
 // updated in place.
 
-#include "KernelEmitter.h"
 #include "BufferPlan.h"
+#include "KernelLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -33,67 +31,10 @@ SmallVector<int64_t> getMemRefStrides(Value value) {
   return getBufferStrides(cast<MemRefType>(value.getType()));
 }
 
-/// Emits one kernel. `index[d]` is the current value of dim d's loop.
-class Emitter {
-public:
-  Emitter(rt::FusedOp op, const KernelShape &shape,
-          const KernelFunction &kernel, ArrayRef<unsigned> bufferOf)
-      : op(op), shape(shape), kernel(kernel), bufferOf(bufferOf),
-        builder(op.getContext()), loc(op.getLoc()),
-        index(shape.sizes.size()) {}
-
-  LogicalResult run();
-
-private:
-  /// What is stored at the end of an iteration.
-  struct Store {
-    Value value, address;
-  };
-
-  LogicalResult mapEntryOps();
-  void allocateScratch();
-  void emitRows();
-  void emitPhase(const Phase &phase);
-  void emitInits(const Phase &phase);
-  void emitInitNest(const Member &member, OpResult result);
-  void emitNest(const Phase &phase, unsigned depth,
-                SmallVectorImpl<Value> &carried);
-  void emitPoint(const Phase &phase, SmallVectorImpl<Value> &carried);
-  void emitMember(const Member &member, MutableArrayRef<Value> carried,
-                  SmallVectorImpl<Store> &stores);
-  Value emitOperand(const Member &member, OpOperand &operand);
-  Value emitInit(const Member &member, OpResult result);
-  void emitForLoop(int dim, ValueRange carried,
-                    function_ref<void(SmallVectorImpl<Value> &)> body,
-                    SmallVectorImpl<Value> &results);
-  Value emitLookup(tensor::ExtractOp extract, const IRMapping &mapping);
-  Value getPointer(Value tensor);
-  Value emitIndex(const Access &access);
-  Value emitScratchIndex(Value value);
-  void forEachPlace(const Member &member, OpResult result,
-                    function_ref<void(Value address)> visit);
-  bool needsScratch(Value value);
-  bool isCarried(Value value);
-  SmallVector<OpResult> getCarried(const Phase &phase);
-  const Access &getWritten(const Member &member, OpResult result) {
-    return member.accesses[linalg::GenericOp(member.op).getNumDpsInputs() +
-                           result.getResultNumber()];
-  }
-
-  rt::FusedOp op;
-  const KernelShape &shape;
-  const KernelFunction &kernel;
-  ArrayRef<unsigned> bufferOf;
-  OpBuilder builder;
-  Location loc;
-  SmallVector<Value> index;
-  /// Scalars of the region, and values of the current point or row.
-  IRMapping scalars;
-  DenseMap<Value, Value> scratch;
-};
+} // namespace
 
 /// The buffer of a value that the region yields, or of a block argument.
-Value Emitter::getPointer(Value tensor) {
+Value LoopEmitter::getPointer(Value tensor) {
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     return kernel.buffers[bufferOf[argument.getArgNumber()]];
   auto yield = cast<rt::YieldOp>(op.getBody().front().getTerminator());
@@ -103,7 +44,7 @@ Value Emitter::getPointer(Value tensor) {
   return scratch.lookup(tensor);
 }
 
-Value Emitter::emitIndex(const Access &access) {
+Value LoopEmitter::emitIndex(const Access &access) {
   Value sum = emitInt(builder, loc, access.offset);
   for (auto [dim, stride] : llvm::enumerate(access.strides)) {
     if (stride == 0 || !index[dim])
@@ -118,7 +59,7 @@ Value Emitter::emitIndex(const Access &access) {
 }
 
 /// The place of the current element of `value` among those of its row.
-Value Emitter::emitScratchIndex(Value value) {
+Value LoopEmitter::emitScratchIndex(Value value) {
   Access access;
   access.strides.assign(shape.sizes.size(), 0);
   uint64_t inner = shape.valueDims.lookup(value) & ~shape.rowMask();
@@ -133,13 +74,13 @@ Value Emitter::emitScratchIndex(Value value) {
   return emitIndex(access);
 }
 
-bool Emitter::isCarried(Value value) {
+bool LoopEmitter::isCarried(Value value) {
   int from = shape.findProducer(value);
   return from >= 0 && shape.members[from].isReduction() &&
          shape.isRowScalar(value);
 }
 
-bool Emitter::needsScratch(Value value) {
+bool LoopEmitter::needsScratch(Value value) {
   if (shape.isRowScalar(value))
     return false;
   bool isYielded = false, isReadLater = false;
@@ -153,7 +94,7 @@ bool Emitter::needsScratch(Value value) {
   return !isYielded && (isReadLater || from.isReduction());
 }
 
-void Emitter::allocateScratch() {
+void LoopEmitter::allocateScratch() {
   for (auto &[value, dims] : shape.valueDims) {
     if (!needsScratch(value))
       continue;
@@ -166,7 +107,7 @@ void Emitter::allocateScratch() {
 }
 
 /// Scalars that the region computes before its loops.
-LogicalResult Emitter::mapEntryOps() {
+LogicalResult LoopEmitter::mapEntryOps() {
   for (Operation &inner : op.getBody().front().without_terminator()) {
     if (isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp>(inner))
       continue;
@@ -185,7 +126,7 @@ LogicalResult Emitter::mapEntryOps() {
 }
 
 /// Loads what a body looks up in a tensor from outside of the group.
-Value Emitter::emitLookup(tensor::ExtractOp extract, const IRMapping &mapping) {
+Value LoopEmitter::emitLookup(tensor::ExtractOp extract, const IRMapping &mapping) {
   auto argument = cast<BlockArgument>(extract.getTensor());
   SmallVector<int64_t> strides =
       getMemRefStrides(op.getInputs()[argument.getArgNumber()]);
@@ -205,7 +146,7 @@ Value Emitter::emitLookup(tensor::ExtractOp extract, const IRMapping &mapping) {
 
 /// The value from which an output starts: a constant, or an element of a
 /// tensor.
-Value Emitter::emitInit(const Member &member, OpResult result) {
+Value LoopEmitter::emitInit(const Member &member, OpResult result) {
   linalg::GenericOp generic = member.op;
   Value init = generic.getDpsInits()[result.getResultNumber()];
   Type element = getElementType(init);
@@ -221,7 +162,7 @@ Value Emitter::emitInit(const Member &member, OpResult result) {
                                    builder.getZeroAttr(element));
 }
 
-Value Emitter::emitOperand(const Member &member, OpOperand &operand) {
+Value LoopEmitter::emitOperand(const Member &member, OpOperand &operand) {
   Value value = operand.get();
   if (!isa<RankedTensorType>(value.getType()))
     return scalars.lookupOrDefault(value);
@@ -250,7 +191,7 @@ Value Emitter::emitOperand(const Member &member, OpOperand &operand) {
 
 /// Visits where the current element of a result is stored: in each buffer for
 /// which it is yielded, or in scratch memory.
-void Emitter::forEachPlace(const Member &member, OpResult result,
+void LoopEmitter::forEachPlace(const Member &member, OpResult result,
                            function_ref<void(Value address)> visit) {
   Type element = getElementType(result);
   auto yield = cast<rt::YieldOp>(op.getBody().front().getTerminator());
@@ -264,35 +205,22 @@ void Emitter::forEachPlace(const Member &member, OpResult result,
                       emitScratchIndex(result)));
 }
 
-void Emitter::emitMember(const Member &member, MutableArrayRef<Value> carried,
-                         SmallVectorImpl<Store> &stores) {
+IRMapping LoopEmitter::mapInputs(const Member &member) {
   linalg::GenericOp generic = member.op;
-  Block *body = generic.getBody();
   IRMapping mapping = scalars;
-  unsigned numInputs = generic.getNumDpsInputs();
   for (OpOperand *operand : generic.getDpsInputOperands())
-    mapping.map(body->getArgument(operand->getOperandNumber()),
+    mapping.map(generic.getBody()->getArgument(operand->getOperandNumber()),
                 emitOperand(member, *operand));
-  unsigned next = 0;
-  for (OpResult result : generic->getResults()) {
-    BlockArgument argument = body->getArgument(numInputs + result.getResultNumber());
-    if (isCarried(result)) {
-      mapping.map(argument, carried[next++]);
-      continue;
-    }
-    if (argument.use_empty())
-      continue;
-    Value start;
-    if (member.isReduction())
-      forEachPlace(member, result, [&](Value address) {
-        if (!start)
-          start = emitLoad(builder, loc, argument.getType(), address);
-      });
-    else
-      start = emitInit(member, result);
-    mapping.map(argument, start);
-  }
+  return mapping;
+}
+
+/// Copies the ops of a body, but for `skipped` ones.
+void LoopEmitter::cloneBody(const Member &member, IRMapping &mapping,
+                            ArrayRef<Operation *> skipped) {
+  Block *body = linalg::GenericOp(member.op).getBody();
   for (Operation &inner : body->without_terminator()) {
+    if (llvm::is_contained(skipped, &inner))
+      continue;
     if (auto indexOp = dyn_cast<linalg::IndexOp>(inner)) {
       Value loop = index[member.dims[indexOp.getDim()]];
       mapping.map(indexOp.getResult(),
@@ -312,10 +240,41 @@ void Emitter::emitMember(const Member &member, MutableArrayRef<Value> carried,
       extract.erase();
     });
   }
+}
+
+void LoopEmitter::emitMember(const Member &member,
+                             MutableArrayRef<Value> carried,
+                             SmallVectorImpl<Store> &stores) {
+  linalg::GenericOp generic = member.op;
+  Block *body = generic.getBody();
+  IRMapping mapping = mapInputs(member);
+  unsigned numInputs = generic.getNumDpsInputs();
+  unsigned next = 0;
+  for (OpResult result : generic->getResults()) {
+    BlockArgument argument =
+        body->getArgument(numInputs + result.getResultNumber());
+    if (isCarried(result)) {
+      mapping.map(argument, carried[next++]);
+      continue;
+    }
+    if (argument.use_empty())
+      continue;
+    Value start;
+    if (member.isReduction())
+      forEachPlace(member, result, [&](Value address) {
+        if (!start)
+          start = emitLoad(builder, loc, argument.getType(), address);
+      });
+    else
+      start = emitInit(member, result);
+    mapping.map(argument, start);
+  }
+  cloneBody(member, mapping, {});
   next = 0;
   auto yield = cast<linalg::YieldOp>(body->getTerminator());
   for (OpResult result : generic->getResults()) {
-    Value value = mapping.lookupOrDefault(yield.getOperand(result.getResultNumber()));
+    Value value =
+        mapping.lookupOrDefault(yield.getOperand(result.getResultNumber()));
     if (isCarried(result)) {
       carried[next++] = value;
       continue;
@@ -327,7 +286,7 @@ void Emitter::emitMember(const Member &member, MutableArrayRef<Value> carried,
   }
 }
 
-void Emitter::emitPoint(const Phase &phase, SmallVectorImpl<Value> &carried) {
+void LoopEmitter::emitPoint(const Phase &phase, SmallVectorImpl<Value> &carried) {
   SmallVector<Store> stores;
   unsigned first = 0;
   for (unsigned i : phase.members) {
@@ -344,7 +303,7 @@ void Emitter::emitPoint(const Phase &phase, SmallVectorImpl<Value> &carried) {
 }
 
 /// Emits a loop over `dim`; `body` replaces the carried values by new ones.
-void Emitter::emitForLoop(int dim, ValueRange carried,
+void LoopEmitter::emitForLoop(int dim, ValueRange carried,
                            function_ref<void(SmallVectorImpl<Value> &)> body,
                            SmallVectorImpl<Value> &results) {
   bool isCut = dim == shape.cutDim;
@@ -363,7 +322,7 @@ void Emitter::emitForLoop(int dim, ValueRange carried,
   results.assign(loop.getResults().begin(), loop.getResults().end());
 }
 
-void Emitter::emitNest(const Phase &phase, unsigned depth,
+void LoopEmitter::emitNest(const Phase &phase, unsigned depth,
                        SmallVectorImpl<Value> &carried) {
   if (depth == phase.loops.size())
     return emitPoint(phase, carried);
@@ -378,7 +337,7 @@ void Emitter::emitNest(const Phase &phase, unsigned depth,
 
 /// Sums that do not end with the row are taken in memory, which starts from
 /// the init.
-void Emitter::emitInitNest(const Member &member, OpResult result) {
+void LoopEmitter::emitInitNest(const Member &member, OpResult result) {
   SmallVector<int> loops;
   uint64_t inner = shape.valueDims.lookup(result) & ~shape.rowMask();
   for (int dim : shape.phases[member.phase].loops)
@@ -399,7 +358,7 @@ void Emitter::emitInitNest(const Member &member, OpResult result) {
   nest(0);
 }
 
-void Emitter::emitInits(const Phase &phase) {
+void LoopEmitter::emitInits(const Phase &phase) {
   for (unsigned i : phase.members) {
     const Member &member = shape.members[i];
     if (!member.isReduction())
@@ -410,7 +369,7 @@ void Emitter::emitInits(const Phase &phase) {
   }
 }
 
-SmallVector<OpResult> Emitter::getCarried(const Phase &phase) {
+SmallVector<OpResult> LoopEmitter::getCarried(const Phase &phase) {
   SmallVector<OpResult> results;
   for (unsigned i : phase.members)
     for (OpResult result : linalg::GenericOp(shape.members[i].op)->getResults())
@@ -419,7 +378,9 @@ SmallVector<OpResult> Emitter::getCarried(const Phase &phase) {
   return results;
 }
 
-void Emitter::emitPhase(const Phase &phase) {
+void LoopEmitter::emitPhase(const Phase &phase) {
+  if (phase.order && !phase.order->isChain)
+    return emitOrderedPhase(phase);
   emitInits(phase);
   SmallVector<OpResult> results = getCarried(phase);
   SmallVector<Value> carried;
@@ -436,7 +397,7 @@ void Emitter::emitPhase(const Phase &phase) {
   }
 }
 
-void Emitter::emitRows() {
+void LoopEmitter::emitRows() {
   if (shape.cutDim >= 0) {
     for (const Phase &phase : shape.phases)
       emitPhase(phase);
@@ -460,7 +421,7 @@ void Emitter::emitRows() {
     emitPhase(phase);
 }
 
-LogicalResult Emitter::run() {
+LogicalResult LoopEmitter::run() {
   LLVM::LLVMFuncOp func = kernel.func;
   builder.setInsertionPointToEnd(&func.getBody().front());
   if (failed(mapEntryOps()))
@@ -470,8 +431,6 @@ LogicalResult Emitter::run() {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   return success();
 }
-
-} // namespace
 
 Value mlir::weft::emitInt(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 64);
@@ -575,5 +534,5 @@ FailureOr<KernelShape> mlir::weft::analyzeFused(rt::FusedOp op) {
 LogicalResult mlir::weft::emitKernel(rt::FusedOp op, const KernelShape &shape,
                                      const KernelFunction &kernel,
                                      ArrayRef<unsigned> bufferOf) {
-  return Emitter(op, shape, kernel, bufferOf).run();
+  return LoopEmitter(op, shape, kernel, bufferOf).run();
 }

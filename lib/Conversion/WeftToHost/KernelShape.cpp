@@ -8,6 +8,8 @@
 
 #include "KernelShape.h"
 
+#include "Orders.h"
+
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -65,11 +67,13 @@ private:
   SmallVector<int64_t> getTensorStrides(Value value);
   void joinDims();
   bool canJoin(int outer, int inner) const;
+  bool keepsOrder(const Member &member, int outer, int inner) const;
   void join(int outer, int inner);
   uint64_t findParallelDims() const;
   int findVectorDim(uint64_t candidates) const;
   LogicalResult chooseRows();
   void choosePhases();
+  bool mayEnter(const Phase &phase, const Member &member) const;
   void orderLoops(Phase &phase);
   void chooseCut();
 
@@ -161,6 +165,7 @@ LogicalResult Analysis::numberDims() {
     linalg::GenericOp op = ops[i];
     Member member;
     member.op = op;
+    member.order = getOrder(cast<linalg::LinalgOp>(op.getOperation()));
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     auto iterators = op.getIteratorTypesArray();
     for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
@@ -247,6 +252,17 @@ LogicalResult Analysis::computeValueDims(Member &member) {
   return success();
 }
 
+/// Says whether each element stays in its leaf and lane if the two dims, which
+/// the member reduces, become one.
+bool Analysis::keepsOrder(const Member &member, int outer, int inner) const {
+  SmallVector<int> dims = member.getReducedDims();
+  auto it = llvm::find(dims, outer);
+  if (it + 1 == dims.end() || *(it + 1) != inner)
+    return false;
+  return inner != dims.back() ||
+         shape.sizes[inner] % member.order.getLanes() == 0;
+}
+
 /// Says whether all members walk `outer` and `inner` as one dim.
 bool Analysis::canJoin(int outer, int inner) const {
   uint64_t both = bit(outer) | bit(inner);
@@ -258,6 +274,9 @@ bool Analysis::canJoin(int outer, int inner) const {
       return false;
     if (!(member.loopDims & both))
       continue;
+    if (member.order && (member.reductionDims & both) &&
+        !keepsOrder(member, outer, inner))
+      return false;
     for (const Access &access :
          llvm::concat<const Access>(member.accesses, member.initAccesses))
       if (access.strides[outer] != access.strides[inner] * shape.sizes[inner])
@@ -374,6 +393,17 @@ LogicalResult Analysis::chooseRows() {
   return success();
 }
 
+/// Reductions of one phase have one order.
+bool Analysis::mayEnter(const Phase &phase, const Member &member) const {
+  if (!member.isReduction())
+    return true;
+  std::optional<ReductionOrder> order = member.getReductionOrder();
+  return llvm::all_of(phase.members, [&](unsigned other) {
+    return !shape.members[other].isReduction() ||
+           (order ? phase.order == order : !phase.order);
+  });
+}
+
 void Analysis::choosePhases() {
   uint64_t rows = shape.rowMask();
   SmallVector<uint64_t> phaseDims;
@@ -390,7 +420,8 @@ void Analysis::choosePhases() {
     }
     int phase = first;
     int numPhases = phaseDims.size();
-    while (phase < numPhases && phaseDims[phase] != inner)
+    while (phase < numPhases && (phaseDims[phase] != inner ||
+                                 !mayEnter(shape.phases[phase], member)))
       ++phase;
     if (phase == numPhases) {
       phaseDims.push_back(inner);
@@ -401,6 +432,8 @@ void Analysis::choosePhases() {
     }
     member.phase = phase;
     shape.phases[phase].members.push_back(i);
+    if (member.order)
+      shape.phases[phase].order = member.getReductionOrder();
   }
   for (Phase &phase : shape.phases)
     orderLoops(phase);
@@ -421,6 +454,13 @@ void Analysis::orderLoops(Phase &phase) {
   llvm::stable_sort(phase.loops, [&](int a, int b) {
     return getReach(a) > getReach(b);
   });
+  if (!phase.order)
+    return;
+  // What is reduced is walked in its own order.
+  const int *next = phase.order->dims.begin();
+  for (int &dim : phase.loops)
+    if (llvm::is_contained(phase.order->dims, dim))
+      dim = *next++;
 }
 
 void Analysis::chooseCut() {
@@ -461,6 +501,26 @@ FailureOr<KernelShape> Analysis::run() {
 }
 
 } // namespace
+
+SmallVector<int> Member::getReducedDims() const {
+  SmallVector<int> result;
+  for (int dim : dims)
+    if (dim >= 0 && (reductionDims >> dim & 1))
+      result.push_back(dim);
+  return result;
+}
+
+std::optional<ReductionOrder> Member::getReductionOrder() const {
+  if (!order)
+    return std::nullopt;
+  auto reduction = cast<linalg::LinalgOp>(linalg::GenericOp(op).getOperation());
+  bool isPlain =
+      llvm::all_of(llvm::seq(reduction->getNumResults()), [&](unsigned i) {
+        return getCombiner(reduction, i).has_value();
+      });
+  return ReductionOrder{getReducedDims(), order.getLeaves(), order.getLanes(),
+                        !isPlain};
+}
 
 SmallVector<int64_t> mlir::weft::getDenseStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
@@ -556,8 +616,10 @@ bool mlir::weft::canUpdateInPlace(const KernelShape &shape, Value input,
       // iteration writes last.
       bool aligned = member.accesses[i] == written && member.loopDims == dims;
       bool early = member.phase < from.phase && aligned;
-      bool together =
-          member.phase == from.phase && aligned && !from.isReduction();
+      // The proof of plans knows no phases: to it, a reduction with an order
+      // that comes later may be in a later one.
+      bool together = member.phase == from.phase && aligned &&
+                      !from.isReduction() && !(member.order && &member > &from);
       if (!isOwnInit && !early && !together)
         return false;
     }

@@ -13,9 +13,16 @@
 // takes the maximum; phase 1 loops over j for exp and sum; phase 2 loops over j
 // and divides. max and sum are scalars of a row; what exp gives is needed again
 // in phase 2, and waits in a scratch buffer of 256 elements.
+//
+// Reductions with an order (weft.order) share a phase only with reductions of
+// the same order over the same dims, and their dims are joined only where that
+// leaves each element in its leaf and lane: what they give does not depend on
+// the group.
 
 #ifndef WEFT_LIB_CONVERSION_WEFTTOHOST_KERNELSHAPE_H
 #define WEFT_LIB_CONVERSION_WEFTTOHOST_KERNELSHAPE_H
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/MapVector.h"
@@ -35,9 +42,25 @@ struct Access {
   }
 };
 
+/// The order in which the reductions of a phase add up.
+struct ReductionOrder {
+  /// The dims that are reduced, major first.
+  llvm::SmallVector<int> dims;
+  int64_t leaves = 1, lanes = 1;
+  /// One chain that starts from the init, for what is not a plain sum.
+  bool isChain = false;
+
+  bool operator==(const ReductionOrder &other) const {
+    return dims == other.dims && leaves == other.leaves &&
+           lanes == other.lanes && isChain == other.isChain;
+  }
+};
+
 /// One linalg op of the group.
 struct Member {
   linalg::GenericOp op;
+  /// Null: any order will do.
+  OrderAttr order;
   /// The kernel's dim of each loop of the op, or -1 for a loop of size 1.
   llvm::SmallVector<int> dims;
   /// Bit d: the dim is a loop of this op, or a reduction of it.
@@ -49,11 +72,16 @@ struct Member {
   int phase = 0;
 
   bool isReduction() const { return reductionDims != 0; }
+  /// The dims that it reduces, as its loops have them.
+  llvm::SmallVector<int> getReducedDims() const;
+  std::optional<ReductionOrder> getReductionOrder() const;
 };
 
 /// A loop nest within a row.
 struct Phase {
   llvm::SmallVector<unsigned> members;
+  /// Of all its reductions; none: any.
+  std::optional<ReductionOrder> order;
   /// Inner dims, outermost first.
   llvm::SmallVector<int> loops;
 };

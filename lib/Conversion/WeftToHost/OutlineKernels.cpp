@@ -6,6 +6,7 @@
 
 #include "BufferPlan.h"
 #include "KernelEmitter.h"
+#include "Orders.h"
 
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
@@ -206,6 +207,9 @@ struct OutlineKernelsPass
   using Base::Base;
 
   void runOnOperation() override {
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
+      if (failed(checkOrders(func)))
+        return signalPassFailure();
     Outliner outliner(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {

@@ -4,6 +4,8 @@
 // what is weft's own are lookups as generics, and transposes that move into the
 // maps of contractions, where they cost nothing.
 
+#include "Orders.h"
+
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
@@ -170,6 +172,12 @@ Value convertTensor(OpBuilder &builder, Location loc, Value value,
       .getResult(0);
 }
 
+/// A contraction that replaces another of the same loops adds up as that one.
+void copyOrder(MatmulOp from, MatmulOp to) {
+  if (Attribute order = from->getAttr(WeftDialect::kOrderAttr))
+    to->setAttr(WeftDialect::kOrderAttr, order);
+}
+
 /// A contraction of types that the runtime does not multiply is one of f32,
 /// with conversions around it; sums are in f32 all the same.
 struct WidenContraction : OpRewritePattern<MatmulOp> {
@@ -190,8 +198,9 @@ struct WidenContraction : OpRewritePattern<MatmulOp> {
       b = convertTensor(rewriter, loc, b, f32);
     }
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    Value wide = MatmulOp::create(rewriter, loc, type.clone(f32), a, b,
-                                  op.getIndexingMaps());
+    auto wide = MatmulOp::create(rewriter, loc, type.clone(f32), a, b,
+                                 op.getIndexingMaps());
+    copyOrder(op, wide);
     rewriter.replaceOp(op, convertTensor(rewriter, loc, wide, result));
     return success();
   }
@@ -299,10 +308,11 @@ struct DropUnitLoops : OpRewritePattern<MatmulOp> {
                    rhs = getUnitFree(op.getRhs(), op.getRhsMap()),
                    result = getUnitFree(op.getResult(), op.getResultMap());
     Location loc = op.getLoc();
-    Value small = MatmulOp::create(
+    auto small = MatmulOp::create(
         rewriter, loc, result.type, lhs.collapse(rewriter, loc, op.getLhs()),
         rhs.collapse(rewriter, loc, op.getRhs()),
         rewriter.getAffineMapArrayAttr({lhs.map, rhs.map, result.map}));
+    copyOrder(op, small);
     if (result.type == op.getResult().getType())
       rewriter.replaceOp(op, small);
     else
@@ -354,9 +364,12 @@ struct FoldOperandTranspose : OpRewritePattern<MatmulOp> {
     }
     if (!changed)
       return failure();
-    rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getResult().getType(),
-                                          operands[0], operands[1],
-                                          rewriter.getAffineMapArrayAttr(maps));
+    auto folded = MatmulOp::create(rewriter, op.getLoc(),
+                                   op.getResult().getType(), operands[0],
+                                   operands[1],
+                                   rewriter.getAffineMapArrayAttr(maps));
+    copyOrder(op, folded);
+    rewriter.replaceOp(op, folded);
     return success();
   }
 };
@@ -375,10 +388,13 @@ struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
       return failure();
     AffineMap resultMap =
         inversePermutation(*transpose).compose(matmul.getResultMap());
-    rewriter.replaceOpWithNewOp<MatmulOp>(
-        op, op->getResult(0).getType(), matmul.getLhs(), matmul.getRhs(),
+    auto folded = MatmulOp::create(
+        rewriter, op.getLoc(), op->getResult(0).getType(), matmul.getLhs(),
+        matmul.getRhs(),
         rewriter.getAffineMapArrayAttr(
             {matmul.getLhsMap(), matmul.getRhsMap(), resultMap}));
+    copyOrder(matmul, folded);
+    rewriter.replaceOp(op, folded);
     return success();
   }
 };
@@ -411,6 +427,31 @@ LogicalResult generalize(func::FuncOp func) {
   return applyOpPatternsGreedily(ops, std::move(patterns));
 }
 
+/// A sum in f32 that is rounded once has no leaves that are rounded.
+LogicalResult checkRounded(func::FuncOp func) {
+  auto walked = func.walk([](MatmulOp op) {
+    auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+    if (!order || !order.getRounded())
+      return WalkResult::advance();
+    Type lhs = getElementTypeOrSelf(op.getLhs().getType()),
+         rhs = getElementTypeOrSelf(op.getRhs().getType()),
+         result = getElementTypeOrSelf(op.getResult().getType());
+    if (isGemm(lhs, rhs, result))
+      return WalkResult::advance();
+    if (order.getLeaves() != 1) {
+      op.emitOpError() << "has " << order.getLeaves()
+                       << " rounded leaves, but a product of " << lhs << " and "
+                       << rhs << " that is " << result
+                       << " is computed in f32 and rounded once";
+      return WalkResult::interrupt();
+    }
+    op->setAttr(WeftDialect::kOrderAttr,
+                OrderAttr::get(op.getContext(), 1, 1, /*rounded=*/false));
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult simplify(func::FuncOp func) {
   MLIRContext *context = func.getContext();
   RewritePatternSet patterns(context);
@@ -431,8 +472,18 @@ struct PrepareHostPass
 
   void runOnOperation() override {
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
-      if (failed(generalize(func)) || failed(simplify(func)))
+      if (failed(checkRounded(func)) || failed(prepare(func)) ||
+          failed(checkOrders(func)))
         return signalPassFailure();
+  }
+
+  LogicalResult prepare(func::FuncOp func) {
+    makeUnitReductionsElementwise(func);
+    moveOrdersIntoBodies(func);
+    LogicalResult result =
+        failure(failed(generalize(func)) || failed(simplify(func)));
+    moveOrdersOutOfBodies(func);
+    return result;
   }
 };
 

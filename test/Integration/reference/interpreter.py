@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 
+import orders
 from elements import (BF16, BINARY, CMPI, CONVERSIONS, UNARY, Fault, compare_floats,
                       convert, dtype_of)  # fmt: skip
 from mlir_text import Dense, Tensor
@@ -315,16 +316,21 @@ class Interpreter:
         ranges = [range(n) if red else [None] for n, red in zip(sizes, kinds)]
         parallel = [n for n, red in zip(sizes, kinds) if not red]
         grids = list(np.indices(parallel, sparse=True)) if parallel else []
+        sums = None
+        if "weft.order" in op.attrs and orders.joins_of(op) and any(kinds):
+            sums = orders.Sums(op, [n for n, red in zip(sizes, kinds) if red], outs)
         for point in itertools.product(*ranges):
             rest = iter(grids)
             d = [next(rest) if p is None else p for p in point]
+            if sums:
+                outs = sums.at([p for p in point if p is not None])
             args = [self.load(m, o, d) for m, o in zip(maps, operands[:num_ins] + outs)]
             values = self.body(op, args, d, env)
             for out, map, value in zip(outs, maps[num_ins:], values):
                 where = mapped(map, d)
                 shape = np.broadcast_shapes(*(w.shape for w in where), np.shape(value))
                 out[tuple(where)] = np.broadcast_to(value, shape) if where else value
-        return outs
+        return [sums.join(i) for i in range(len(outs))] if sums else outs
 
     @staticmethod
     def load(map, operand, d):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that compiled programs of one rank do what the interpreter says.
 
-    native.py PROGRAMS.mlir [--values random|integers|special] [--ulps N]
+    native.py PROGRAMS.mlir [--values random|integers|special] [--ulps N] [--cpus A,B]
 
 The file holds functions, separated by `// -----`, whose arguments and results
 have names. Each is compiled and run for two steps, with memory that it must
@@ -14,9 +14,13 @@ as zeros.
 Values: `random` normal numbers; `integers`, so small that sums are exact;
 `special`: infinities, NaN, zeros, denormals and extremes, each with each other
 over the first arguments.
+
+With `--cpus` programs are compiled for each of these CPUs, and must give the
+same bits on all.
 """
 
 import argparse
+import itertools
 import pathlib
 import re
 import sys
@@ -135,7 +139,16 @@ def run_native(steps, folder):
     return equivalence.read_safetensors(folder / "out.safetensors")
 
 
-def check(text, kind, ulps):
+def check_same(name, expected, actual, cpus):
+    """What two CPUs give must not differ in a bit."""
+    views = [np.atleast_1d(a).view(np.uint8) for a in (expected, actual)]
+    if not np.array_equal(*views):
+        at = tuple(int(i) for i in np.argwhere(np.atleast_1d(expected != actual))[0])
+        values = [np.atleast_1d(a)[at] for a in (expected, actual)]
+        raise equivalence.Mismatch(f"{name}{list(at)} is {values} on {cpus}")
+
+
+def check(text, kind, ulps, cpus):
     reference = interpreter.Interpreter(
         equivalence.weft_opt(text, "--linalg-generalize-named-ops"))
     func = reference.func
@@ -147,13 +160,18 @@ def check(text, kind, ulps):
         folder = pathlib.Path(folder)
         (folder / "step.mlir").write_text(text)
         equivalence.write_safetensors(folder / "in.safetensors", named)
-        equivalence.run_command("weft-compile", folder / "step.mlir", "-o", folder / "step.so")
-        for steps in (1, 2):
+        first = {}
+        for cpu, steps in itertools.product(cpus, (1, 2)):
+            if steps == 1:
+                equivalence.run_command("weft-compile", folder / "step.mlir", "--cpu", cpu,
+                                        "-o", folder / "step.so")  # fmt: skip
             expected = run_steps(func, reference, arrays, steps)
             actual = run_native(steps, folder)
             inputs = dict(zip(named, arrays)) if steps == 1 else {}
             for name, value in zip(names(func, "res"), expected):
                 compare(name, value, actual[name], ulps, inputs)
+                other = first.setdefault((name, steps), actual[name])
+                check_same(name, other, actual[name], (cpus[0], cpu))
 
 
 def main():
@@ -161,13 +179,14 @@ def main():
     parser.add_argument("programs", type=pathlib.Path)
     parser.add_argument("--values", choices=["random", "integers", "special"], default="random")
     parser.add_argument("--ulps", type=int, default=0)
+    parser.add_argument("--cpus", type=lambda text: text.split(","), default=["native"])
     args = parser.parse_args()
     failures = []
     programs = re.split(r"^// -----$", args.programs.read_text(), flags=re.M)
     for text in programs:
         name = re.search(r"func\.func @(\w+)", text).group(1)
         try:
-            check(text, args.values, args.ulps)
+            check(text, args.values, args.ulps, args.cpus)
         except equivalence.Mismatch as problem:
             failures.append(f"{args.programs}: @{name}: {problem}")
     if failures:
