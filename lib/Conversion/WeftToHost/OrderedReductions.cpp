@@ -4,11 +4,11 @@
 // their values in an array, from which a tree of additions makes the result.
 // There are two forms.
 //
-// By rows: each result by itself, walking what it reduces. With lanes, the terms
-// of a block of elements are computed first, into a small array, by a loop that
-// carries nothing and so becomes vector code; then vectors of the array are added
-// to a vector of accumulators, one lane each. The same code for whole and for
-// partial blocks: the rest of the array holds the identity.
+// By rows: each result by itself, walking what it reduces. The terms of a block of
+// elements are computed first, into a small array, by a loop that carries nothing
+// and so becomes vector code. Then they are added one by one; or, with lanes, as
+// vectors to a vector of accumulators, one lane each. The same code for whole and
+// for partial blocks: the rest of the array holds the identity.
 //
 // By columns, where what lies next to each other are different results: for a
 // tile of results, terms are added to arrays of accumulators, one for each leaf
@@ -30,6 +30,8 @@ using Values = SmallVector<Value>;
 
 /// Elements whose terms are computed at once.
 constexpr int64_t kBlock = 64;
+/// Shorter runs without lanes are computed element by element.
+constexpr int64_t kMinBlock = 8;
 /// Accumulators of a tile: what stays in the first-level cache.
 constexpr int64_t kTileBytes = 16 << 10;
 
@@ -146,7 +148,7 @@ OrderedNest::OrderedNest(LoopEmitter &emitter, const Phase &phase)
   int64_t numTerms = byColumns ? order.lanes * tile : kBlock + order.lanes;
   for (Sum &sum : sums) {
     sum.leaves = allocate(sum.element, order.leaves * width);
-    if (order.lanes > 1)
+    if (!byColumns || order.lanes > 1)
       sum.terms = allocate(sum.element, numTerms);
   }
 }
@@ -287,7 +289,7 @@ void OrderedNest::emitDims(unsigned depth, Values &carried) {
 
 /// Walks elements of the last dim.
 void OrderedNest::emitRun(Value base, int64_t length, Values &carried) {
-  if (column < 0 && order.lanes > 1)
+  if (column < 0 && (order.lanes > 1 || length >= kMinBlock))
     return emitBlocks(base, length, carried);
   carried = emitLoop(number(0), number(length), 1, carried,
                      [&](Value step, Values &values) {
@@ -337,6 +339,16 @@ void OrderedNest::emitBlock(Value base, int64_t length, Values &carried) {
     for (auto [i, sum] : llvm::enumerate(sums))
       store(terms[i], sum.terms, step);
   });
+  if (lanes == 1) {
+    carried = emitLoop(number(0), number(length), 1, carried,
+                       [&](Value step, Values &values) {
+                         for (auto [i, sum] : llvm::enumerate(sums))
+                           values[i] =
+                               combine(sum, values[i],
+                                       load(sum.element, sum.terms, step));
+                       });
+    return;
+  }
   for (auto [i, sum] : llvm::enumerate(sums))
     for (int64_t first = 0; first < length; first += lanes)
       carried[i] = combine(sum, carried[i],

@@ -399,6 +399,55 @@ struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+/// Says whether the op is elementwise, from one tensor to one of its shape.
+bool isUnaryElementwise(linalg::GenericOp op) {
+  return op.getNumDpsInputs() == 1 && op->getNumResults() == 1 &&
+         op.isAllParallelLoops() && !op.hasIndexSemantics() &&
+         op.getBody()->getArgument(1).use_empty() &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); });
+}
+
+/// A transpose passes by an elementwise op, as a conversion, that alone uses a
+/// contraction, to be folded into that.
+struct TransposeBeforeElementwise : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!matchTranspose(op))
+      return failure();
+    auto elementwise = op->getOperand(0).getDefiningOp<linalg::GenericOp>();
+    if (!elementwise || !elementwise->hasOneUse() ||
+        !isUnaryElementwise(elementwise))
+      return failure();
+    auto matmul = elementwise->getOperand(0).getDefiningOp<MatmulOp>();
+    if (!matmul || !matmul->hasOneUse())
+      return failure();
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    RankedTensorType moved =
+        type.clone(getElementTypeOrSelf(matmul.getResult().getType()));
+    auto getEmpty = [&](RankedTensorType of) {
+      return tensor::EmptyOp::create(rewriter, loc, of.getShape(),
+                                     of.getElementType());
+    };
+    auto transpose = linalg::GenericOp::create(
+        rewriter, loc, moved, matmul.getResult(), getEmpty(moved).getResult(),
+        op.getIndexingMapsArray(), op.getIteratorTypesArray(),
+        [](OpBuilder &b, Location l, ValueRange args) {
+          linalg::YieldOp::create(b, l, args[0]);
+        });
+    Operation *last = rewriter.clone(*elementwise);
+    rewriter.modifyOpInPlace(last, [&] {
+      last->setOperands({transpose.getResult(0), getEmpty(type)});
+      last->getResult(0).setType(type);
+    });
+    rewriter.replaceOp(op, last);
+    return success();
+  }
+};
+
 /// Rewrites until nothing is left to do: a limit of rounds would be a failure
 /// that nobody explains. There are no branches to simplify.
 LogicalResult applyPatterns(func::FuncOp func, RewritePatternSet &&patterns) {
@@ -462,7 +511,7 @@ LogicalResult simplify(func::FuncOp func) {
   // A sum over dims of size 1 is elementwise: its start is one more input.
   linalg::populateMoveInitOperandsToInputPattern(patterns);
   patterns.add<DropUnitLoops, FoldConstantGeneric, FoldOperandTranspose,
-               FoldResultTranspose>(context);
+               FoldResultTranspose, TransposeBeforeElementwise>(context);
   return applyPatterns(func, std::move(patterns));
 }
 
