@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Conversions from and to bf16 become shifts and additions of integers. No other
-// op is expanded, so that a maximum of zeros stays what arith says.
+// Conversions from and to bf16 become shifts and additions of integers. No
+// other op is expanded, so that a maximum of zeros stays what arith says.
 
 #include "weft/Conversion/WeftToHost/Passes.h"
 
@@ -19,7 +19,8 @@ using namespace mlir::weft;
 
 namespace {
 
-struct ExpandBfloatPass : public weft::impl::ExpandBfloatPassBase<ExpandBfloatPass> {
+struct ExpandBfloatPass
+    : public weft::impl::ExpandBfloatPassBase<ExpandBfloatPass> {
   using Base::Base;
 
   void runOnOperation() override {

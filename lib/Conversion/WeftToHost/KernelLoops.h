@@ -17,10 +17,9 @@ namespace mlir::weft {
 class LoopEmitter {
 public:
   LoopEmitter(rt::FusedOp op, const KernelShape &shape,
-          const KernelFunction &kernel, llvm::ArrayRef<unsigned> bufferOf)
+              const KernelFunction &kernel, llvm::ArrayRef<unsigned> bufferOf)
       : op(op), shape(shape), kernel(kernel), bufferOf(bufferOf),
-        builder(op.getContext()), loc(op.getLoc()),
-        index(shape.sizes.size()) {}
+        builder(op.getContext()), loc(op.getLoc()), index(shape.sizes.size()) {}
 
   LogicalResult run();
 
@@ -50,10 +49,10 @@ private:
                  llvm::ArrayRef<Operation *> skipped);
   Value emitOperand(const Member &member, OpOperand &operand);
   Value emitInit(const Member &member, OpResult result);
-  void emitForLoop(
-      int dim, ValueRange carried,
-      llvm::function_ref<void(llvm::SmallVectorImpl<Value> &)> body,
-      llvm::SmallVectorImpl<Value> &results);
+  void
+  emitForLoop(int dim, ValueRange carried,
+              llvm::function_ref<void(llvm::SmallVectorImpl<Value> &)> body,
+              llvm::SmallVectorImpl<Value> &results);
   Value emitLookup(tensor::ExtractOp extract, const IRMapping &mapping);
   Value getPointer(Value tensor);
   Value emitIndex(const Access &access);

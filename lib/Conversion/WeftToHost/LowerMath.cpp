@@ -211,6 +211,43 @@ struct CastThroughF32 : OpRewritePattern<CastOp> {
   }
 };
 
+/// So do numbers of f64.
+struct TruncateThroughF32 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isBF16() || !op.getIn().getType().isF64())
+      return failure();
+    Value single = arith::TruncFOp::create(rewriter, op.getLoc(),
+                                           rewriter.getF32Type(), op.getIn());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
+    return success();
+  }
+};
+
+/// The number of the two, else their maximum (minimum), which knows which zero
+/// is larger: what instructions for this give depends on the CPU and on which
+/// operand comes first.
+template <typename NumOp, typename Op>
+struct ExpandNumber : OpRewritePattern<NumOp> {
+  using OpRewritePattern<NumOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(NumOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto orOther = [&](Value value, Value other) -> Value {
+      Value isNaN = arith::CmpFOp::create(
+          rewriter, loc, arith::CmpFPredicate::UNO, value, value);
+      return arith::SelectOp::create(rewriter, loc, isNaN, other, value);
+    };
+    Value lhs = orOther(op.getLhs(), op.getRhs());
+    Value rhs = orOther(op.getRhs(), op.getLhs());
+    rewriter.replaceOpWithNewOp<Op>(op, lhs, rhs);
+    return success();
+  }
+};
+
 /// Upstream's formula for erf gives 0 for -0.
 void keepSign(math::ErfOp op) {
   OpBuilder builder(op);
@@ -237,7 +274,13 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
     getOperation().walk(keepSign);
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandExp, ExpandLog, CastThroughF32<arith::SIToFPOp>,
-                 CastThroughF32<arith::UIToFPOp>>(&getContext());
+                 CastThroughF32<arith::UIToFPOp>, TruncateThroughF32>(
+        &getContext());
+    bool isInvariant = getOperation()->hasAttr(WeftDialect::kInvarianceAttr);
+    if (isInvariant)
+      patterns.add<ExpandNumber<arith::MaxNumFOp, arith::MaximumFOp>,
+                   ExpandNumber<arith::MinNumFOp, arith::MinimumFOp>>(
+          &getContext());
     populateMathF32ExpansionPatterns(patterns, isApproximated);
     populateMathPolynomialApproximationPatterns(patterns, isApproximated);
     GreedyRewriteConfig config;
@@ -247,7 +290,7 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
             applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       return signalPassFailure();
     // What must not depend on the mesh rounds as it is written.
-    if (getOperation()->hasAttr(WeftDialect::kInvarianceAttr))
+    if (isInvariant)
       return;
     getOperation().walk([](Operation *op) {
       if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Loops that reduce in a declared order (OrderAttr): leaves one after the other,
-// their values in an array, from which a tree of additions makes the result.
-// There are two forms.
+// Loops that reduce in a declared order (OrderAttr): leaves one after the
+// other, their values in an array, from which a tree of additions makes the
+// result. There are two forms.
 //
-// By rows: each result by itself, walking what it reduces. The terms of a block of
-// elements are computed first, into a small array, by a loop that carries nothing
-// and so becomes vector code. Then they are added one by one; or, with lanes, as
-// vectors to a vector of accumulators, one lane each. The same code for whole and
-// for partial blocks: the rest of the array holds the identity.
+// By rows: each result by itself, walking what it reduces. The terms of a block
+// of elements are computed first, into a small array, by a loop that carries
+// nothing and so becomes vector code. Then they are added one by one; or, with
+// lanes, as vectors to a vector of accumulators, one lane each. The same code
+// for whole and for partial blocks: the rest of the array holds the identity.
 //
 // By columns, where what lies next to each other are different results: for a
 // tile of results, terms are added to arrays of accumulators, one for each leaf
@@ -128,15 +128,15 @@ OrderedNest::OrderedNest(LoopEmitter &emitter, const Phase &phase)
     const Member &member = emitter.shape.members[i];
     if (!member.isReduction())
       continue;
-    auto op = cast<linalg::LinalgOp>(
-        linalg::GenericOp(member.op).getOperation());
+    auto op =
+        cast<linalg::LinalgOp>(linalg::GenericOp(member.op).getOperation());
     for (OpResult result : op->getResults()) {
       Type element = getElementTypeOrSelf(result.getType());
       sums.push_back({&member, result,
                       *getCombiner(op, result.getResultNumber()), element,
                       Value(), Value()});
-      columnBytes += numArrays * llvm::divideCeil(
-                                     element.getIntOrFloatBitWidth(), 8);
+      columnBytes +=
+          numArrays * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
     }
   }
   if (byColumns) {
@@ -199,8 +199,8 @@ Value OrderedNest::identity(Sum &sum, int64_t lanes) {
 Values OrderedNest::emitLoop(Value lower, Value upper, int64_t step,
                              ValueRange carried,
                              function_ref<void(Value, Values &)> body) {
-  auto loop = scf::ForOp::create(builder, loc, lower, upper, number(step),
-                                 carried);
+  auto loop =
+      scf::ForOp::create(builder, loc, lower, upper, number(step), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Values values(loop.getRegionIterArgs());
@@ -291,16 +291,16 @@ void OrderedNest::emitDims(unsigned depth, Values &carried) {
 void OrderedNest::emitRun(Value base, int64_t length, Values &carried) {
   if (column < 0 && (order.lanes > 1 || length >= kMinBlock))
     return emitBlocks(base, length, carried);
-  carried = emitLoop(number(0), number(length), 1, carried,
-                     [&](Value step, Values &values) {
-                       index[order.dims.back()] = add(base, step);
-                       if (order.lanes > 1)
-                         accumulators = multiply(
-                             arith::AndIOp::create(builder, loc, step,
-                                                   number(order.lanes - 1)),
-                             tile);
-                       emitStep(values);
-                     });
+  carried = emitLoop(
+      number(0), number(length), 1, carried, [&](Value step, Values &values) {
+        index[order.dims.back()] = add(base, step);
+        if (order.lanes > 1)
+          accumulators =
+              multiply(arith::AndIOp::create(builder, loc, step,
+                                             number(order.lanes - 1)),
+                       tile);
+        emitStep(values);
+      });
 }
 
 void OrderedNest::emitStep(Values &carried) {
@@ -340,20 +340,19 @@ void OrderedNest::emitBlock(Value base, int64_t length, Values &carried) {
       store(terms[i], sum.terms, step);
   });
   if (lanes == 1) {
-    carried = emitLoop(number(0), number(length), 1, carried,
-                       [&](Value step, Values &values) {
-                         for (auto [i, sum] : llvm::enumerate(sums))
-                           values[i] =
-                               combine(sum, values[i],
-                                       load(sum.element, sum.terms, step));
-                       });
+    carried = emitLoop(
+        number(0), number(length), 1, carried, [&](Value step, Values &values) {
+          for (auto [i, sum] : llvm::enumerate(sums))
+            values[i] =
+                combine(sum, values[i], load(sum.element, sum.terms, step));
+        });
     return;
   }
   for (auto [i, sum] : llvm::enumerate(sums))
     for (int64_t first = 0; first < length; first += lanes)
-      carried[i] = combine(sum, carried[i],
-                           load(VectorType::get(lanes, sum.element), sum.terms,
-                                number(first)));
+      carried[i] = combine(
+          sum, carried[i],
+          load(VectorType::get(lanes, sum.element), sum.terms, number(first)));
 }
 
 /// Joins the lanes: each with the one half of them away.
@@ -428,8 +427,8 @@ void OrderedNest::joinLanes(Value leaf) {
     for (Sum &sum : sums) {
       Values lanes;
       for (int64_t lane = 0; lane < order.lanes; ++lane)
-        lanes.push_back(load(sum.element, sum.terms,
-                             add(place, number(lane * tile))));
+        lanes.push_back(
+            load(sum.element, sum.terms, add(place, number(lane * tile))));
       for (int64_t half = order.lanes / 2; half > 0; half /= 2)
         for (int64_t lane = 0; lane < half; ++lane)
           lanes[lane] = combine(sum, lanes[lane], lanes[lane + half]);
@@ -473,8 +472,8 @@ void OrderedNest::emitColumns() {
       isCut ? emitter.kernel.end : number(emitter.shape.sizes[column]);
   emitLoop(lower, upper, tile, {}, [&](Value begin, Values &) {
     tileBegin = begin;
-    tileEnd = arith::MinSIOp::create(builder, loc, add(begin, number(tile)),
-                                     upper);
+    tileEnd =
+        arith::MinSIOp::create(builder, loc, add(begin, number(tile)), upper);
     emitTile();
   });
 }
@@ -498,11 +497,10 @@ Value OrderedNest::joinLeaves(Sum &sum, int64_t first, int64_t count,
 void OrderedNest::finish(Sum &sum, Value tree) {
   Value init = emitter.emitInit(*sum.member, sum.result);
   Attribute constant;
-  bool isIdentity =
-      matchPattern(init, m_Constant(&constant)) &&
-      (constant == sum.combiner.identity ||
-       (isa<arith::AddFOp>(sum.combiner.op) &&
-        matchPattern(init, m_AnyZeroFloat())));
+  bool isIdentity = matchPattern(init, m_Constant(&constant)) &&
+                    (constant == sum.combiner.identity ||
+                     (isa<arith::AddFOp>(sum.combiner.op) &&
+                      matchPattern(init, m_AnyZeroFloat())));
   Value value = isIdentity ? tree : combine(sum, init, tree);
   if (emitter.shape.isRowScalar(sum.result))
     emitter.scalars.map(sum.result, value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A reduction is plain if it only adds to its accumulator, or multiplies it;
-// others, as those that look for the place of a maximum, are chains in the order
-// of their loops and nothing else.
+// others, as those that look for the place of a maximum, are chains in the
+// order of their loops and nothing else.
 
 #include "Orders.h"
 
@@ -101,8 +101,8 @@ LogicalResult mlir::weft::checkOrders(func::FuncOp func) {
   bool isInvariant = module && module->hasAttr(WeftDialect::kInvarianceAttr);
   auto failsFor = [&](Operation *op) {
     auto reduction = dyn_cast<linalg::LinalgOp>(op);
-    bool needsOrder = reduction ? isOrderSensitive(reduction)
-                                : isa<MatmulOp, rt::GemmOp>(op);
+    bool needsOrder =
+        reduction ? isOrderSensitive(reduction) : isa<MatmulOp, rt::GemmOp>(op);
     if (!needsOrder)
       return false;
     auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
@@ -173,9 +173,8 @@ void mlir::weft::makeUnitReductionsElementwise(func::FuncOp func) {
       combiner->op->replaceUsesOfWith(combiner->term, sum);
     }
     SmallVector<Attribute> parallel(
-        sizes.size(),
-        linalg::IteratorTypeAttr::get(op.getContext(),
-                                      utils::IteratorType::parallel));
+        sizes.size(), linalg::IteratorTypeAttr::get(
+                          op.getContext(), utils::IteratorType::parallel));
     op.setIteratorTypesAttr(builder.getArrayAttr(parallel));
     op->removeAttr(WeftDialect::kOrderAttr);
   });

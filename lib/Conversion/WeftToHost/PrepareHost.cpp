@@ -438,9 +438,10 @@ struct TransposeBeforeElementwise : OpRewritePattern<linalg::GenericOp> {
         [](OpBuilder &b, Location l, ValueRange args) {
           linalg::YieldOp::create(b, l, args[0]);
         });
+    Value empty = getEmpty(type);
     Operation *last = rewriter.clone(*elementwise);
     rewriter.modifyOpInPlace(last, [&] {
-      last->setOperands({transpose.getResult(0), getEmpty(type)});
+      last->setOperands({transpose.getResult(0), empty});
       last->getResult(0).setType(type);
     });
     rewriter.replaceOp(op, last);

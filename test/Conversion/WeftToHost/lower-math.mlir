@@ -40,6 +40,16 @@ func.func @narrow(%x: bf16, %y: f16) -> (bf16, f16) {
 
 // -----
 
+// CHECK-LABEL: func @halve
+func.func @halve(%x: f64) -> bf16 {
+  // CHECK: %[[F:.*]] = arith.truncf %{{.*}} : f64 to f32
+  // CHECK: arith.truncf %[[F]] : f32 to bf16
+  %0 = arith.truncf %x : f64 to bf16
+  return %0 : bf16
+}
+
+// -----
+
 // CHECK-LABEL: func @functions
 // CHECK-NOT: math.exp
 // CHECK-NOT: math.log
@@ -64,11 +74,19 @@ func.func @functions(%x: f32, %y: f64) -> (f32, f32, f32, f32, f32, f32, f32, f6
 
 // -----
 
-// What must not depend on the mesh is neither reordered nor contracted.
+// What must not depend on the mesh is neither reordered nor contracted, and says
+// which of two zeros is larger.
 
 // CHECK-LABEL: module attributes {weft.invariance
 // CHECK-NOT: fastmath
 // CHECK: return
+// CHECK-LABEL: func @larger(
+// CHECK-SAME: %[[X:.*]]: f32, %[[Y:.*]]: f32)
+// CHECK: %[[XN:.*]] = arith.cmpf uno, %[[X]], %[[X]]
+// CHECK: %[[A:.*]] = arith.select %[[XN]], %[[Y]], %[[X]]
+// CHECK: %[[YN:.*]] = arith.cmpf uno, %[[Y]], %[[Y]]
+// CHECK: %[[B:.*]] = arith.select %[[YN]], %[[X]], %[[Y]]
+// CHECK: arith.maximumf %[[A]], %[[B]]
 module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
   func.func @invariant(%x: f32, %n: index) -> f32 {
     %c0 = arith.constant 0 : index
@@ -80,5 +98,9 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
     }
     %e = math.exp %r : f32
     return %e : f32
+  }
+  func.func @larger(%x: f32, %y: f32) -> f32 {
+    %m = arith.maxnumf %x, %y : f32
+    return %m : f32
   }
 }

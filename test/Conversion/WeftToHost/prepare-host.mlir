@@ -93,3 +93,21 @@ func.func @mixed(%a: tensor<8x16xf16>, %b: tensor<16x4xf32>) -> tensor<8x4xf32> 
       : tensor<8x16xf16>, tensor<16x4xf32> -> tensor<8x4xf32>
   return %m : tensor<8x4xf32>
 }
+
+// -----
+
+// A transpose of what was converted behind a contraction goes into the
+// contraction all the same.
+// CHECK-LABEL: func @transposed_conversion
+// CHECK: %[[M:.*]] = weft.matmul {{.*}} : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<4x8xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[M]] : tensor<4x8xf32>)
+// CHECK: arith.truncf
+// CHECK-NOT: linalg.generic
+func.func @transposed_conversion(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> (tensor<4x8xbf16> {weft.name = "y"}) {
+  %m = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  %n = arith.truncf %m : tensor<8x4xf32> to tensor<8x4xbf16>
+  %e = tensor.empty() : tensor<4x8xbf16>
+  %t = linalg.transpose ins(%n : tensor<8x4xbf16>) outs(%e : tensor<4x8xbf16>) permutation = [1, 0]
+  return %t : tensor<4x8xbf16>
+}
