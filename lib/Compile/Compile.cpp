@@ -179,9 +179,16 @@ LogicalResult Compilation::partition(Phase phase) {
     return failure();
   if (failed(checkRanks()))
     return failure();
-  if (phase > Phase::Global || getLastPhase() == Phase::Global)
+  if (phase > Phase::Local || getLastPhase() == Phase::Global)
     return success();
-  return runPipeline(buildPartitionPipeline);
+  if (phase == Phase::Global && failed(runPipeline(buildPartitionPipeline)))
+    return failure();
+  // Of a program that was partitioned elsewhere, or edited, too.
+  if (!options.proofs || !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
+    return success();
+  return runPipeline([](OpPassManager &pm) {
+    pm.addPass(createVerifyInvariancePass());
+  });
 }
 
 /// Bytes that a rank needs for a planned module, arguments and results included.

@@ -7,6 +7,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -107,7 +108,7 @@ static std::unique_ptr<Pass> createCanonicalizeBlockPass() {
   return createCanonicalizerPass(config);
 }
 
-void weft::buildPartitionPipeline(OpPassManager &pm) {
+void weft::buildPartitionStepsPipeline(OpPassManager &pm) {
   // From the user's shardings to one for each value ...
   pm.addPass(createPropagateShardingsPass());
   // ... and where two of them meet, the cheapest way from one to the other.
@@ -136,5 +137,8 @@ void weft::registerWeftPipelines() {
       [](OpPassManager &pm, const GlobalOptions &options) {
         buildCanonicalizeGlobalPipeline(pm, options);
         buildPartitionPipeline(pm);
+        // Of a program whose bits must not depend on the mesh.
+        pm.addPass(createVerifyInvariancePass());
       });
+  registerMakeOneRankPass();
 }

@@ -68,8 +68,14 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
 void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                      const GlobalOptions &options);
 
-/// Canonical `global` to `local`.
+/// Canonical `global` to `local`. An invariant module gets its program for one
+/// rank as well, as a module inside.
 void buildPartitionPipeline(OpPassManager &pm);
+
+/// The same without the program for one rank.
+void buildPartitionStepsPipeline(OpPassManager &pm);
+
+void registerMakeOneRankPass();
 
 /// Registers `weft-canonicalize-global` and `weft-global-to-local`.
 void registerWeftPipelines();

@@ -7,6 +7,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def VerifyInvariancePass : Pass<"weft-verify-invariance", "::mlir::ModuleOp"> {
+  let summary = "prove that results do not depend on the mesh";
+  let description = [{
+    Derives, from the program of a rank, each result as an expression over the
+    index space of the whole job, with the order of each reduction, and compares
+    it with that of the program for a mesh on which all axes of `weft.invariance`
+    have size 1: module `@one_rank`, inside. Leaves a module without
+    `weft.invariance` as it is.
+
+    *Requires* the `local` phase.
+    *Ensures* `weft.certificate` on the module. A failure is an error at the
+    first op that differs.
+  }];
+}
+
 def VerifyPlanPass : Pass<"weft-verify-plan", "::mlir::ModuleOp"> {
   let summary = "prove that buffers lie where they may";
   let description = [{

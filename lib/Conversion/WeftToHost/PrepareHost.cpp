@@ -8,6 +8,7 @@
 
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -521,6 +522,9 @@ struct PrepareHostPass
   using Base::Base;
 
   void runOnOperation() override {
+    // Only the proof of invariance needs it, and that is behind.
+    if (auto oneRank = getOperation().lookupSymbol<ModuleOp>(kOneRankModule))
+      oneRank.erase();
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
       if (failed(checkRounded(func)) || failed(prepare(func)) ||
           failed(checkOrders(func)))

@@ -24,6 +24,10 @@
 
 namespace mlir::weft {
 
+/// Name of the module inside an invariant one in phase `local` that holds the
+/// program for size 1 of all axes that must not matter.
+inline constexpr llvm::StringLiteral kOneRankModule = "one_rank";
+
 /// Returns the `weft.invariance` of the module around `op`; null if it has
 /// none.
 InvarianceAttr getInvariance(Operation *op);

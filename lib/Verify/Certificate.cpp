@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The certificate says nothing about meshes, schedules or processors, so that
+// two artifacts that must agree have the same one.
+
+#include "Certificate.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+/// Where in a source a reduction stands, without folders; empty if unknown.
+static std::string getPlace(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return (llvm::sys::path::filename(file.getFilename().getValue()) + ":" +
+          Twine(file.getLine()))
+      .str();
+}
+
+static std::string getResultName(func::FuncOp func, unsigned index) {
+  if (auto name = func.getResultAttrOfType<StringAttr>(
+          index, WeftDialect::kNameAttr))
+    return name.str();
+  return ("result" + Twine(index)).str();
+}
+
+std::string mlir::weft::proof::writeCertificate(const LocalLifter &program,
+                                                func::FuncOp func,
+                                                InvarianceAttr invariance) {
+  llvm::SHA256 digest;
+  for (auto [i, form] : llvm::enumerate(program.getResults())) {
+    digest.update(getResultName(func, i));
+    digest.update(form->digest);
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("version", 1);
+    json.attributeArray("axes", [&] {
+      for (StringRef axis : invariance.getAxes().getAsValueRange<StringAttr>())
+        json.value(axis);
+    });
+    json.attribute("leaves", invariance.getLeaves());
+    auto hash = digest.final();
+    json.attribute("digest", llvm::toHex(hash, /*LowerCase=*/true));
+    json.attributeArray("results", [&] {
+      for (auto [i, form] : llvm::enumerate(program.getResults()))
+        json.object([&] {
+          json.attribute("name", getResultName(func, i));
+          json.attribute("form", digestToHex(form->digest));
+        });
+    });
+    json.attributeArray("ops", [&] {
+      for (const LiftedReduction &reduction : program.getReductions())
+        json.object([&] {
+          json.attribute("kind", reduction.form->name);
+          if (std::string place = getPlace(reduction.op->getLoc());
+              !place.empty())
+            json.attribute("location", place);
+          json.attribute("order", reduction.form->order.str());
+          json.attribute("form", digestToHex(reduction.form->digest));
+        });
+    });
+  });
+  return text;
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Scalars. Index arithmetic is done in numbers, one per rank: the local index
+// plus the offset of the rank's chunk is the global index if the numbers are
+// right on every rank. A comparison of an index with what is left of a
+// dimension is a mask: true wherever a value is defined.
+
+#include "LocalLifter.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+void BodyLifter::setConstant(Value value, Attribute attr) {
+  LocalScalar scalar;
+  if (value.getType().isIndex())
+    scalar.offset = lifter.uniform(cast<IntegerAttr>(attr).getInt());
+  else
+    scalar.form = lifter.forms.getConstant(attr, value.getType());
+  set(value, scalar);
+}
+
+FailureOr<LocalScalar> BodyLifter::get(Operation *op, Value value) {
+  for (auto *known : {&scalars, &lifter.scalars})
+    if (auto it = known->find(value); it != known->end())
+      return it->second;
+  Attribute constant;
+  if (matchPattern(value, m_Constant(&constant))) {
+    setConstant(value, constant);
+    return scalars.at(value);
+  }
+  return op->emitOpError("uses a value of type ")
+         << value.getType() << " whose order cannot be followed";
+}
+
+FailureOr<const Form *> BodyLifter::getForm(Operation *op, Value value) {
+  FailureOr<LocalScalar> scalar = get(op, value);
+  if (failed(scalar))
+    return failure();
+  return toForm(op, *scalar, value.getType());
+}
+
+const Form *BodyLifter::makeIndex(unsigned loop, int64_t added) {
+  Form form{FormKind::Index, "index"};
+  llvm::raw_string_ostream(form.details) << loop << " + " << added;
+  form.element = IndexType::get(lifter.func.getContext());
+  form.dependsOnLoops = true;
+  return lifter.forms.get(std::move(form));
+}
+
+FailureOr<const Form *> BodyLifter::toForm(Operation *op,
+                                           const LocalScalar &scalar,
+                                           Type type) {
+  Builder builder(op->getContext());
+  if (scalar.isMask)
+    return lifter.forms.getConstant(builder.getBoolAttr(true), type);
+  if (scalar.form && scalar.form->kind == FormKind::Undefined)
+    return op->emitOpError("uses elements that nothing has defined"), failure();
+  if (scalar.form)
+    return scalar.form;
+  auto offset = LocalLifter::getUniform(scalar.offset);
+  if (scalar.loop < 0 && offset)
+    return lifter.forms.getConstant(builder.getIndexAttr(*offset), type);
+  // A loop of one local iteration: its index is folded into the offset.
+  unsigned first = std::max(scalar.loop, 0);
+  unsigned last = scalar.loop < 0 ? loops.size() : scalar.loop + 1;
+  for (unsigned loop = first; loop < last; ++loop) {
+    const LocalDim &dim = loops[loop];
+    if (!dim.chunk || (scalar.loop < 0 && dim.extent != 1))
+      continue;
+    RankVector added = lifter.perRank([&](int64_t rank) {
+      return (*scalar.offset)[rank] - (*dim.chunk)[rank] * dim.extent;
+    });
+    std::optional<int64_t> number = LocalLifter::getUniform(added);
+    if (number && dim.size == 1)
+      return lifter.forms.getConstant(builder.getIndexAttr(*number), type);
+    if (number)
+      return makeIndex(loop, *number);
+  }
+  return op->emitOpError("computes with an index that depends on the rank, and "
+                         "is not the global index of a loop");
+}
+
+void BodyLifter::inferChunks(Block &body) {
+  body.walk([&](linalg::IndexOp index) {
+    LocalDim &dim = loops[index.getDim()];
+    if (dim.chunk)
+      return;
+    dim.chunk = lifter.uniform(0);
+    for (Operation *user : index->getUsers()) {
+      if (!isa<arith::AddIOp>(user))
+        continue;
+      for (Value operand : user->getOperands()) {
+        RankVector offset = lifter.scalars.lookup(operand).offset;
+        if (!offset || LocalLifter::getUniform(offset))
+          continue;
+        dim.chunk = lifter.perRank(
+            [&](int64_t rank) { return (*offset)[rank] / dim.extent; });
+      }
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+/// Computes with numbers, as the op does. Nullopt: not with these.
+static std::optional<int64_t> compute(Operation *op, int64_t a, int64_t b) {
+  if (isa<arith::AddIOp>(op))
+    return a + b;
+  if (isa<arith::SubIOp>(op))
+    return a - b;
+  if (isa<arith::MulIOp>(op))
+    return a * b;
+  if (isa<arith::MinSIOp>(op))
+    return std::min(a, b);
+  if (isa<arith::MaxSIOp>(op))
+    return std::max(a, b);
+  if (a < 0 || b <= 0)
+    return std::nullopt;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op))
+    return a / b;
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
+    return a % b;
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return llvm::divideCeil(a, b);
+  return std::nullopt;
+}
+
+LogicalResult BodyLifter::liftIndexMath(Operation *op, bool &isDone) {
+  FailureOr<LocalScalar> a = get(op, op->getOperand(0));
+  FailureOr<LocalScalar> b = get(op, op->getOperand(1));
+  if (failed(a) || failed(b))
+    return failure();
+  if (!a->offset || !b->offset || (a->loop >= 0 && b->loop >= 0))
+    return success();
+  bool isSum = isa<arith::AddIOp>(op) || (isa<arith::SubIOp>(op) && b->loop < 0);
+  if ((a->loop >= 0 || b->loop >= 0) && !isSum)
+    return success();
+  std::vector<int64_t> numbers;
+  for (int64_t rank = 0; rank < lifter.numRanks; ++rank) {
+    auto number = compute(op, (*a->offset)[rank], (*b->offset)[rank]);
+    if (!number)
+      return success();
+    numbers.push_back(*number);
+  }
+  LocalScalar result;
+  result.offset = lifter.intern(std::move(numbers));
+  result.loop = std::max(a->loop, b->loop);
+  set(op->getResult(0), result);
+  isDone = true;
+  return success();
+}
+
+/// The global number with which `index < bound` compares the global index of
+/// the index' loop; nullopt if it differs between ranks.
+std::optional<int64_t> BodyLifter::getBound(const LocalScalar &index,
+                                            const LocalScalar &bound) {
+  const LocalDim &dim = loops[index.loop];
+  if (!dim.chunk)
+    return std::nullopt;
+  return LocalLifter::getUniform(lifter.perRank([&](int64_t rank) {
+    return (*bound.offset)[rank] - (*index.offset)[rank] +
+           (*dim.chunk)[rank] * dim.extent;
+  }));
+}
+
+LogicalResult BodyLifter::liftCompare(arith::CmpIOp op, bool &isDone) {
+  FailureOr<LocalScalar> a = get(op, op.getLhs()), b = get(op, op.getRhs());
+  if (failed(a) || failed(b))
+    return failure();
+  arith::CmpIPredicate predicate = op.getPredicate();
+  if (predicate == arith::CmpIPredicate::sgt)
+    std::swap(*a, *b);
+  else if (predicate != arith::CmpIPredicate::slt)
+    return success();
+  if (!a->offset || !b->offset || b->loop >= 0)
+    return success();
+  LocalScalar mask;
+  mask.isMask = true;
+  if (a->loop >= 0) {
+    const LocalDim &dim = loops[a->loop];
+    std::optional<int64_t> bound = getBound(*a, *b);
+    if (!bound || dim.size == kAnySize || *bound < dim.size)
+      return success();
+    if (*bound == dim.size)
+      mask.maskedLoops = uint64_t(1) << a->loop;
+    set(op.getResult(), mask);
+    isDone = true;
+    return success();
+  }
+  // A loop of one local iteration, whose index is 0 and folded.
+  for (auto [loop, dim] : llvm::enumerate(loops)) {
+    if (dim.extent != 1 || !dim.chunk || dim.size == kAnySize)
+      continue;
+    bool isValid = true;
+    for (int64_t rank = 0; rank < lifter.numRanks; ++rank)
+      isValid &= ((*a->offset)[rank] < (*b->offset)[rank]) ==
+                 ((*dim.chunk)[rank] < dim.size);
+    if (!isValid)
+      continue;
+    mask.maskedLoops = uint64_t(1) << loop;
+    set(op.getResult(), mask);
+    isDone = true;
+    return success();
+  }
+  return success();
+}
+
+/// A choice by a mask is the first value, with known padding.
+LogicalResult BodyLifter::liftSelect(arith::SelectOp op, bool &isDone) {
+  FailureOr<LocalScalar> condition = get(op, op.getCondition());
+  if (failed(condition))
+    return failure();
+  if (!condition->isMask)
+    return success();
+  FailureOr<LocalScalar> value = get(op, op.getTrueValue());
+  FailureOr<const Form *> other = getForm(op, op.getFalseValue());
+  if (failed(value) || failed(other))
+    return failure();
+  if ((*other)->kind == FormKind::Constant)
+    for (unsigned loop = 0; loop < loops.size(); ++loop)
+      if ((condition->maskedLoops >> loop) & 1)
+        value->padding.push_back({loop, *other});
+  set(op.getResult(), *value);
+  isDone = true;
+  return success();
+}
+
+/// Two masks are one; a mask and something else are that.
+LogicalResult BodyLifter::liftAnd(arith::AndIOp op, bool &isDone) {
+  FailureOr<LocalScalar> a = get(op, op.getLhs()), b = get(op, op.getRhs());
+  if (failed(a) || failed(b))
+    return failure();
+  isDone = a->isMask || b->isMask;
+  if (a->isMask && b->isMask)
+    a->maskedLoops |= b->maskedLoops;
+  if (isDone)
+    set(op.getResult(), a->isMask && !b->isMask ? *b : *a);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Other ops
+//===----------------------------------------------------------------------===//
+
+/// Whether the op gives the same bits whatever it is compiled with. Fast-math
+/// flags give leave to differ.
+static bool hasDeclaredResult(Operation *op) {
+  if (auto flags = dyn_cast<arith::ArithFastMathInterface>(op))
+    if (flags.getFastMathFlagsAttr() &&
+        flags.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
+      return false;
+  if (isa<arith::ArithDialect>(op->getDialect()))
+    return true;
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
+             math::FloorOp, math::FmaOp, math::RoundOp, math::RoundEvenOp,
+             math::SqrtOp, math::TruncOp, math::CtPopOp, math::ExpOp,
+             math::LogOp, math::RsqrtOp, math::SinOp, math::CosOp, math::TanhOp,
+             math::ErfOp, math::PowFOp, math::Exp2Op, math::ExpM1Op,
+             math::Log1pOp, math::Log2Op, math::FPowIOp, math::ErfcOp>(op);
+}
+
+LogicalResult BodyLifter::liftOther(Operation *op) {
+  if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+    return op->emitOpError("has an order that cannot be followed");
+  if (!hasDeclaredResult(op))
+    return op->emitOpError("has no declared result: its bits may depend on how "
+                           "it is compiled");
+  Form form{FormKind::Scalar, op->getName().getStringRef().str()};
+  for (Value operand : op->getOperands()) {
+    FailureOr<const Form *> operandForm = getForm(op, operand);
+    if (failed(operandForm))
+      return failure();
+    form.operands.push_back(*operandForm);
+    form.dependsOnLoops |= (*operandForm)->dependsOnLoops;
+  }
+  if (!op->getAttrs().empty())
+    llvm::raw_string_ostream(form.details) << op->getAttrDictionary();
+  form.op = op;
+  for (OpResult result : op->getResults()) {
+    Form one = form;
+    one.element = result.getType();
+    if (op->getNumResults() > 1)
+      one.details += " result " + std::to_string(result.getResultNumber());
+    setForm(result, lifter.forms.get(std::move(one)));
+  }
+  return success();
+}
+
+/// An element of a tensor that every rank holds.
+LogicalResult BodyLifter::liftExtract(tensor::ExtractOp op) {
+  FailureOr<LocalValue> tensor = lifter.getWhole(op, op.getTensor());
+  if (failed(tensor))
+    return failure();
+  Form form{FormKind::Scalar, "element at"};
+  form.operands = {tensor->form};
+  form.element = op.getType();
+  form.op = op;
+  for (Value index : op.getIndices()) {
+    FailureOr<const Form *> indexForm = getForm(op, index);
+    if (failed(indexForm))
+      return failure();
+    form.operands.push_back(*indexForm);
+    form.dependsOnLoops |= (*indexForm)->dependsOnLoops;
+  }
+  setForm(op.getResult(), tensor->form->shape.empty()
+                              ? tensor->form
+                              : lifter.forms.get(std::move(form)));
+  return success();
+}
+
+LogicalResult BodyLifter::lift(Operation *op) {
+  Attribute constant;
+  if (matchPattern(op, m_Constant(&constant)))
+    return setConstant(op->getResult(0), constant), success();
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    LocalScalar scalar;
+    scalar.offset = lifter.uniform(0);
+    scalar.loop = index.getDim();
+    return set(op->getResult(0), scalar), success();
+  }
+  if (auto index = dyn_cast<AxisIndexOp>(op)) {
+    AxisList axes = lifter.getAxes(index.getAxes());
+    LocalScalar scalar;
+    scalar.offset = lifter.perRank(
+        [&](int64_t rank) { return lifter.mesh.groupIndex(rank, axes); });
+    return set(op->getResult(0), scalar), success();
+  }
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return liftExtract(extract);
+  bool isDone = false;
+  LogicalResult done =
+      llvm::TypeSwitch<Operation *, LogicalResult>(op)
+          .Case([&](arith::CmpIOp op) { return liftCompare(op, isDone); })
+          .Case([&](arith::SelectOp op) { return liftSelect(op, isDone); })
+          .Case([&](arith::AndIOp op) { return liftAnd(op, isDone); })
+          .Default([&](Operation *op) {
+            bool isMath = op->getNumOperands() == 2 &&
+                          op->getResultTypes()[0].isIndex();
+            return isMath ? liftIndexMath(op, isDone) : success();
+          });
+  if (failed(done) || isDone)
+    return done;
+  return liftOther(op);
+}

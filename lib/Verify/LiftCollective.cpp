@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Collectives: what the members of a group have becomes one thing on all of
+// them. Each step is checked on every rank.
+
+#include "LocalLifter.h"
+
+#include "weft/Analysis/Traffic.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+/// The numbers of the members of the rank's group, in member order.
+SmallVector<int64_t> LocalLifter::getOfMembers(RankVector vector,
+                                               int64_t rank) const {
+  SmallVector<int64_t> numbers;
+  for (int64_t i = 0; i < groupSize; ++i)
+    numbers.push_back((*vector)[getMember(rank, i)]);
+  return numbers;
+}
+
+/// Fails unless the members of each group have the same part of the tensor, but
+/// for some dims.
+LogicalResult LocalLifter::checkSame(Operation *op, const LocalValue &value,
+                                     ArrayRef<int64_t> exceptDims,
+                                     bool withParts) {
+  auto check = [&](RankVector vector, const Twine &what) -> LogicalResult {
+    for (int64_t rank = 0; vector && rank < numRanks; ++rank)
+      if ((*vector)[rank] != (*vector)[getMember(rank, 0)])
+        return op->emitOpError("works on different parts of a tensor: ranks ")
+               << getMember(rank, 0) << " and " << rank << " have " << what
+               << ' ' << (*vector)[getMember(rank, 0)] << " and "
+               << (*vector)[rank];
+    return success();
+  };
+  for (auto [i, dim] : llvm::enumerate(value.dims))
+    if (!llvm::is_contained(exceptDims, int64_t(i)) &&
+        failed(check(dim.chunk, "along dim " + Twine(i) + " chunks")))
+      return failure();
+  return withParts ? check(value.contribution.part, "of a sum the parts")
+                   : success();
+}
+
+/// The members' chunks, one after the other, are one chunk.
+LogicalResult LocalLifter::gather(Operation *op, LocalDim &dim) {
+  int64_t extent = dim.extent;
+  dim.extent *= groupSize;
+  if (!dim.chunk)
+    return success();
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    SmallVector<int64_t> chunks = getOfMembers(dim.chunk, rank);
+    for (int64_t i = 0; i < groupSize; ++i)
+      if (chunks[i] != chunks[0] + i || chunks[0] % groupSize != 0) {
+        InFlightDiagnostic diag = op->emitOpError("puts chunks ");
+        llvm::interleaveComma(chunks, diag);
+        return diag << " of " << extent
+                    << " elements one after the other, which are no neighbours";
+      }
+  }
+  RankVector chunk = dim.chunk;
+  dim.chunk = perRank([&](int64_t rank) { return (*chunk)[rank] / groupSize; });
+  return success();
+}
+
+/// Each member keeps its part of what all of them have.
+LogicalResult LocalLifter::scatter(Operation *op, LocalDim &dim) {
+  if (dim.extent % groupSize != 0)
+    return op->emitOpError("cuts ") << dim.extent << " elements in "
+                                    << groupSize << " parts";
+  dim.extent /= groupSize;
+  RankVector chunk = dim.chunk;
+  if (chunk)
+    dim.chunk = perRank([&](int64_t rank) {
+      return (*chunk)[rank] * groupSize + mesh.groupIndex(rank, group);
+    });
+  return success();
+}
+
+/// Joins parts of a tree.
+LogicalResult LocalLifter::joinParts(Operation *op, LocalValue &value) {
+  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  if (!order)
+    return op->emitOpError("adds up ")
+           << groupSize << " parts of " << value.form->str()
+           << " in an open order: it has no 'weft.order'";
+  if (order.getLeaves() != groupSize || order.getLanes() != 1)
+    return op->emitOpError("has an order of ")
+           << order.getLeaves() << " leaves in " << order.getLanes()
+           << " lanes, but joins " << groupSize << " parts";
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    SmallVector<int64_t> parts = getOfMembers(value.contribution.part, rank);
+    for (int64_t i = 0; i < groupSize; ++i)
+      if (parts[i] != parts[0] + i || parts[0] % groupSize != 0) {
+        InFlightDiagnostic diag = op->emitOpError("joins parts ");
+        llvm::interleaveComma(parts, diag);
+        return diag << " of " << value.contribution.parts << " of "
+                    << value.form->str()
+                    << ", which are not one subtree in order";
+      }
+  }
+  value.form = forms.getJoined(value.form,
+                               {groupSize, value.form->element});
+  if (!value.form)
+    return op->emitOpError("joins parts of something that has no order");
+  RankVector part = value.contribution.part;
+  value.contribution.part =
+      perRank([&](int64_t rank) { return (*part)[rank] / groupSize; });
+  return success();
+}
+
+/// Combines parts of which each is needed once, in any order.
+LogicalResult LocalLifter::uniteParts(Operation *op, LocalValue &value) {
+  // Parts that go together get the number of the least of them.
+  std::map<int64_t, int64_t> least;
+  RankVector part = value.contribution.part;
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    SmallVector<int64_t> parts = getOfMembers(part, rank);
+    llvm::sort(parts);
+    bool isOnce = llvm::adjacent_find(parts) == parts.end();
+    for (int64_t one : parts)
+      isOnce &= least.try_emplace(one, parts[0]).first->second == parts[0];
+    if (!isOnce) {
+      InFlightDiagnostic diag = op->emitOpError("combines parts ");
+      llvm::interleaveComma(parts, diag);
+      return diag << " of " << value.contribution.parts << " of "
+                  << value.form->str() << ", which are not all different";
+    }
+  }
+  // What was made of neighbours or not is numbered anew.
+  std::map<int64_t, int64_t> numbers;
+  for (auto [one, first] : least)
+    numbers.try_emplace(first, 0);
+  int64_t next = 0;
+  for (auto &entry : numbers)
+    entry.second = next++;
+  value.contribution.part = perRank(
+      [&](int64_t rank) { return numbers.at(least.at((*part)[rank])); });
+  return success();
+}
+
+LogicalResult LocalLifter::combine(Operation *op, ReduceKind kind,
+                                   LocalValue &value) {
+  Contribution &contribution = value.contribution;
+  bool isIdempotent = kind != ReduceKind::Sum && kind != ReduceKind::Prod;
+  if (contribution.kind == Contribution::Whole && isIdempotent)
+    return success();
+  if (contribution.kind == Contribution::Whole)
+    return op->emitOpError("combines whole values, not contributions: ")
+           << value.form->str();
+  if (kind != contribution.reduction)
+    return op->emitOpError("combines contributions to a ")
+           << stringifyReduceKind(contribution.reduction) << " by "
+           << stringifyReduceKind(kind);
+  if (contribution.parts % groupSize != 0)
+    return op->emitOpError("combines ") << groupSize << " parts of "
+                                        << contribution.parts;
+  bool isOrdered = contribution.kind == Contribution::Ordered;
+  if (failed(isOrdered ? joinParts(op, value) : uniteParts(op, value)))
+    return failure();
+  // The sum of one element and zeros.
+  if (contribution.kind == Contribution::Disjoint &&
+      isa<FloatType>(value.form->element))
+    value.form = forms.getAddZero(value.form, op);
+  contribution.parts /= groupSize;
+  if (contribution.parts == 1)
+    contribution = Contribution();
+  return success();
+}
+
+/// Member i gets what member sources[i] has.
+LogicalResult LocalLifter::permute(PermuteOp op, LocalValue &value) {
+  if (llvm::is_contained(op.getSources(), -1))
+    return op.emitOpError("gives a rank zeros that are no part of a tensor");
+  auto move = [&](RankVector &vector) {
+    RankVector old = vector;
+    if (old)
+      vector = perRank([&](int64_t rank) {
+        int64_t source = op.getSources()[mesh.groupIndex(rank, group)];
+        return (*old)[getMember(rank, source)];
+      });
+  };
+  for (LocalDim &dim : value.dims)
+    move(dim.chunk);
+  move(value.contribution.part);
+  return success();
+}
+
+LogicalResult LocalLifter::liftOperand(Operation *op, unsigned index,
+                                       LocalValue &value) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](AllGatherOp op) -> LogicalResult {
+        int64_t dim = op.getDims()[index];
+        if (failed(checkSame(op, value, dim, /*withParts=*/true)))
+          return failure();
+        return gather(op, value.dims[dim]);
+      })
+      .Case([&](AllReduceOp op) -> LogicalResult {
+        if (failed(checkSame(op, value, {}, /*withParts=*/false)))
+          return failure();
+        return combine(op, op.getKind(), value);
+      })
+      .Case([&](ReduceScatterOp op) -> LogicalResult {
+        if (failed(checkSame(op, value, {}, /*withParts=*/false)) ||
+            failed(combine(op, op.getKind(), value)))
+          return failure();
+        return scatter(op, value.dims[op.getDims()[index]]);
+      })
+      .Case([&](AllToAllOp op) -> LogicalResult {
+        int64_t split = op.getSplitDims()[index];
+        int64_t concat = op.getConcatDims()[index];
+        if (split == concat)
+          return op.emitOpError("splits and concatenates one dim, ") << split;
+        if (failed(checkSame(op, value, concat, /*withParts=*/true)) ||
+            failed(scatter(op, value.dims[split])))
+          return failure();
+        return gather(op, value.dims[concat]);
+      })
+      .Case([&](PermuteOp op) { return permute(op, value); });
+}
+
+LogicalResult LocalLifter::liftCollective(Operation *op) {
+  group = getAxes(getCollectiveAxes(op));
+  groupSize = numShards(group);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    LocalValue value = getTensor(operand);
+    for (LocalDim &dim : value.dims)
+      dim.padding = nullptr;
+    if (failed(liftOperand(op, i, value)) ||
+        failed(setTensor(op, op->getResult(i), std::move(value))))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Movement inside a rank. What only changes which part of a value the rank has
+// (slices at the rank's own offset, padding for equal chunks) leaves the form;
+// what moves elements of the global tensor is part of it.
+
+#include "LocalLifter.h"
+
+#include "weft/Analysis/Traffic.h"
+
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// The number on each rank, or null for one that is computed from data.
+RankVector LocalLifter::getNumber(OpFoldResult value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return uniform(*number);
+  return scalars.lookup(cast<Value>(value)).offset;
+}
+
+/// Follows one dimension of a slice; `details` gets what is cut globally.
+LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
+                                    LocalDim &dim, std::string &details) {
+  int64_t size = op.getStaticSizes()[index];
+  std::optional<int64_t> stride = getConstantIntValue(op.getMixedStrides()[index]);
+  RankVector offset = getNumber(op.getMixedOffsets()[index]);
+  if (ShapedType::isDynamic(size) || !stride || !offset)
+    return op.emitOpError("cuts dim ")
+           << index << " at a place that is computed from data";
+  std::optional<int64_t> number = getUniform(offset);
+  if (number == 0 && size == dim.extent && *stride == 1)
+    return success();
+  if (!dim.chunk) {
+    dim.extent = size; // the same everywhere
+    return success();
+  }
+  bool isWhole = countChunks(dim) == 1;
+  if (isWhole && number && *stride == 1 && number == 0 && size >= dim.size) {
+    dim.extent = size; // padding goes
+    return success();
+  }
+  if (isWhole && number) {
+    fix(dim);
+    if (*number + (size - 1) * *stride >= dim.size)
+      return op.emitOpError("reads behind the end of dim ")
+             << index << " of size " << dim.size;
+    details += std::to_string(index) + ": " + std::to_string(*number) + " + " +
+               std::to_string(size) + " * " + std::to_string(*stride) + ", ";
+    dim = {size, size, uniform(0)};
+    return success();
+  }
+  RankVector begin = perRank([&](int64_t rank) {
+    return (*dim.chunk)[rank] * dim.extent + (*offset)[rank];
+  });
+  for (int64_t rank = 0; rank < numRanks; ++rank)
+    if (*stride != 1 || (*begin)[rank] % size != 0 || (*offset)[rank] < 0 ||
+        (*offset)[rank] + size > dim.extent)
+      return op.emitOpError("cuts dim ")
+             << index << " of size " << dim.size << " at "
+             << describeRanks(begin) << ", which is not at chunks of " << size;
+  dim.extent = size;
+  dim.chunk = perRank([&](int64_t rank) { return (*begin)[rank] / size; });
+  return success();
+}
+
+LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
+  LocalValue value = getTensor(op.getSource());
+  std::string details;
+  for (auto [i, dim] : llvm::enumerate(value.dims))
+    if (failed(sliceDim(op, i, dim, details)))
+      return failure();
+  if (!details.empty())
+    value.form = forms.getMove("slice", details, value.form,
+                               getSizes(value.dims), op);
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  if (dropped.any()) {
+    SmallVector<LocalDim, 4> kept;
+    for (auto [i, dim] : llvm::enumerate(value.dims)) {
+      if (!dropped[i]) {
+        kept.push_back(dim);
+        continue;
+      }
+      fix(dim);
+      if (failed(fixWhole(op, dim, "drops a dimension")))
+        return failure();
+    }
+    value.dims = std::move(kept);
+    value.form = forms.getReshape(value.form, getSizes(value.dims),
+                                  "slice", op);
+  }
+  return setTensor(op, op.getResult(), std::move(value));
+}
+
+LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
+  FailureOr<LocalValue> source = getUncombined(op, op.getSource());
+  FailureOr<LocalValue> dest = getUncombined(op, op.getDest());
+  if (failed(source) || failed(dest))
+    return failure();
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  Form form{FormKind::Tensor, "insert_slice", "", {source->form, dest->form}};
+  llvm::raw_string_ostream os(form.details);
+  unsigned sourceDim = 0;
+  for (auto [i, dim] : llvm::enumerate(dest->dims)) {
+    std::optional<int64_t> offset = getConstantIntValue(op.getMixedOffsets()[i]);
+    std::optional<int64_t> stride = getConstantIntValue(op.getMixedStrides()[i]);
+    int64_t size = op.getStaticSizes()[i];
+    if (!offset || !stride || ShapedType::isDynamic(size))
+      return op.emitOpError("inserts at a place that is computed");
+    LocalDim *other = dropped[i] ? nullptr : &source->dims[sourceDim++];
+    dim.padding = nullptr;
+    if (other && *offset == 0 && size == dim.extent && *stride == 1) {
+      if (failed(meet(op, dim, *other)))
+        return failure();
+      os << "all, ";
+      continue;
+    }
+    if (failed(fixWhole(op, dim, "inserts along a dimension")) ||
+        (other && failed(fixWhole(op, *other, "inserts along a dimension"))))
+      return failure();
+    os << *offset << " + " << size << " * " << *stride
+       << (dropped[i] ? " dropped, " : ", ");
+  }
+  form.shape = getSizes(dest->dims);
+  form.element = getElementTypeOrSelf(op.getType());
+  form.op = op;
+  dest->form = forms.get(std::move(form));
+  return setTensor(op, op.getResult(), std::move(*dest));
+}
+
+//===----------------------------------------------------------------------===//
+// Padding and concatenation
+//===----------------------------------------------------------------------===//
+
+/// Whether a pad only makes a dimension long enough to be cut equally: it is
+/// cut next.
+static bool isCutNext(tensor::PadOp op, unsigned dim) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user))
+      return slice.isDynamicOffset(dim);
+    if (auto pad = dyn_cast<tensor::PadOp>(user))
+      return isCutNext(pad, dim);
+    return getCollectiveKind(user).has_value();
+  });
+}
+
+/// Follows a pad that leaves the form: elements behind the end.
+bool LocalLifter::padForRanks(tensor::PadOp op, LocalValue &value,
+                              const Form *padding) {
+  for (auto [i, dim] : llvm::enumerate(value.dims)) {
+    int64_t added = op.getStaticHigh()[i];
+    if (op.getStaticLow()[i] != 0)
+      return false;
+    if (added == 0)
+      continue;
+    if (isReference || dim.size == kAnySize || countChunks(dim) > 1 ||
+        !isCutNext(op, i))
+      return false;
+    dim.padding = dim.extent == dim.size || dim.padding == padding ? padding
+                                                                   : nullptr;
+    dim.extent += added;
+  }
+  return true;
+}
+
+LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
+  Value constant = op.getConstantPaddingValue();
+  if (!constant || ShapedType::isDynamicShape(op.getStaticLow()) ||
+      ShapedType::isDynamicShape(op.getStaticHigh()))
+    return op.emitOpError("pads with something that is computed");
+  BodyLifter body(*this, {});
+  FailureOr<const Form *> padding = body.getForm(op, constant);
+  if (failed(padding))
+    return failure();
+  LocalValue value = getTensor(op.getSource());
+  Form form{FormKind::Tensor, "pad", "", {value.form, *padding}};
+  LocalValue padded = value;
+  for (auto [i, dim] : llvm::enumerate(padded.dims)) {
+    int64_t low = op.getStaticLow()[i], high = op.getStaticHigh()[i];
+    form.details += std::to_string(low) + "/" + std::to_string(high) + ' ';
+    dim.padding = nullptr;
+    if (low == 0 && high == 0)
+      continue;
+    if (countChunks(dim) == 1)
+      fix(dim);
+    dim = {dim.size + low + high, dim.extent + low + high, dim.chunk};
+  }
+  form.shape = getSizes(padded.dims);
+  form.element = padded.form->element;
+  form.op = op;
+  LocalValue forRanks = value;
+  if (!forms.find(form) && padForRanks(op, forRanks, *padding))
+    return setTensor(op, op.getResult(), std::move(forRanks));
+  if (failed(getUncombined(op, op.getSource())))
+    return failure();
+  for (auto [i, dim] : llvm::enumerate(value.dims))
+    if ((op.getStaticLow()[i] != 0 || op.getStaticHigh()[i] != 0) &&
+        failed(fixWhole(op, dim, "pads a dimension")))
+      return failure();
+  padded.form = forms.get(std::move(form));
+  return setTensor(op, op.getResult(), std::move(padded));
+}
+
+LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
+  Form form{FormKind::Tensor, "concat", std::to_string(op.getDim())};
+  LocalValue value;
+  for (Value input : op.getInputs()) {
+    FailureOr<LocalValue> part = getUncombined(op, input);
+    if (failed(part))
+      return failure();
+    form.operands.push_back(part->form);
+    LocalDim &dim = part->dims[op.getDim()];
+    if (failed(fixWhole(op, dim, "concatenates along a dimension")))
+      return failure();
+    form.details += ' ' + std::to_string(dim.size);
+    if (value.dims.empty()) {
+      value.dims = part->dims;
+      continue;
+    }
+    LocalDim &sum = value.dims[op.getDim()];
+    sum = {sum.size + dim.size, sum.extent + dim.extent, sum.chunk};
+    dim = sum;
+    for (auto [a, b] : llvm::zip(value.dims, part->dims))
+      if (failed(meet(op, a, b)))
+        return failure();
+  }
+  for (LocalDim &dim : value.dims)
+    dim.padding = nullptr;
+  form.shape = getSizes(value.dims);
+  form.element = getElementTypeOrSelf(op.getType());
+  form.op = op;
+  value.form = forms.get(std::move(form));
+  return setTensor(op, op.getResult(), std::move(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+/// Several dimensions become one.
+LogicalResult LocalLifter::collapseGroup(Operation *op,
+                                         ArrayRef<LocalDim> group,
+                                         LocalDim &result) {
+  SmallVector<LocalDim> dims(group);
+  result = LocalDim();
+  result.extent = 1;
+  for (LocalDim &dim : dims)
+    result.extent *= dim.extent;
+  if (llvm::all_of(dims, [](const LocalDim &dim) { return !dim.chunk; }))
+    return success();
+  if (dims.size() == 1) {
+    result = dims[0];
+    return success();
+  }
+  for (LocalDim &dim : dims)
+    fix(dim);
+  if (failed(checkNested(op, dims)))
+    return failure();
+  result.size = 1;
+  for (const LocalDim &dim : dims)
+    result.size *= dim.size;
+  Contribution parts = makeParts(dims, Contribution::Exact);
+  result.chunk = parts.part ? parts.part : uniform(0);
+  return success();
+}
+
+LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
+  LocalValue value = getTensor(op.getSrc());
+  SmallVector<LocalDim, 4> dims;
+  for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
+    LocalDim dim;
+    if (failed(collapseGroup(
+            op, ArrayRef(value.dims).slice(group.front(), group.size()), dim)))
+      return failure();
+    dims.push_back(dim);
+  }
+  if (dims.empty())
+    for (LocalDim &dim : value.dims)
+      if (failed(fixWhole(op, dim, "drops a dimension")))
+        return failure();
+  value.dims = std::move(dims);
+  std::string groups;
+  llvm::raw_string_ostream(groups) << op.getReassociation();
+  value.form =
+      forms.getReshape(value.form, getSizes(value.dims), groups, op);
+  return setTensor(op, op.getResult(), std::move(value));
+}
+
+/// One dimension becomes several, of the given global sizes. Fails silently if
+/// these do not fit.
+LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
+                                       ArrayRef<int64_t> extents,
+                                       ArrayRef<int64_t> sizes,
+                                       SmallVectorImpl<LocalDim> &results) {
+  int64_t size = 1, chunks = 1, inner = 1;
+  SmallVector<int64_t> counts;
+  for (auto [extent, global] : llvm::zip(extents, sizes)) {
+    counts.push_back((global + extent - 1) / extent);
+    if (inner > 1 && (counts.back() > 1 || global != extent))
+      return failure();
+    inner *= extent;
+    size *= global;
+    chunks *= counts.back();
+  }
+  if (size != dim.size || chunks != countChunks(dim))
+    return failure();
+  int64_t below = chunks;
+  for (auto [i, extent] : llvm::enumerate(extents)) {
+    below /= counts[i];
+    RankVector chunk = perRank([&](int64_t rank) {
+      return (*dim.chunk)[rank] / below % counts[i];
+    });
+    results.push_back({sizes[i], extent, chunk});
+  }
+  return success();
+}
+
+/// The global sizes if the outermost dimension that ranks do not hold one index
+/// of is cut, or the first one.
+static SmallVector<int64_t> guessSizes(const LocalDim &dim,
+                                       ArrayRef<int64_t> extents) {
+  SmallVector<int64_t> sizes(extents);
+  unsigned cut = 0;
+  while (cut + 1 < extents.size() && extents[cut] == 1)
+    ++cut;
+  if (extents[cut] == 1)
+    cut = 0;
+  int64_t others = 1;
+  for (auto [i, extent] : llvm::enumerate(extents))
+    others *= i == cut ? 1 : extent;
+  sizes[cut] = dim.size / others;
+  return sizes;
+}
+
+LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
+  LocalValue value = getTensor(op.getSrc());
+  std::string groups;
+  llvm::raw_string_ostream(groups) << op.getReassociation();
+  ArrayRef<int64_t> extents = op.getResultType().getShape();
+  SmallVector<SmallVector<int64_t>> candidates(
+      forms.getExpansions(value.form, groups));
+  SmallVector<LocalDim, 4> dims;
+  for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
+    ArrayRef<int64_t> part = extents.slice(group.front(), group.size());
+    LocalDim &dim = value.dims[i];
+    if (!dim.chunk) {
+      for (int64_t extent : part)
+        dims.push_back({kAnySize, extent});
+      continue;
+    }
+    if (part.size() == 1) {
+      dims.push_back(dim);
+      continue;
+    }
+    fix(dim);
+    SmallVector<LocalDim> results;
+    bool isDone = false;
+    for (ArrayRef<int64_t> candidate : candidates)
+      isDone = isDone || succeeded(expandGroup(
+                             dim, part,
+                             candidate.slice(group.front(), group.size()),
+                             results));
+    if (!isDone && failed(expandGroup(dim, part, guessSizes(dim, part), results)))
+      return op.emitOpError("cuts dim ")
+             << i << " of size " << dim.size << " in a way that ranks' parts do "
+             << "not fit";
+    dims.append(results.begin(), results.end());
+  }
+  if (op.getReassociationIndices().empty())
+    for (int64_t extent : extents)
+      dims.push_back({extent, extent, uniform(0)});
+  const Form *source = value.form;
+  value.dims = std::move(dims);
+  value.form = forms.getReshape(source, getSizes(value.dims), groups, op);
+  if (isReference)
+    forms.noteExpansion(source, groups, getSizes(value.dims));
+  return setTensor(op, op.getResult(), std::move(value));
+}

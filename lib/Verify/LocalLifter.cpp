@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The function's border, constants, and what they have in common.
+
+#include "LocalLifter.h"
+
+#include "weft/Analysis/Traffic.h"
+#include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+int64_t mlir::weft::proof::countChunks(const LocalDim &dim) {
+  return dim.chunk ? *llvm::max_element(*dim.chunk) + 1 : 1;
+}
+
+int64_t mlir::weft::proof::getPaddedSize(const LocalDim &dim) {
+  return countChunks(dim) * dim.extent;
+}
+
+bool mlir::weft::proof::hasPadding(const LocalDim &dim) {
+  return dim.size != kAnySize && dim.size < getPaddedSize(dim);
+}
+
+std::string mlir::weft::proof::describeRanks(RankVector vector) {
+  constexpr size_t kMaxShown = 8;
+  std::string text = "[";
+  llvm::raw_string_ostream os(text);
+  ArrayRef<int64_t> shown(*vector);
+  llvm::interleaveComma(shown.take_front(kMaxShown), os);
+  os << (shown.size() > kMaxShown ? ", ...]" : "]");
+  return text;
+}
+
+RankVector LocalLifter::intern(std::vector<int64_t> values) {
+  return &*vectors.insert(std::move(values)).first;
+}
+
+RankVector LocalLifter::uniform(int64_t value) {
+  return intern(std::vector<int64_t>(numRanks, value));
+}
+
+RankVector
+LocalLifter::perRank(function_ref<int64_t(int64_t rank)> value) {
+  std::vector<int64_t> values;
+  for (int64_t rank = 0; rank < numRanks; ++rank)
+    values.push_back(value(rank));
+  return intern(std::move(values));
+}
+
+std::optional<int64_t> LocalLifter::getUniform(RankVector vector) {
+  if (!llvm::all_equal(*vector))
+    return std::nullopt;
+  return vector->front();
+}
+
+void LocalLifter::fix(LocalDim &dim) {
+  if (!dim.chunk)
+    dim.chunk = uniform(0);
+  if (dim.size == kAnySize)
+    dim.size = getPaddedSize(dim);
+}
+
+/// Makes sure that every rank has all of a dimension and nothing else.
+LogicalResult LocalLifter::fixWhole(Operation *op, LocalDim &dim,
+                                    StringRef what) {
+  fix(dim);
+  if (countChunks(dim) == 1 && dim.extent == dim.size)
+    return success();
+  return op->emitOpError(what)
+         << " of size " << dim.size << ", of which a rank has "
+         << dim.extent << " elements";
+}
+
+SmallVector<int64_t> LocalLifter::getSizes(ArrayRef<LocalDim> dims) {
+  return llvm::map_to_vector(dims,
+                             [](const LocalDim &dim) { return dim.size; });
+}
+
+FailureOr<LocalValue> LocalLifter::getUncombined(Operation *op, Value value) {
+  const LocalValue &tensor = getTensor(value);
+  if (tensor.contribution.kind != Contribution::Whole)
+    return op->emitOpError("computes with a contribution: one of ")
+               << tensor.contribution.parts << " parts of "
+               << tensor.form->str(),
+           failure();
+  return tensor;
+}
+
+FailureOr<LocalValue> LocalLifter::getWhole(Operation *op, Value value) {
+  FailureOr<LocalValue> tensor = getUncombined(op, value);
+  if (failed(tensor))
+    return failure();
+  for (LocalDim &dim : tensor->dims)
+    if (failed(fixWhole(op, dim, "reads by a computed index a dimension")))
+      return failure();
+  return tensor;
+}
+
+LogicalResult LocalLifter::setTensor(Operation *op, Value result,
+                                     LocalValue value) {
+  auto type = cast<RankedTensorType>(result.getType());
+  for (auto [i, dim] : llvm::enumerate(value.dims))
+    if (dim.extent != type.getDimSize(i))
+      return op->emitOpError("gives a dimension of ")
+             << type.getDimSize(i) << " elements, expected " << dim.extent;
+  origins.try_emplace(value.form, op);
+  tensors[result] = std::move(value);
+  return success();
+}
+
+AxisList LocalLifter::getAxes(AxesAttr axes) const {
+  return toAxes(axes.getAxes(), mesh);
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+LocalLifter::LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
+                         bool isReference)
+    : forms(forms), func(func), mesh(mesh), isReference(isReference),
+      numRanks(mesh.numRanks()) {}
+
+/// How an argument or result rests: its global shape and chunks.
+SmallVector<LocalDim, 4> LocalLifter::getBorderDims(DictionaryAttr attrs,
+                                                    RankedTensorType type) {
+  auto getAttr = [&](StringRef name) {
+    return attrs ? attrs.get(name) : Attribute();
+  };
+  RankedTensorType global = type;
+  if (auto attr = dyn_cast_if_present<TypeAttr>(
+          getAttr(WeftDialect::kGlobalTypeAttr)))
+    global = cast<RankedTensorType>(attr.getValue());
+  Sharding sharding = Sharding::replicated(type.getRank());
+  if (auto attr = dyn_cast_if_present<ShardingAttr>(
+          getAttr(WeftDialect::kShardingAttr)))
+    sharding = toSharding(attr, mesh);
+  SmallVector<LocalDim, 4> dims;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    dims.push_back({global.getDimSize(i), type.getDimSize(i),
+                    perRank([&](int64_t rank) {
+                      return mesh.groupIndex(rank, sharding.dims[i]);
+                    })});
+  return dims;
+}
+
+/// Only what has a static shape, or none, can be followed.
+static bool isFollowed(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.hasStaticShape() &&
+           tensor.getElementType().isIntOrIndexOrFloat();
+  return type.isIntOrIndexOrFloat();
+}
+
+/// Fails unless a rank's type is the part that the sharding says.
+LogicalResult LocalLifter::checkBorder(StringRef what, unsigned index,
+                                       DictionaryAttr attrs, Type type) {
+  if (!isFollowed(type))
+    return func.emitOpError(what)
+           << " #" << index << " has type " << type << ", which cannot be followed";
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return success();
+  for (const LocalDim &dim : getBorderDims(attrs, tensor)) {
+    int64_t chunks = countChunks(dim);
+    int64_t expected = (dim.size + chunks - 1) / chunks;
+    if (dim.extent != expected)
+      return func.emitOpError(what)
+             << " #" << index << " has type " << type << ", but a rank's part of "
+             << dim.size << " elements in " << chunks << " chunks is "
+             << expected;
+  }
+  return success();
+}
+
+/// Arguments are told apart by their number: names are for people.
+LogicalResult LocalLifter::liftArguments() {
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned index = arg.getArgNumber();
+    if (failed(checkBorder("argument", index, func.getArgAttrDict(index),
+                           arg.getType())))
+      return failure();
+    Form form{FormKind::Argument, "argument",
+              std::to_string(arg.getArgNumber())};
+    form.element = getElementTypeOrSelf(arg.getType());
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    if (!type) {
+      scalars[arg].form = forms.get(std::move(form));
+      continue;
+    }
+    LocalValue value;
+    value.dims = getBorderDims(func.getArgAttrDict(arg.getArgNumber()), type);
+    form.shape = getSizes(value.dims);
+    value.form = forms.get(std::move(form));
+    tensors[arg] = std::move(value);
+  }
+  return success();
+}
+
+LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
+  for (auto [i, result] : llvm::enumerate(op.getOperands())) {
+    if (failed(checkBorder("result", i, func.getResultAttrDict(i),
+                           result.getType())))
+      return failure();
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (!type) {
+      BodyLifter body(*this, {});
+      FailureOr<const Form *> form = body.getForm(op, result);
+      if (failed(form))
+        return failure();
+      results.push_back(*form);
+      continue;
+    }
+    LocalValue value = getTensor(result);
+    if (value.form->kind == FormKind::Undefined)
+      return op.emitOpError("uses elements that nothing has defined");
+    if (value.contribution.kind != Contribution::Whole)
+      return op.emitOpError("result #")
+             << i << " is a contribution: one of " << value.contribution.parts
+             << " parts of " << value.form->str();
+    SmallVector<LocalDim, 4> dims =
+        getBorderDims(func.getResultAttrDict(i), type);
+    for (auto [d, dim] : llvm::enumerate(value.dims))
+      if ((dim.chunk && dim.chunk != dims[d].chunk) ||
+          (dim.size != kAnySize && dim.size != dims[d].size))
+        return op.emitOpError("result #")
+               << i << " has dim " << d << " of size " << dim.size
+               << " in chunks " << describeRanks(dim.chunk)
+               << ", expected size " << dims[d].size << " in chunks "
+               << describeRanks(dims[d].chunk);
+    results.push_back(value.form);
+  }
+  return success();
+}
+
+/// Splats are the same everywhere, other constants are whole.
+LogicalResult LocalLifter::liftConstant(Operation *op, Attribute attr) {
+  Value result = op->getResult(0);
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  if (!type) {
+    BodyLifter body(*this, {});
+    if (failed(body.lift(op)))
+      return failure();
+    scalars[result] = *body.get(op, result);
+    return success();
+  }
+  LocalValue value;
+  if (auto splat = dyn_cast<SplatElementsAttr>(attr)) {
+    value.form = forms.getConstant(splat.getSplatValue<Attribute>(),
+                                   type.getElementType());
+    for (int64_t extent : type.getShape())
+      value.dims.push_back({kAnySize, extent});
+    return setTensor(op, result, std::move(value));
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(attr);
+  if (!dense || isa<DenseStringElementsAttr>(attr))
+    return op->emitOpError("is a constant that cannot be followed");
+  ArrayRef<char> data = dense.getRawData();
+  auto hash = llvm::SHA256::hash(
+      {reinterpret_cast<const uint8_t *>(data.data()), data.size()});
+  Form form{FormKind::Tensor, "constant"};
+  form.details = digestToHex(StringRef(reinterpret_cast<const char *>(hash.data()),
+                                 hash.size()));
+  for (int64_t extent : type.getShape())
+    value.dims.push_back({extent, extent, uniform(0)});
+  form.shape = getSizes(value.dims);
+  form.element = type.getElementType();
+  form.op = op;
+  value.form = forms.get(std::move(form));
+  return setTensor(op, result, std::move(value));
+}
+
+/// A tensor of one element: undefined, or a scalar's value.
+LogicalResult LocalLifter::liftUniform(Operation *op, const Form *form) {
+  LocalValue value;
+  value.form = form;
+  for (int64_t extent :
+       cast<RankedTensorType>(op->getResultTypes()[0]).getShape())
+    value.dims.push_back({kAnySize, extent});
+  return setTensor(op, op->getResult(0), std::move(value));
+}
+
+/// An op with scalar results.
+LogicalResult LocalLifter::liftScalar(Operation *op) {
+  BodyLifter body(*this, {});
+  if (failed(body.lift(op)))
+    return failure();
+  for (Value result : op->getResults())
+    scalars[result] = *body.get(op, result);
+  return success();
+}
+
+LogicalResult LocalLifter::liftOther(Operation *op) {
+  bool isScalar = llvm::all_of(op->getResultTypes(), [](Type type) {
+    return type.isIntOrIndexOrFloat();
+  });
+  if (isScalar && op->getNumRegions() == 0 && op->getNumResults() > 0)
+    return liftScalar(op);
+  return op->emitOpError("has an order that cannot be followed");
+}
+
+LogicalResult LocalLifter::liftOp(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (!isFollowed(type))
+      return op->emitOpError("makes a value of type ")
+             << type << ", which cannot be followed";
+  Attribute constant;
+  if (matchPattern(op, m_Constant(&constant)))
+    return liftConstant(op, constant);
+  if (getCollectiveKind(op))
+    return liftCollective(op);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](func::ReturnOp op) { return liftReturn(op); })
+      .Case([&](linalg::LinalgOp op) { return liftLinalg(op); })
+      .Case([&](MatmulOp op) { return liftMatmul(op); })
+      .Case([&](TakeOp op) { return liftTake(op); })
+      .Case([&](ScatterAddOp op) { return liftScatterAdd(op); })
+      .Case([&](tensor::ExtractSliceOp op) { return liftExtractSlice(op); })
+      .Case([&](tensor::InsertSliceOp op) { return liftInsertSlice(op); })
+      .Case([&](tensor::PadOp op) { return liftPad(op); })
+      .Case([&](tensor::ConcatOp op) { return liftConcat(op); })
+      .Case([&](tensor::CollapseShapeOp op) { return liftCollapse(op); })
+      .Case([&](tensor::ExpandShapeOp op) { return liftExpand(op); })
+      .Case([&](tensor::CastOp op) {
+        tensors[op] = getTensor(op.getSource());
+        return success();
+      })
+      .Case([&](tensor::EmptyOp op) {
+        Form form{FormKind::Undefined, "undefined"};
+        form.element = op.getType().getElementType();
+        return liftUniform(op, forms.get(std::move(form)));
+      })
+      .Case([&](tensor::SplatOp op) {
+        BodyLifter body(*this, {});
+        FailureOr<const Form *> form = body.getForm(op, op.getInput());
+        return failed(form) ? failure() : liftUniform(op, *form);
+      })
+      .Default([&](Operation *op) { return liftOther(op); });
+}
+
+LogicalResult LocalLifter::run() {
+  if (failed(liftArguments()))
+    return failure();
+  for (Operation &op : func.getBody().front())
+    if (failed(liftOp(&op)))
+      return failure();
+  return success();
+}

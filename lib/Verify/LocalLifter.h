@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// From the program of one rank to forms: what each of its values is a part of.
+//
+// A local tensor is a part of a global one: along each dimension rank r holds
+// the chunk with the number chunk[r], of `extent` elements; what lies behind the
+// global size is padding. All ranks are followed at once, with one number per
+// rank for everything that differs between them, so that axes, sub-axes and
+// their order need no rules of their own: an index is right if it is right on
+// every rank.
+//
+// Worked example. On 4 ranks along "tp" a 10x6 tensor of which dimension 0 is
+// sharded has size 10, extent 3 and chunk [0, 1, 2, 3]. After an all_gather the
+// extent is 12 and the chunk [0, 0, 0, 0]; after a slice of the first 10 rows
+// the extent is 10.
+//
+// A value may be a contribution: rank r then holds part[r] of `parts` parts of
+// a reduction. Data movement and collectives are all that may happen to it.
+// A collective that combines parts p * g to p * g + g - 1, in this order, leaves
+// part p of parts / g.
+
+#ifndef WEFT_LIB_VERIFY_LOCALLIFTER_H
+#define WEFT_LIB_VERIFY_LOCALLIFTER_H
+
+#include "Forms.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Support/Sharding.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <set>
+#include <vector>
+
+namespace mlir::weft::proof {
+
+/// A number for each rank. Equal vectors are one object.
+using RankVector = const std::vector<int64_t> *;
+
+/// One dimension of a local tensor, or one loop of a local op.
+struct LocalDim {
+  int64_t size = kAnySize;
+  int64_t extent = 1;
+  /// Null: not known, because the value does not depend on it.
+  RankVector chunk = nullptr;
+  /// What lies in the padding, if that is known.
+  const Form *padding = nullptr;
+};
+
+/// What is left to combine of a value that ranks hold contributions to.
+struct Contribution {
+  enum Kind {
+    Whole,
+    /// Parts of a tree: neighbours join, in order.
+    Ordered,
+    /// Parts that may be combined in any order.
+    Exact,
+    /// One rank has the element, all others +0.0 or 0.
+    Disjoint
+  };
+  Kind kind = Whole;
+  ReduceKind reduction = ReduceKind::Sum;
+  RankVector part = nullptr;
+  int64_t parts = 1;
+};
+
+/// Number of chunks of a dimension.
+int64_t countChunks(const LocalDim &dim);
+/// The size of a dimension with its padding.
+int64_t getPaddedSize(const LocalDim &dim);
+bool hasPadding(const LocalDim &dim);
+/// As in [0, 1, 2, 3].
+std::string describeRanks(RankVector vector);
+
+struct LocalValue {
+  const Form *form = nullptr;
+  SmallVector<LocalDim, 4> dims;
+  Contribution contribution;
+};
+
+/// A scalar in a body or around it: a form, or a number per rank.
+struct LocalScalar {
+  const Form *form = nullptr;
+  /// The value on each rank, plus the local index of `loop` if that is >= 0.
+  RankVector offset = nullptr;
+  int loop = -1;
+  /// True for all indices that are valid; false in the padding of these loops.
+  bool isMask = false;
+  uint64_t maskedLoops = 0;
+  /// For loops with padding, what the value is there.
+  SmallVector<std::pair<unsigned, const Form *>, 1> padding;
+};
+
+/// A reduction with an order, for the certificate.
+struct LiftedReduction {
+  Operation *op;
+  const Form *form;
+};
+
+class BodyLifter;
+
+class LocalLifter {
+public:
+  /// `reference`: whether this is the program to which another is compared.
+  LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
+              bool isReference);
+
+  /// Follows the function, or emits what is in the way.
+  LogicalResult run();
+
+  ArrayRef<const Form *> getResults() const { return results; }
+  ArrayRef<LiftedReduction> getReductions() const { return reductions; }
+  /// The first op that made a tensor of this form, or null.
+  Operation *getOrigin(const Form *form) const { return origins.lookup(form); }
+
+private:
+  friend class BodyLifter;
+
+  // The function and its ops.
+  LogicalResult liftArguments();
+  LogicalResult checkBorder(StringRef what, unsigned index,
+                            DictionaryAttr attrs, Type type);
+  LogicalResult liftOp(Operation *op);
+  LogicalResult liftReturn(func::ReturnOp op);
+  LogicalResult liftConstant(Operation *op, Attribute value);
+  LogicalResult liftUniform(Operation *op, const Form *form);
+  LogicalResult liftScalar(Operation *op);
+  LogicalResult liftOther(Operation *op);
+  SmallVector<LocalDim, 4> getBorderDims(DictionaryAttr attrs,
+                                         RankedTensorType type);
+
+  // Collectives.
+  LogicalResult liftCollective(Operation *op);
+  LogicalResult liftOperand(Operation *op, unsigned index, LocalValue &value);
+  LogicalResult gather(Operation *op, LocalDim &dim);
+  LogicalResult scatter(Operation *op, LocalDim &dim);
+  LogicalResult combine(Operation *op, ReduceKind kind, LocalValue &value);
+  LogicalResult joinParts(Operation *op, LocalValue &value);
+  LogicalResult uniteParts(Operation *op, LocalValue &value);
+  LogicalResult checkSame(Operation *op, const LocalValue &value,
+                          ArrayRef<int64_t> exceptDims, bool withParts);
+  LogicalResult permute(PermuteOp op, LocalValue &value);
+  int64_t getMember(int64_t rank, int64_t index) const {
+    return mesh.groupMember(rank, group, index);
+  }
+  SmallVector<int64_t> getOfMembers(RankVector vector, int64_t rank) const;
+
+  // Movement.
+  LogicalResult liftExtractSlice(tensor::ExtractSliceOp op);
+  LogicalResult sliceDim(tensor::ExtractSliceOp op, unsigned dim,
+                         LocalDim &state, std::string &details);
+  LogicalResult liftInsertSlice(tensor::InsertSliceOp op);
+  LogicalResult liftPad(tensor::PadOp op);
+  LogicalResult liftConcat(tensor::ConcatOp op);
+  LogicalResult liftCollapse(tensor::CollapseShapeOp op);
+  LogicalResult liftExpand(tensor::ExpandShapeOp op);
+  LogicalResult collapseGroup(Operation *op, ArrayRef<LocalDim> dims,
+                              LocalDim &result);
+  LogicalResult expandGroup(const LocalDim &dim, ArrayRef<int64_t> extents,
+                            ArrayRef<int64_t> sizes,
+                            SmallVectorImpl<LocalDim> &results);
+  bool padForRanks(tensor::PadOp op, LocalValue &value, const Form *padding);
+  RankVector getNumber(OpFoldResult value);
+
+  // Computation.
+  LogicalResult liftLinalg(linalg::LinalgOp op);
+  LogicalResult liftMatmul(MatmulOp op);
+  FailureOr<LocalValue> liftMap(linalg::LinalgOp op, unsigned index,
+                                BodyLifter &body,
+                                MutableArrayRef<LocalDim> loops);
+  FailureOr<LocalValue> liftReduction(linalg::LinalgOp op, unsigned index,
+                                      BodyLifter &body,
+                                      MutableArrayRef<LocalDim> loops);
+  LogicalResult liftFold(linalg::LinalgOp op, BodyLifter &body,
+                         MutableArrayRef<LocalDim> loops);
+  LogicalResult readOperands(linalg::LinalgOp op, BodyLifter &body,
+                             bool reduces);
+  LogicalResult checkUncombined(linalg::LinalgOp op);
+  LogicalResult carryContribution(linalg::LinalgOp op, LocalValue &result);
+  LogicalResult checkSummed(MatmulOp op, const LocalValue &operand,
+                            AffineMap map);
+  LogicalResult liftTake(TakeOp op);
+  LogicalResult liftScatterAdd(ScatterAddOp op);
+  void inferRows(Value base, LocalDim &rows);
+  LogicalResult checkBase(Operation *op, Value base, const LocalDim &rows);
+  /// Meets the dims of `value` with the loops that `map` says.
+  LogicalResult meetLoops(Operation *op, const LocalValue &value, AffineMap map,
+                          MutableArrayRef<LocalDim> loops);
+  LogicalResult meet(Operation *op, LocalDim &a, const LocalDim &b);
+  /// The order of a reduction over `loops`, and which part of it ranks hold.
+  LogicalResult makeOrder(Operation *op, ArrayRef<LocalDim> loops,
+                          bool lastIsReduction, Type joinType, Order &order,
+                          Contribution &contribution);
+  Contribution makeParts(ArrayRef<LocalDim> loops, Contribution::Kind kind);
+  LogicalResult checkNested(Operation *op, ArrayRef<LocalDim> loops);
+
+  // Helpers.
+  AxisList getAxes(AxesAttr axes) const;
+  RankVector intern(std::vector<int64_t> values);
+  RankVector uniform(int64_t value);
+  RankVector perRank(function_ref<int64_t(int64_t rank)> value);
+  /// The number that is the same on all ranks, or nullopt.
+  static std::optional<int64_t> getUniform(RankVector vector);
+  /// A dim on which nothing depends becomes one of which all ranks hold all.
+  void fix(LocalDim &dim);
+  LogicalResult fixWhole(Operation *op, LocalDim &dim, StringRef what);
+  /// The tensor; fails if it is a contribution.
+  FailureOr<LocalValue> getUncombined(Operation *op, Value value);
+  /// The tensor; fails if some rank does not have all of it.
+  FailureOr<LocalValue> getWhole(Operation *op, Value value);
+  const LocalValue &getTensor(Value value) const { return tensors.at(value); }
+  LogicalResult setTensor(Operation *op, Value result, LocalValue value);
+  static SmallVector<int64_t> getSizes(ArrayRef<LocalDim> dims);
+
+  FormTable &forms;
+  func::FuncOp func;
+  const Mesh &mesh;
+  bool isReference;
+  int64_t numRanks;
+  std::set<std::vector<int64_t>> vectors;
+  DenseMap<Value, LocalValue> tensors;
+  DenseMap<Value, LocalScalar> scalars;
+  /// Axes of the collective at hand, and its number of members.
+  AxisList group;
+  int64_t groupSize = 1;
+  SmallVector<const Form *> results;
+  DenseMap<const Form *, Operation *> origins;
+  SmallVector<LiftedReduction> reductions;
+};
+
+/// Follows scalar ops: those of a linalg body, with its loops, or those of the
+/// function, with none.
+class BodyLifter {
+public:
+  BodyLifter(LocalLifter &lifter, MutableArrayRef<LocalDim> loops)
+      : lifter(lifter), loops(loops) {}
+
+  void set(Value value, LocalScalar scalar) { scalars[value] = scalar; }
+  void setForm(Value value, const Form *form) {
+    LocalScalar scalar;
+    scalar.form = form;
+    set(value, scalar);
+  }
+  /// Follows an op with scalar results.
+  LogicalResult lift(Operation *op);
+  FailureOr<LocalScalar> get(Operation *op, Value value);
+  FailureOr<const Form *> getForm(Operation *op, Value value);
+  /// The form of a scalar at global indices.
+  FailureOr<const Form *> toForm(Operation *op, const LocalScalar &scalar,
+                                 Type type);
+  /// Finds the chunks of loops that are known only by what is added to their
+  /// index.
+  void inferChunks(Block &body);
+
+private:
+  LogicalResult liftIndexMath(Operation *op, bool &isDone);
+  LogicalResult liftCompare(arith::CmpIOp op, bool &isDone);
+  LogicalResult liftSelect(arith::SelectOp op, bool &isDone);
+  LogicalResult liftAnd(arith::AndIOp op, bool &isDone);
+  LogicalResult liftExtract(tensor::ExtractOp op);
+  LogicalResult liftOther(Operation *op);
+  std::optional<int64_t> getBound(const LocalScalar &index,
+                                  const LocalScalar &bound);
+  void setConstant(Value value, Attribute attr);
+  const Form *makeIndex(unsigned loop, int64_t added);
+
+  LocalLifter &lifter;
+  MutableArrayRef<LocalDim> loops;
+  DenseMap<Value, LocalScalar> scalars;
+};
+
+} // namespace mlir::weft::proof
+
+#endif // WEFT_LIB_VERIFY_LOCALLIFTER_H

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Both programs, the one of a rank of the mesh and the one-rank program inside
+// its module, are brought into forms in one table. Results are equal if their
+// forms are one object; if not, the first ops that differ are those with equal
+// operands.
+
+#include "Certificate.h"
+#include "LocalLifter.h"
+
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
+#include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
+#include "weft/Verify/Passes.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_VERIFYINVARIANCEPASS
+#include "weft/Verify/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+namespace {
+
+/// Two forms that differ though their operands are equal, or of two kinds.
+struct Parting {
+  const Form *own, *reference;
+  /// The ops that made them, or what they are part of.
+  Operation *ownOp = nullptr, *referenceOp = nullptr;
+};
+
+Parting findParting(const LocalLifter &ownProgram, const Form *own,
+                    const LocalLifter &referenceProgram,
+                    const Form *reference) {
+  Parting parting{own, reference};
+  while (true) {
+    if (Operation *op = ownProgram.getOrigin(parting.own))
+      parting.ownOp = op;
+    if (Operation *op = referenceProgram.getOrigin(parting.reference))
+      parting.referenceOp = op;
+    const Form *a = parting.own, *b = parting.reference;
+    if (a->kind != b->kind || a->name != b->name ||
+        a->operands.size() != b->operands.size())
+      return parting;
+    auto pairs = llvm::zip(a->operands, b->operands);
+    auto it = llvm::find_if(pairs, [](auto pair) {
+      return std::get<0>(pair) != std::get<1>(pair);
+    });
+    if (it == pairs.end())
+      return parting;
+    std::tie(parting.own, parting.reference) = *it;
+  }
+}
+
+class InvarianceProof {
+public:
+  InvarianceProof(ModuleOp module, ModuleOp reference,
+                  InvarianceAttr invariance)
+      : module(module), reference(reference), invariance(invariance) {}
+
+  LogicalResult run() {
+    FailureOr<Mesh> own = getMesh(module), other = getMesh(reference);
+    if (failed(own) || failed(other) || failed(checkMeshes(*own, *other)))
+      return failure();
+    auto funcs = module.getOps<func::FuncOp>();
+    auto others = reference.getOps<func::FuncOp>();
+    if (!llvm::hasSingleElement(funcs) || !llvm::hasSingleElement(others))
+      return module.emitError("has ")
+             << std::distance(funcs.begin(), funcs.end())
+             << " functions and a one-rank program of "
+             << std::distance(others.begin(), others.end())
+             << ", expected one each";
+    func::FuncOp func = *funcs.begin(), otherFunc = *others.begin();
+    if (failed(checkOneBlock(func)) || failed(checkOneBlock(otherFunc)) ||
+        failed(checkBorders(func, otherFunc)))
+      return failure();
+    LocalLifter otherProgram(forms, otherFunc, *other, /*isReference=*/true);
+    LocalLifter program(forms, func, *own, /*isReference=*/false);
+    if (failed(otherProgram.run()) || failed(program.run()) ||
+        failed(compare(func, program, otherProgram)))
+      return failure();
+    module->setAttr(WeftDialect::kCertificateAttr,
+                    StringAttr::get(module.getContext(),
+                                    writeCertificate(otherProgram, otherFunc,
+                                                     invariance)));
+    return success();
+  }
+
+private:
+  static FailureOr<Mesh> getMesh(ModuleOp module) {
+    FailureOr<std::optional<NamedMesh>> mesh = findMesh(module);
+    if (failed(mesh))
+      return failure();
+    return *mesh ? (*mesh)->mesh : Mesh();
+  }
+
+  /// The axes that must not matter have size 1, the others their own.
+  LogicalResult checkMeshes(const Mesh &own, const Mesh &other) {
+    for (int axis = 0; axis < std::max(own.numAxes(), other.numAxes());
+         ++axis) {
+      if (own.numAxes() != other.numAxes() ||
+          own.axisName(axis) != other.axisName(axis))
+        return reference.emitError("has a mesh with other axes");
+      bool isFree = !invariance.hasAxis(own.axisName(axis));
+      int64_t expected = isFree ? own.axisSize(axis) : 1;
+      if (other.axisSize(axis) != expected)
+        return reference.emitError("has an axis \"")
+               << own.axisName(axis) << "\" of size " << other.axisSize(axis)
+               << ", expected " << expected;
+    }
+    return success();
+  }
+
+  /// Both take and give the same tensors.
+  LogicalResult checkBorders(func::FuncOp func, func::FuncOp other) {
+    if (func.getNumArguments() != other.getNumArguments() ||
+        func.getNumResults() != other.getNumResults())
+      return other.emitOpError("has ")
+             << other.getNumArguments() << " arguments and "
+             << other.getNumResults() << " results, expected "
+             << func.getNumArguments() << " and " << func.getNumResults();
+    auto isSame = [](DictionaryAttr a, Type typeA, DictionaryAttr b,
+                     Type typeB) {
+      auto get = [](DictionaryAttr attrs, StringRef name) {
+        return attrs ? attrs.get(name) : Attribute();
+      };
+      auto getGlobal = [&](DictionaryAttr attrs, Type type) {
+        Attribute global = get(attrs, WeftDialect::kGlobalTypeAttr);
+        return global ? cast<TypeAttr>(global).getValue() : type;
+      };
+      return get(a, WeftDialect::kNameAttr) == get(b, WeftDialect::kNameAttr) &&
+             get(a, WeftDialect::kAliasAttr) ==
+                 get(b, WeftDialect::kAliasAttr) &&
+             getGlobal(a, typeA) == getGlobal(b, typeB);
+    };
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      if (!isSame(func.getArgAttrDict(i), func.getArgumentTypes()[i],
+                  other.getArgAttrDict(i), other.getArgumentTypes()[i]))
+        return other.emitOpError("argument #") << i << " is another one";
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (!isSame(func.getResultAttrDict(i), func.getResultTypes()[i],
+                  other.getResultAttrDict(i), other.getResultTypes()[i]))
+        return other.emitOpError("result #") << i << " is another one";
+    return success();
+  }
+
+  LogicalResult compare(func::FuncOp func, const LocalLifter &program,
+                        const LocalLifter &otherProgram) {
+    for (auto [i, form] : llvm::enumerate(program.getResults()))
+      if (const Form *expected = otherProgram.getResults()[i]; form != expected)
+        return report(func, i,
+                      findParting(program, form, otherProgram, expected));
+    return success();
+  }
+
+  LogicalResult report(func::FuncOp func, unsigned result, Parting parting) {
+    Operation *op = parting.ownOp
+                        ? parting.ownOp
+                        : func.getBody().front().getTerminator();
+    InFlightDiagnostic diag =
+        op->emitOpError("makes result #")
+        << result << " depend on the mesh: " << parting.own->str()
+        << ", but on one rank " << parting.reference->str();
+    if (parting.referenceOp)
+      diag.attachNote(parting.referenceOp->getLoc())
+          << "this op of the one-rank program makes "
+          << parting.reference->str();
+    return diag;
+  }
+
+  ModuleOp module, reference;
+  InvarianceAttr invariance;
+  FormTable forms;
+};
+
+struct VerifyInvariancePass
+    : public weft::impl::VerifyInvariancePassBase<VerifyInvariancePass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto invariance = module->getAttrOfType<InvarianceAttr>(
+        WeftDialect::kInvarianceAttr);
+    if (!invariance)
+      return markAllAnalysesPreserved();
+    auto reference = module.lookupSymbol<ModuleOp>(kOneRankModule);
+    if (!reference) {
+      module.emitError("has 'weft.invariance', but no module @")
+          << kOneRankModule << " to compare with";
+      return signalPassFailure();
+    }
+    if (failed(InvarianceProof(module, reference, invariance).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
