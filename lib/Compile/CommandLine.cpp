@@ -5,6 +5,8 @@
 
 #include "weft/Compile/Compile.h"
 
+#include "DiffOrder.h"
+
 #include "weft/Schedule/Scheduler.h"
 #include "weft/Support/Version.h"
 
@@ -58,11 +60,15 @@ options:
   --compare POLICY      put a second schedule beside it in that page
   --stats               print what each rank receives, by kind of collective,
                         the figures of the schedule, and what memory it needs
-  --no-proofs           do not prove that the planned program is right
+  --no-proofs           do not prove that the program is right
   --remarks             print what the compiler says about its decisions
+  --diff-order A B      compare the certificates of two programs (.so, .o,
+                        executables, or .mlir with proofs) without running them:
+                        say "equal", or what is summed in another order
   --version, --help     print and exit
 
-exit codes: 0, 1 (an error in the input or with a file), 2 (wrong usage)
+exit codes: 0, 1 (an error in the input or with a file; --diff-order: they
+differ), 2 (wrong usage; --diff-order: one has no certificate)
 )";
 }
 
@@ -355,6 +361,13 @@ int weft::compileMain(int argc, char **argv) {
   if (llvm::is_contained(arguments, "--version")) {
     printVersion(llvm::outs());
     return 0;
+  }
+  if (!arguments.empty() && arguments[0] == "--diff-order") {
+    if (arguments.size() == 3)
+      return diffOrder(arguments[1], arguments[2]);
+    llvm::errs() << "weft-compile: --diff-order needs two programs, and nothing "
+                    "else\nsee weft-compile --help\n";
+    return 2;
   }
   CompileOptions options;
   std::string problem = parseCompileOptions(arguments, options);

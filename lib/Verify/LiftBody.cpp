@@ -38,8 +38,9 @@ FailureOr<LocalScalar> BodyLifter::get(Operation *op, Value value) {
     setConstant(value, constant);
     return scalars.at(value);
   }
-  return op->emitOpError("uses a value of type ")
-         << value.getType() << " whose order cannot be followed";
+  LocalScalar unknown;
+  unknown.form = lifter.forms.get({FormKind::Undefined, "undefined"});
+  return unknown;
 }
 
 FailureOr<const Form *> BodyLifter::getForm(Operation *op, Value value) {

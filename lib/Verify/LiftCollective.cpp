@@ -66,17 +66,13 @@ LogicalResult LocalLifter::gather(Operation *op, LocalDim &dim) {
 }
 
 /// Each member keeps its part of what all of them have.
-LogicalResult LocalLifter::scatter(Operation *op, LocalDim &dim) {
-  if (dim.extent % groupSize != 0)
-    return op->emitOpError("cuts ") << dim.extent << " elements in "
-                                    << groupSize << " parts";
+void LocalLifter::scatter(LocalDim &dim) {
   dim.extent /= groupSize;
   RankVector chunk = dim.chunk;
   if (chunk)
     dim.chunk = perRank([&](int64_t rank) {
       return (*chunk)[rank] * groupSize + mesh.groupIndex(rank, group);
     });
-  return success();
 }
 
 /// Joins parts of a tree.
@@ -103,8 +99,6 @@ LogicalResult LocalLifter::joinParts(Operation *op, LocalValue &value) {
   }
   value.form = forms.getJoined(value.form,
                                {groupSize, value.form->element});
-  if (!value.form)
-    return op->emitOpError("joins parts of something that has no order");
   RankVector part = value.contribution.part;
   value.contribution.part =
       perRank([&](int64_t rank) { return (*part)[rank] / groupSize; });
@@ -206,16 +200,17 @@ LogicalResult LocalLifter::liftOperand(Operation *op, unsigned index,
         if (failed(checkSame(op, value, {}, /*withParts=*/false)) ||
             failed(combine(op, op.getKind(), value)))
           return failure();
-        return scatter(op, value.dims[op.getDims()[index]]);
+        scatter(value.dims[op.getDims()[index]]);
+        return success();
       })
       .Case([&](AllToAllOp op) -> LogicalResult {
         int64_t split = op.getSplitDims()[index];
         int64_t concat = op.getConcatDims()[index];
         if (split == concat)
           return op.emitOpError("splits and concatenates one dim, ") << split;
-        if (failed(checkSame(op, value, concat, /*withParts=*/true)) ||
-            failed(scatter(op, value.dims[split])))
+        if (failed(checkSame(op, value, concat, /*withParts=*/true)))
           return failure();
+        scatter(value.dims[split]);
         return gather(op, value.dims[concat]);
       })
       .Case([&](PermuteOp op) { return permute(op, value); });
@@ -228,9 +223,9 @@ LogicalResult LocalLifter::liftCollective(Operation *op) {
     LocalValue value = getTensor(operand);
     for (LocalDim &dim : value.dims)
       dim.padding = nullptr;
-    if (failed(liftOperand(op, i, value)) ||
-        failed(setTensor(op, op->getResult(i), std::move(value))))
+    if (failed(liftOperand(op, i, value)))
       return failure();
+    (void)setTensor(op, op->getResult(i), std::move(value));
   }
   return success();
 }

@@ -108,11 +108,6 @@ FailureOr<LocalValue> LocalLifter::getWhole(Operation *op, Value value) {
 
 LogicalResult LocalLifter::setTensor(Operation *op, Value result,
                                      LocalValue value) {
-  auto type = cast<RankedTensorType>(result.getType());
-  for (auto [i, dim] : llvm::enumerate(value.dims))
-    if (dim.extent != type.getDimSize(i))
-      return op->emitOpError("gives a dimension of ")
-             << type.getDimSize(i) << " elements, expected " << dim.extent;
   origins.try_emplace(value.form, op);
   tensors[result] = std::move(value);
   return success();
@@ -162,24 +157,12 @@ static bool isFollowed(Type type) {
   return type.isIntOrIndexOrFloat();
 }
 
-/// Fails unless a rank's type is the part that the sharding says.
+/// Fails if the type of an argument or result cannot be followed.
 LogicalResult LocalLifter::checkBorder(StringRef what, unsigned index,
-                                       DictionaryAttr attrs, Type type) {
+                                       Type type) {
   if (!isFollowed(type))
     return func.emitOpError(what)
            << " #" << index << " has type " << type << ", which cannot be followed";
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return success();
-  for (const LocalDim &dim : getBorderDims(attrs, tensor)) {
-    int64_t chunks = countChunks(dim);
-    int64_t expected = (dim.size + chunks - 1) / chunks;
-    if (dim.extent != expected)
-      return func.emitOpError(what)
-             << " #" << index << " has type " << type << ", but a rank's part of "
-             << dim.size << " elements in " << chunks << " chunks is "
-             << expected;
-  }
   return success();
 }
 
@@ -187,8 +170,7 @@ LogicalResult LocalLifter::checkBorder(StringRef what, unsigned index,
 LogicalResult LocalLifter::liftArguments() {
   for (BlockArgument arg : func.getArguments()) {
     unsigned index = arg.getArgNumber();
-    if (failed(checkBorder("argument", index, func.getArgAttrDict(index),
-                           arg.getType())))
+    if (failed(checkBorder("argument", index, arg.getType())))
       return failure();
     Form form{FormKind::Argument, "argument",
               std::to_string(arg.getArgNumber())};
@@ -209,8 +191,7 @@ LogicalResult LocalLifter::liftArguments() {
 
 LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
   for (auto [i, result] : llvm::enumerate(op.getOperands())) {
-    if (failed(checkBorder("result", i, func.getResultAttrDict(i),
-                           result.getType())))
+    if (failed(checkBorder("result", i, result.getType())))
       return failure();
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!type) {

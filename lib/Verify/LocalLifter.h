@@ -121,8 +121,7 @@ private:
 
   // The function and its ops.
   LogicalResult liftArguments();
-  LogicalResult checkBorder(StringRef what, unsigned index,
-                            DictionaryAttr attrs, Type type);
+  LogicalResult checkBorder(StringRef what, unsigned index, Type type);
   LogicalResult liftOp(Operation *op);
   LogicalResult liftReturn(func::ReturnOp op);
   LogicalResult liftConstant(Operation *op, Attribute value);
@@ -136,7 +135,7 @@ private:
   LogicalResult liftCollective(Operation *op);
   LogicalResult liftOperand(Operation *op, unsigned index, LocalValue &value);
   LogicalResult gather(Operation *op, LocalDim &dim);
-  LogicalResult scatter(Operation *op, LocalDim &dim);
+  void scatter(LocalDim &dim);
   LogicalResult combine(Operation *op, ReduceKind kind, LocalValue &value);
   LogicalResult joinParts(Operation *op, LocalValue &value);
   LogicalResult uniteParts(Operation *op, LocalValue &value);
@@ -212,6 +211,7 @@ private:
   /// The tensor; fails if some rank does not have all of it.
   FailureOr<LocalValue> getWhole(Operation *op, Value value);
   const LocalValue &getTensor(Value value) const { return tensors.at(value); }
+  /// Notes what a result is. Always succeeds: the end of following an op.
   LogicalResult setTensor(Operation *op, Value result, LocalValue value);
   static SmallVector<int64_t> getSizes(ArrayRef<LocalDim> dims);
 

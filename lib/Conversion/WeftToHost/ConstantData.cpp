@@ -100,17 +100,19 @@ std::string ConstantData::add(const Datum &datum) {
   return name;
 }
 
-std::string ConstantData::addString(StringRef text) {
-  std::string &name = known[("\"" + text).str()];
+std::string ConstantData::addString(StringRef text, StringRef section) {
+  std::string &name = known[("\"" + section + "\"" + text).str()];
   if (name.empty()) {
     name = "weft_s" + std::to_string(known.size());
     std::string bytes = text.str();
     bytes.push_back('\0');
-    LLVM::GlobalOp::create(
+    auto global = LLVM::GlobalOp::create(
         builder, module.getLoc(),
         LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
         /*isConstant=*/true, LLVM::Linkage::Private, name,
         builder.getStringAttr(bytes));
+    if (!section.empty())
+      global.setSection(section);
   }
   return name;
 }

@@ -43,9 +43,12 @@ public:
   /// Emits `datum` as a private constant; gives its symbol. An empty array has
   /// no symbol.
   std::string add(const Datum &datum);
-  /// Emits a string with a terminating zero; gives its symbol.
-  std::string addString(llvm::StringRef text);
-  Datum text(llvm::StringRef text) { return Datum::pointer(addString(text)); }
+  /// Emits a string with a terminating zero, in a section of its own if that
+  /// has a name; gives its symbol.
+  std::string addString(llvm::StringRef text, llvm::StringRef section = "");
+  Datum text(llvm::StringRef text, llvm::StringRef section = "") {
+    return Datum::pointer(addString(text, section));
+  }
   Datum list(std::vector<Datum> elements) {
     return Datum::pointer(add(Datum::array(std::move(elements))));
   }

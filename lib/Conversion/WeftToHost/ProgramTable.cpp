@@ -4,6 +4,7 @@
 
 #include "ProgramTable.h"
 #include "BufferPlan.h"
+#include "weft/Conversion/WeftToHost/Passes.h"
 
 #include "weft-rt/abi.h"
 
@@ -358,7 +359,8 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
                      Datum::i32(maxOperands),
                      Datum::i64(arenaBytes.getInt()),
                      Datum::array(std::move(hash)),
-                     certificate ? data.text(certificate.getValue())
+                     certificate ? data.text(certificate.getValue(),
+                                             kCertificateSection)
                                  : Datum::pointer(""),
                      Datum::pointer(entrySymbol)}));
   return success();

@@ -11,6 +11,10 @@
 
 namespace mlir::weft {
 
+/// The section of machine code that holds the program's certificate as text, so
+/// that it can be read without running anything.
+inline constexpr llvm::StringLiteral kCertificateSection = ".weft.certificate";
+
 #define GEN_PASS_DECL
 #include "weft/Conversion/WeftToHost/Passes.h.inc"
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// weft-compile --diff-order: explains why two programs need not give the same
+// bits, by their certificates. Nothing of them is run: the certificate is text
+// in a section of its own.
+
+#include "DiffOrder.h"
+
+#include "weft/Compile/Compile.h"
+#include "weft/Conversion/WeftToHost/Passes.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// One reduction or result: what it is called, how it is done, and its form.
+struct Line {
+  std::string name, order, form;
+};
+
+struct Certificate {
+  std::vector<Line> results, reductions;
+};
+
+} // namespace
+
+static std::string getText(const llvm::json::Object &object, StringRef key) {
+  return object.getString(key).value_or("").str();
+}
+
+static std::optional<Certificate> parseCertificate(StringRef text) {
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  if (!json) {
+    llvm::consumeError(json.takeError());
+    return std::nullopt;
+  }
+  const llvm::json::Object *root = json->getAsObject();
+  const llvm::json::Array *results = root ? root->getArray("results") : nullptr;
+  const llvm::json::Array *ops = root ? root->getArray("ops") : nullptr;
+  if (!results || !ops || root->getInteger("version") != 1)
+    return std::nullopt;
+  Certificate certificate;
+  for (const llvm::json::Value &value : *results)
+    if (const llvm::json::Object *result = value.getAsObject())
+      certificate.results.push_back(
+          {getText(*result, "name"), "", getText(*result, "form")});
+  for (const llvm::json::Value &value : *ops)
+    if (const llvm::json::Object *op = value.getAsObject()) {
+      std::string name = getText(*op, "kind"), place = getText(*op, "location");
+      if (!place.empty())
+        name += " at " + place;
+      certificate.reductions.push_back(
+          {name, getText(*op, "order"), getText(*op, "form")});
+    }
+  return certificate;
+}
+
+/// The certificate in the text of a module, or in a section of machine code;
+/// empty if there is none.
+static std::string findCertificate(const llvm::MemoryBuffer &file) {
+  llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> object =
+      llvm::object::ObjectFile::createObjectFile(file.getMemBufferRef());
+  if (object) {
+    for (const llvm::object::SectionRef &section : (*object)->sections()) {
+      llvm::Expected<StringRef> name = section.getName();
+      llvm::Expected<StringRef> contents = section.getContents();
+      if (name && contents && *name == kCertificateSection)
+        return contents->take_until([](char c) { return c == 0; }).str();
+      llvm::consumeError(name.takeError());
+      llvm::consumeError(contents.takeError());
+    }
+    return "";
+  }
+  llvm::consumeError(object.takeError());
+  MLIRContext context;
+  prepareContext(context);
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(file.getBuffer(), ParserConfig(&context));
+  auto text = module ? (*module)->getAttrOfType<StringAttr>(
+                           WeftDialect::kCertificateAttr)
+                     : StringAttr();
+  return text ? text.str() : "";
+}
+
+/// Reads a file's certificate, or says what is in the way.
+static std::optional<Certificate> readCertificate(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (std::error_code error = file.getError()) {
+    llvm::errs() << "weft-compile: cannot read '" << path
+                 << "': " << error.message() << "\n";
+    return std::nullopt;
+  }
+  std::string text = findCertificate(**file);
+  std::optional<Certificate> certificate;
+  if (text.empty())
+    llvm::errs() << "weft-compile: '" << path
+                 << "' has no certificate: it was not compiled with "
+                    "--invariant, or not proved\n";
+  else if (!(certificate = parseCertificate(text)))
+    llvm::errs() << "weft-compile: '" << path
+                 << "' has a certificate that cannot be read\n";
+  return certificate;
+}
+
+static bool isSame(const Line &a, const Line &b) {
+  return a.form == b.form && a.order == b.order;
+}
+
+/// Prints the first reduction that differs; false if there is none.
+static bool printReduction(ArrayRef<Line> a, ArrayRef<Line> b, StringRef pathA,
+                           StringRef pathB) {
+  for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    if (i >= a.size() || i >= b.size()) {
+      const Line &more = i < a.size() ? a[i] : b[i];
+      llvm::outs() << "differ: only " << (i < a.size() ? pathA : pathB)
+                   << " has reduction " << i << ", " << more.name << ": "
+                   << more.order << "\n";
+      return true;
+    }
+    if (isSame(a[i], b[i]))
+      continue;
+    llvm::outs() << "differ: reduction " << i << ", " << a[i].name;
+    if (a[i].name != b[i].name)
+      llvm::outs() << " or " << b[i].name;
+    if (a[i].order != b[i].order)
+      llvm::outs() << ": " << a[i].order << " in " << pathA << ", "
+                   << b[i].order << " in " << pathB << "\n";
+    else
+      llvm::outs() << ": " << a[i].order
+                   << " in both, but of values that are computed differently\n";
+    return true;
+  }
+  return false;
+}
+
+int mlir::weft::diffOrder(StringRef pathA, StringRef pathB) {
+  std::optional<Certificate> a = readCertificate(pathA);
+  std::optional<Certificate> b = readCertificate(pathB);
+  if (!a || !b)
+    return 2;
+  if (a->results.size() != b->results.size()) {
+    llvm::outs() << "differ: " << pathA << " has " << a->results.size()
+                 << " results, " << pathB << " has " << b->results.size()
+                 << "\n";
+    return 1;
+  }
+  for (auto [i, pair] : llvm::enumerate(llvm::zip(a->results, b->results))) {
+    auto [resultA, resultB] = pair;
+    if (resultA.name == resultB.name && isSame(resultA, resultB))
+      continue;
+    if (resultA.name != resultB.name)
+      llvm::outs() << "differ: result " << i << " is '" << resultA.name
+                   << "' in " << pathA << ", '" << resultB.name << "' in "
+                   << pathB << "\n";
+    else if (!printReduction(a->reductions, b->reductions, pathA, pathB))
+      llvm::outs() << "differ: result '" << resultA.name
+                   << "' is computed differently, from equal sums\n";
+    return 1;
+  }
+  llvm::outs() << "equal\n";
+  return 0;
+}

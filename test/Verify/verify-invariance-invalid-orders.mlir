@@ -1,0 +1,248 @@
+// RUN: weft-opt %s --weft-verify-invariance -split-input-file -verify-diagnostics
+
+// Another number of leaves on a rank.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 2>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    // expected-error @+1 {{makes result #0 depend on the mesh: arith.addf: tree 4 in f32 of chain 32, but on one rank arith.addf: tree 8 in f32 of chain 16}}
+    %1 = weft.all_reduce sum %0 on @mesh <{"tp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+      // expected-note @+2 {{this op of the one-rank program makes arith.addf: tree 8 in f32 of chain 16}}
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 8>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// A sum without an order.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<f32> {
+    // expected-error @+2 {{adds up 128 elements in an open order: it has no 'weft.order'}}
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%zero : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %1 = weft.all_reduce sum %0 on @mesh <{"tp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 8>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// A collective without an order.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 4>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    // expected-error @+1 {{adds up 2 parts of arith.addf: tree 4 in f32 of chain 16 in an open order: it has no 'weft.order'}}
+    %1 = weft.all_reduce sum %0 on @mesh <{"tp"}> : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 8>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// A collective with the order of another group.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 4>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    // expected-error @+1 {{has an order of 4 leaves in 1 lanes, but joins 2 parts}}
+    %1 = weft.all_reduce sum %0 on @mesh <{"tp"}> {weft.order = #weft.order<leaves = 4>} : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 8>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// Leaves that do not divide.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<f32> {
+    // expected-error @+2 {{has 7 leaves, which do not divide 64 elements}}
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 7>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %1 = weft.all_reduce sum %0 on @mesh <{"tp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 8>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// Lanes that runs do not have.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<6x16xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    // expected-error @+1 {{has 4 lanes, but a leaf of 24 elements is not made of runs along the last loop}}
+    %0 = linalg.generic {indexing_maps = [affine_map<(j, k) -> (j, k)>, affine_map<(j, k) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%x : tensor<6x16xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 4, lanes = 4>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<6x16xf32>) -> tensor<f32> {
+      %0 = arith.constant dense<0.0> : tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// The major axis first.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["dp"=2, "tp"=2]>
+  func.func @f(%x: tensor<32xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp", "dp"}]>}) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<32xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 2>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    // expected-error @+1 {{joins parts 0, 2 of 4 of arith.addf: tree 2 in f32 of chain 16, which are not one subtree in order}}
+    %1 = weft.all_reduce sum %0 on @mesh <{"tp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["dp"=2, "tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 8>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// A part of a sum is scaled.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 4>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    // expected-error @+1 {{computes with a contribution: operand #0 is one of 2 parts of arith.addf: tree 4 in f32 of chain 16}}
+    %y = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%0 : tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.mulf %a, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %1 = weft.all_reduce sum %y on @mesh <{"tp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 8>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+    }
+  }
+}
