@@ -4,6 +4,8 @@
 
 #include "weft/Analysis/Traffic.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -87,10 +89,13 @@ int64_t mlir::weft::getReceivedBytes(Operation *op) {
 
 SmallVector<TrafficEntry> mlir::weft::computeTraffic(Operation *op) {
   SmallVector<TrafficEntry> entries;
-  op->walk([&](Operation *inner) {
+  op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    // A module inside is another program.
+    if (isa<ModuleOp>(inner) && inner != op)
+      return WalkResult::skip();
     std::optional<CollectiveKind> kind = getCollectiveKind(inner);
     if (!kind)
-      return;
+      return WalkResult::advance();
     AxesAttr axes = getCollectiveAxes(inner);
     auto *entry = llvm::find_if(entries, [&](const TrafficEntry &other) {
       return other.kind == *kind && other.axes == axes;
@@ -101,6 +106,7 @@ SmallVector<TrafficEntry> mlir::weft::computeTraffic(Operation *op) {
     }
     entry->count += inner->getNumOperands();
     entry->bytes += getReceivedBytes(inner);
+    return WalkResult::advance();
   });
   llvm::stable_sort(entries, [](const TrafficEntry &a, const TrafficEntry &b) {
     return a.kind < b.kind;

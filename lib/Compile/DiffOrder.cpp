@@ -84,9 +84,10 @@ static std::string findCertificate(const llvm::MemoryBuffer &file) {
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(file.getBuffer(), ParserConfig(&context));
-  auto text = module ? (*module)->getAttrOfType<StringAttr>(
-                           WeftDialect::kCertificateAttr)
-                     : StringAttr();
+  auto text =
+      module
+          ? (*module)->getAttrOfType<StringAttr>(WeftDialect::kCertificateAttr)
+          : StringAttr();
   return text ? text.str() : "";
 }
 

@@ -2,9 +2,9 @@
 
 // weft-make-one-rank: what an invariant program is compared with.
 //
-// The module is cloned, the axes whose sizes must not matter get size 1, and the
-// clone is partitioned by the same passes. What stays is a module inside the
-// module, through which an edited local program can be proved again.
+// The module is cloned, the axes whose sizes must not matter get size 1, and
+// the clone is partitioned by the same passes. What stays is a module inside
+// the module, through which an edited local program can be proved again.
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"

@@ -25,8 +25,8 @@ static std::string getPlace(Location loc) {
 }
 
 static std::string getResultName(func::FuncOp func, unsigned index) {
-  if (auto name = func.getResultAttrOfType<StringAttr>(
-          index, WeftDialect::kNameAttr))
+  if (auto name =
+          func.getResultAttrOfType<StringAttr>(index, WeftDialect::kNameAttr))
     return name.str();
   return ("result" + Twine(index)).str();
 }

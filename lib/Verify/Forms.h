@@ -7,8 +7,8 @@
 // Worked example. `x @ w` with K = 1024 and eight leaves is the form
 //   matmul(argument x, argument w), tree 8 of chain 128
 // on one rank. On two ranks each computes `tree 4 of chain 128` over its half
-// of K and an all_reduce joins two parts: `tree 2 of tree 4 of chain 128`, which
-// is the same tree and so the same form.
+// of K and an all_reduce joins two parts: `tree 2 of tree 4 of chain 128`,
+// which is the same tree and so the same form.
 //
 // Equal forms are one object: a form is found by the digest (SHA-256) of all
 // that makes it up. Digests of operands go into it, so that the digest of a
@@ -139,7 +139,8 @@ private:
 
   std::deque<Form> forms;
   llvm::StringMap<const Form *> byDigest;
-  std::map<std::pair<std::string, std::string>, SmallVector<SmallVector<int64_t>>>
+  std::map<std::pair<std::string, std::string>,
+           SmallVector<SmallVector<int64_t>>>
       expansions;
 };
 

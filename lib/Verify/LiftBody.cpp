@@ -58,9 +58,8 @@ const Form *BodyLifter::makeIndex(unsigned loop, int64_t added) {
   return lifter.forms.get(std::move(form));
 }
 
-FailureOr<const Form *> BodyLifter::toForm(Operation *op,
-                                           const LocalScalar &scalar,
-                                           Type type) {
+FailureOr<const Form *>
+BodyLifter::toForm(Operation *op, const LocalScalar &scalar, Type type) {
   Builder builder(op->getContext());
   if (scalar.isMask)
     return lifter.forms.getConstant(builder.getBoolAttr(true), type);
@@ -145,7 +144,8 @@ LogicalResult BodyLifter::liftIndexMath(Operation *op, bool &isDone) {
     return failure();
   if (!a->offset || !b->offset || (a->loop >= 0 && b->loop >= 0))
     return success();
-  bool isSum = isa<arith::AddIOp>(op) || (isa<arith::SubIOp>(op) && b->loop < 0);
+  bool isSum =
+      isa<arith::AddIOp>(op) || (isa<arith::SubIOp>(op) && b->loop < 0);
   if ((a->loop >= 0 || b->loop >= 0) && !isSum)
     return success();
   std::vector<int64_t> numbers;
@@ -347,8 +347,8 @@ LogicalResult BodyLifter::lift(Operation *op) {
           .Case([&](arith::SelectOp op) { return liftSelect(op, isDone); })
           .Case([&](arith::AndIOp op) { return liftAnd(op, isDone); })
           .Default([&](Operation *op) {
-            bool isMath = op->getNumOperands() == 2 &&
-                          op->getResultTypes()[0].isIndex();
+            bool isMath =
+                op->getNumOperands() == 2 && op->getResultTypes()[0].isIndex();
             return isMath ? liftIndexMath(op, isDone) : success();
           });
   if (failed(done) || isDone)

@@ -97,8 +97,7 @@ LogicalResult LocalLifter::joinParts(Operation *op, LocalValue &value) {
                     << ", which are not one subtree in order";
       }
   }
-  value.form = forms.getJoined(value.form,
-                               {groupSize, value.form->element});
+  value.form = forms.getJoined(value.form, {groupSize, value.form->element});
   RankVector part = value.contribution.part;
   value.contribution.part =
       perRank([&](int64_t rank) { return (*part)[rank] / groupSize; });
@@ -149,8 +148,8 @@ LogicalResult LocalLifter::combine(Operation *op, ReduceKind kind,
            << stringifyReduceKind(contribution.reduction) << " by "
            << stringifyReduceKind(kind);
   if (contribution.parts % groupSize != 0)
-    return op->emitOpError("combines ") << groupSize << " parts of "
-                                        << contribution.parts;
+    return op->emitOpError("combines ")
+           << groupSize << " parts of " << contribution.parts;
   bool isOrdered = contribution.kind == Contribution::Ordered;
   if (failed(isOrdered ? joinParts(op, value) : uniteParts(op, value)))
     return failure();

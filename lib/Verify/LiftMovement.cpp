@@ -30,7 +30,8 @@ RankVector LocalLifter::getNumber(OpFoldResult value) {
 LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
                                     LocalDim &dim, std::string &details) {
   int64_t size = op.getStaticSizes()[index];
-  std::optional<int64_t> stride = getConstantIntValue(op.getMixedStrides()[index]);
+  std::optional<int64_t> stride =
+      getConstantIntValue(op.getMixedStrides()[index]);
   RankVector offset = getNumber(op.getMixedOffsets()[index]);
   if (ShapedType::isDynamic(size) || !stride || !offset)
     return op.emitOpError("cuts dim ")
@@ -78,8 +79,8 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
     if (failed(sliceDim(op, i, dim, details)))
       return failure();
   if (!details.empty())
-    value.form = forms.getMove("slice", details, value.form,
-                               getSizes(value.dims), op);
+    value.form =
+        forms.getMove("slice", details, value.form, getSizes(value.dims), op);
   llvm::SmallBitVector dropped = op.getDroppedDims();
   if (dropped.any()) {
     SmallVector<LocalDim, 4> kept;
@@ -93,8 +94,8 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
         return failure();
     }
     value.dims = std::move(kept);
-    value.form = forms.getReshape(value.form, getSizes(value.dims),
-                                  "slice", op);
+    value.form =
+        forms.getReshape(value.form, getSizes(value.dims), "slice", op);
   }
   return setTensor(op, op.getResult(), std::move(value));
 }
@@ -109,8 +110,10 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
   llvm::raw_string_ostream os(form.details);
   unsigned sourceDim = 0;
   for (auto [i, dim] : llvm::enumerate(dest->dims)) {
-    std::optional<int64_t> offset = getConstantIntValue(op.getMixedOffsets()[i]);
-    std::optional<int64_t> stride = getConstantIntValue(op.getMixedStrides()[i]);
+    std::optional<int64_t> offset =
+        getConstantIntValue(op.getMixedOffsets()[i]);
+    std::optional<int64_t> stride =
+        getConstantIntValue(op.getMixedStrides()[i]);
     int64_t size = op.getStaticSizes()[i];
     if (!offset || !stride || ShapedType::isDynamic(size))
       return op.emitOpError("inserts at a place that is computed");
@@ -160,11 +163,11 @@ bool LocalLifter::padForRanks(tensor::PadOp op, LocalValue &value,
       return false;
     if (added == 0)
       continue;
-    if (isReference || dim.size == kAnySize || countChunks(dim) > 1 ||
-        !isCutNext(op, i))
+    if (numRanks == 1 || countChunks(dim) > 1 || !isCutNext(op, i))
       return false;
-    dim.padding = dim.extent == dim.size || dim.padding == padding ? padding
-                                                                   : nullptr;
+    fix(dim);
+    dim.padding =
+        dim.extent == dim.size || dim.padding == padding ? padding : nullptr;
     dim.extent += added;
   }
   return true;
@@ -196,7 +199,8 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   form.element = padded.form->element;
   form.op = op;
   LocalValue forRanks = value;
-  if (!forms.find(form) && padForRanks(op, forRanks, *padding))
+  bool isKnown = !isReference && forms.find(form);
+  if (!isKnown && padForRanks(op, forRanks, *padding))
     return setTensor(op, op.getResult(), std::move(forRanks));
   if (failed(getUncombined(op, op.getSource())))
     return failure();
@@ -288,8 +292,7 @@ LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
   value.dims = std::move(dims);
   std::string groups;
   llvm::raw_string_ostream(groups) << op.getReassociation();
-  value.form =
-      forms.getReshape(value.form, getSizes(value.dims), groups, op);
+  value.form = forms.getReshape(value.form, getSizes(value.dims), groups, op);
   return setTensor(op, op.getResult(), std::move(value));
 }
 
@@ -314,9 +317,8 @@ LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
   int64_t below = chunks;
   for (auto [i, extent] : llvm::enumerate(extents)) {
     below /= counts[i];
-    RankVector chunk = perRank([&](int64_t rank) {
-      return (*dim.chunk)[rank] / below % counts[i];
-    });
+    RankVector chunk = perRank(
+        [&](int64_t rank) { return (*dim.chunk)[rank] / below % counts[i]; });
     results.push_back({sizes[i], extent, chunk});
   }
   return success();
@@ -344,8 +346,12 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
   std::string groups;
   llvm::raw_string_ostream(groups) << op.getReassociation();
   ArrayRef<int64_t> extents = op.getResultType().getShape();
-  SmallVector<SmallVector<int64_t>> candidates(
-      forms.getExpansions(value.form, groups));
+  SmallVector<SmallVector<int64_t>> candidates;
+  if (auto global = op->getAttrOfType<TypeAttr>(WeftDialect::kGlobalTypeAttr))
+    if (auto type = dyn_cast<RankedTensorType>(global.getValue());
+        type && type.getRank() == op.getResultType().getRank())
+      candidates.emplace_back(type.getShape());
+  llvm::append_range(candidates, forms.getExpansions(value.form, groups));
   SmallVector<LocalDim, 4> dims;
   for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
     ArrayRef<int64_t> part = extents.slice(group.front(), group.size());
@@ -363,14 +369,15 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
     SmallVector<LocalDim> results;
     bool isDone = false;
     for (ArrayRef<int64_t> candidate : candidates)
-      isDone = isDone || succeeded(expandGroup(
-                             dim, part,
-                             candidate.slice(group.front(), group.size()),
-                             results));
-    if (!isDone && failed(expandGroup(dim, part, guessSizes(dim, part), results)))
-      return op.emitOpError("cuts dim ")
-             << i << " of size " << dim.size << " in a way that ranks' parts do "
-             << "not fit";
+      isDone =
+          isDone || succeeded(expandGroup(
+                        dim, part, candidate.slice(group.front(), group.size()),
+                        results));
+    if (!isDone &&
+        failed(expandGroup(dim, part, guessSizes(dim, part), results)))
+      return op.emitOpError("cuts dim ") << i << " of size " << dim.size
+                                         << " in a way that ranks' parts do "
+                                         << "not fit";
     dims.append(results.begin(), results.end());
   }
   if (op.getReassociationIndices().empty())

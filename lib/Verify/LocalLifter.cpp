@@ -49,8 +49,7 @@ RankVector LocalLifter::uniform(int64_t value) {
   return intern(std::vector<int64_t>(numRanks, value));
 }
 
-RankVector
-LocalLifter::perRank(function_ref<int64_t(int64_t rank)> value) {
+RankVector LocalLifter::perRank(function_ref<int64_t(int64_t rank)> value) {
   std::vector<int64_t> values;
   for (int64_t rank = 0; rank < numRanks; ++rank)
     values.push_back(value(rank));
@@ -77,8 +76,8 @@ LogicalResult LocalLifter::fixWhole(Operation *op, LocalDim &dim,
   if (countChunks(dim) == 1 && dim.extent == dim.size)
     return success();
   return op->emitOpError(what)
-         << " of size " << dim.size << ", of which a rank has "
-         << dim.extent << " elements";
+         << " of size " << dim.size << ", of which a rank has " << dim.extent
+         << " elements";
 }
 
 SmallVector<int64_t> LocalLifter::getSizes(ArrayRef<LocalDim> dims) {
@@ -133,8 +132,8 @@ SmallVector<LocalDim, 4> LocalLifter::getBorderDims(DictionaryAttr attrs,
     return attrs ? attrs.get(name) : Attribute();
   };
   RankedTensorType global = type;
-  if (auto attr = dyn_cast_if_present<TypeAttr>(
-          getAttr(WeftDialect::kGlobalTypeAttr)))
+  if (auto attr =
+          dyn_cast_if_present<TypeAttr>(getAttr(WeftDialect::kGlobalTypeAttr)))
     global = cast<RankedTensorType>(attr.getValue());
   Sharding sharding = Sharding::replicated(type.getRank());
   if (auto attr = dyn_cast_if_present<ShardingAttr>(
@@ -142,10 +141,10 @@ SmallVector<LocalDim, 4> LocalLifter::getBorderDims(DictionaryAttr attrs,
     sharding = toSharding(attr, mesh);
   SmallVector<LocalDim, 4> dims;
   for (int64_t i = 0; i < type.getRank(); ++i)
-    dims.push_back({global.getDimSize(i), type.getDimSize(i),
-                    perRank([&](int64_t rank) {
-                      return mesh.groupIndex(rank, sharding.dims[i]);
-                    })});
+    dims.push_back(
+        {global.getDimSize(i), type.getDimSize(i), perRank([&](int64_t rank) {
+           return mesh.groupIndex(rank, sharding.dims[i]);
+         })});
   return dims;
 }
 
@@ -161,8 +160,8 @@ static bool isFollowed(Type type) {
 LogicalResult LocalLifter::checkBorder(StringRef what, unsigned index,
                                        Type type) {
   if (!isFollowed(type))
-    return func.emitOpError(what)
-           << " #" << index << " has type " << type << ", which cannot be followed";
+    return func.emitOpError(what) << " #" << index << " has type " << type
+                                  << ", which cannot be followed";
   return success();
 }
 
@@ -250,8 +249,8 @@ LogicalResult LocalLifter::liftConstant(Operation *op, Attribute attr) {
   auto hash = llvm::SHA256::hash(
       {reinterpret_cast<const uint8_t *>(data.data()), data.size()});
   Form form{FormKind::Tensor, "constant"};
-  form.details = digestToHex(StringRef(reinterpret_cast<const char *>(hash.data()),
-                                 hash.size()));
+  form.details = digestToHex(
+      StringRef(reinterpret_cast<const char *>(hash.data()), hash.size()));
   for (int64_t extent : type.getShape())
     value.dims.push_back({extent, extent, uniform(0)});
   form.shape = getSizes(value.dims);

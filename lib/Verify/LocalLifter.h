@@ -3,9 +3,9 @@
 // From the program of one rank to forms: what each of its values is a part of.
 //
 // A local tensor is a part of a global one: along each dimension rank r holds
-// the chunk with the number chunk[r], of `extent` elements; what lies behind the
-// global size is padding. All ranks are followed at once, with one number per
-// rank for everything that differs between them, so that axes, sub-axes and
+// the chunk with the number chunk[r], of `extent` elements; what lies behind
+// the global size is padding. All ranks are followed at once, with one number
+// per rank for everything that differs between them, so that axes, sub-axes and
 // their order need no rules of their own: an index is right if it is right on
 // every rank.
 //
@@ -16,8 +16,8 @@
 //
 // A value may be a contribution: rank r then holds part[r] of `parts` parts of
 // a reduction. Data movement and collectives are all that may happen to it.
-// A collective that combines parts p * g to p * g + g - 1, in this order, leaves
-// part p of parts / g.
+// A collective that combines parts p * g to p * g + g - 1, in this order,
+// leaves part p of parts / g.
 
 #ifndef WEFT_LIB_VERIFY_LOCALLIFTER_H
 #define WEFT_LIB_VERIFY_LOCALLIFTER_H
@@ -65,6 +65,11 @@ struct Contribution {
   ReduceKind reduction = ReduceKind::Sum;
   RankVector part = nullptr;
   int64_t parts = 1;
+
+  bool isSame(const Contribution &other) const {
+    return kind == other.kind && reduction == other.reduction &&
+           part == other.part && parts == other.parts;
+  }
 };
 
 /// Number of chunks of a dimension.
@@ -177,11 +182,16 @@ private:
                          MutableArrayRef<LocalDim> loops);
   LogicalResult readOperands(linalg::LinalgOp op, BodyLifter &body,
                              bool reduces);
-  LogicalResult checkUncombined(linalg::LinalgOp op);
-  LogicalResult carryContribution(linalg::LinalgOp op, LocalValue &result);
+  FailureOr<Contribution> getCarried(linalg::LinalgOp op, const Form *form);
+  LogicalResult carryContribution(linalg::LinalgOp op, const Form *form,
+                                  LocalValue &result);
   LogicalResult checkSummed(MatmulOp op, const LocalValue &operand,
                             AffineMap map);
   LogicalResult liftTake(TakeOp op);
+  LogicalResult addUpdates(ScatterAddOp op, const LocalValue &init,
+                           const LocalValue &indices,
+                           MutableArrayRef<LocalDim> loops, Order &order,
+                           Contribution &contribution);
   LogicalResult liftScatterAdd(ScatterAddOp op);
   void inferRows(Value base, LocalDim &rows);
   LogicalResult checkBase(Operation *op, Value base, const LocalDim &rows);

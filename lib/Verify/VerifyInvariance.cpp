@@ -80,10 +80,10 @@ public:
     if (failed(otherProgram.run()) || failed(program.run()) ||
         failed(compare(func, program, otherProgram)))
       return failure();
-    module->setAttr(WeftDialect::kCertificateAttr,
-                    StringAttr::get(module.getContext(),
-                                    writeCertificate(otherProgram, otherFunc,
-                                                     invariance)));
+    module->setAttr(
+        WeftDialect::kCertificateAttr,
+        StringAttr::get(module.getContext(),
+                        writeCertificate(otherProgram, otherFunc, invariance)));
     return success();
   }
 
@@ -155,9 +155,8 @@ private:
   }
 
   LogicalResult report(func::FuncOp func, unsigned result, Parting parting) {
-    Operation *op = parting.ownOp
-                        ? parting.ownOp
-                        : func.getBody().front().getTerminator();
+    Operation *op =
+        parting.ownOp ? parting.ownOp : func.getBody().front().getTerminator();
     InFlightDiagnostic diag =
         op->emitOpError("makes result #")
         << result << " depend on the mesh: " << parting.own->str()
@@ -178,8 +177,8 @@ struct VerifyInvariancePass
     : public weft::impl::VerifyInvariancePassBase<VerifyInvariancePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto invariance = module->getAttrOfType<InvarianceAttr>(
-        WeftDialect::kInvarianceAttr);
+    auto invariance =
+        module->getAttrOfType<InvarianceAttr>(WeftDialect::kInvarianceAttr);
     if (!invariance)
       return markAllAnalysesPreserved();
     auto reference = module.lookupSymbol<ModuleOp>(kOneRankModule);

@@ -183,6 +183,55 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
+// What commutes with a maximum may come before its parts are combined.
+
+#m = affine_map<(i) -> (i)>
+#n = affine_map<(i) -> ()>
+// CHECK: weft.certificate
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<4xbf16> {
+    %low = arith.constant dense<0xFF800000> : tensor<f32>
+    %one = arith.constant 1.0 : f32
+    %0 = linalg.generic {indexing_maps = [#m, #n], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%low : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %1 = tensor.empty() : tensor<4xbf16>
+    %2 = linalg.generic {indexing_maps = [#n, #m], iterator_types = ["parallel"]} ins(%0 : tensor<f32>) outs(%1 : tensor<4xbf16>) {
+    ^bb0(%a: f32, %o: bf16):
+      %s = arith.maximumf %a, %one : f32
+      %t = arith.truncf %s : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<4xbf16>
+    %3 = weft.all_reduce max %2 on @mesh <{"tp"}> : (tensor<4xbf16>) -> tensor<4xbf16>
+    return %3 : tensor<4xbf16>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<4xbf16> {
+      %low = arith.constant dense<0xFF800000> : tensor<f32>
+      %one = arith.constant 1.0 : f32
+      %0 = linalg.generic {indexing_maps = [#m, #n], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%low : tensor<f32>) {
+      ^bb0(%a: f32, %o: f32):
+        %s = arith.maximumf %o, %a : f32
+        linalg.yield %s : f32
+      } -> tensor<f32>
+      %1 = tensor.empty() : tensor<4xbf16>
+      %2 = linalg.generic {indexing_maps = [#n, #m], iterator_types = ["parallel"]} ins(%0 : tensor<f32>) outs(%1 : tensor<4xbf16>) {
+      ^bb0(%a: f32, %o: bf16):
+        %s = arith.maximumf %a, %one : f32
+        %t = arith.truncf %s : f32 to bf16
+        linalg.yield %t : bf16
+      } -> tensor<4xbf16>
+      return %2 : tensor<4xbf16>
+    }
+  }
+}
+
+// -----
+
 // Nothing is promised, so nothing is proved.
 
 // CHECK: module {

@@ -197,7 +197,12 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
   if (attr.getName() == kCertificateAttr && !isa<StringAttr>(attr.getValue()))
     return op->emitOpError("'weft.certificate' must be a string, got ")
            << attr.getValue();
+  // On an op whose global result type cannot be seen from the local one.
+  if (attr.getName() == kGlobalTypeAttr && !isa<TypeAttr>(attr.getValue()))
+    return op->emitOpError("'weft.global_type' must be a type, got ")
+           << attr.getValue();
   if (llvm::is_contained({kOpNameAttr, kScheduleAttr, kOrderAttr,
+                          kGlobalTypeAttr,
                           kInvarianceAttr, kCertificateAttr},
                          attr.getName().getValue()))
     return success();

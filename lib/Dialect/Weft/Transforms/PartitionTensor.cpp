@@ -5,6 +5,8 @@
 
 #include "Partition.h"
 
+#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -57,10 +59,14 @@ void partitionInsertSlice(LocalBuilder &local, tensor::InsertSliceOp op) {
 }
 
 void partitionExpandShape(LocalBuilder &local, tensor::ExpandShapeOp op) {
-  Value result = tensor::ExpandShapeOp::create(
+  auto result = tensor::ExpandShapeOp::create(
       local.builder, op.getLoc(),
       cast<RankedTensorType>(local.getLocalType(op.getResult())),
       local.getLocal(op.getSrc()), op.getReassociationIndices());
+  // Which of the new dimensions is cut does not show in local types: the proof
+  // of invariance is told.
+  if (getInvariance(op) && result.getType() != op.getType())
+    result->setAttr(WeftDialect::kGlobalTypeAttr, TypeAttr::get(op.getType()));
   local.setLocal(op.getResult(), result);
 }
 

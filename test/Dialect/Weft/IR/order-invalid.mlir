@@ -48,3 +48,9 @@ module attributes {weft.invariance = #weft.invariance<axes = [1], leaves = 8>} {
 // expected-error @+1 {{axis "tp" is listed twice}}
 module attributes {weft.invariance = #weft.invariance<axes = ["tp", "tp"], leaves = 8>} {
 }
+
+// -----
+
+// expected-error @+1 {{'weft.global_type' must be a type, got 1}}
+module attributes {weft.global_type = 1 : i64} {
+}

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Structured ops: maps and reductions by the body that they apply at each
+// index, and what they may do to contributions.
+
+#include "LocalLifter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+namespace {
+
+/// How a body combines what enters with what it has.
+struct Combiner {
+  Operation *op = nullptr;
+  Value entering;
+  /// Whether any order gives the same bits.
+  bool isExact = false;
+  ReduceKind kind = ReduceKind::Sum;
+};
+
+} // namespace
+
+/// Whether the result does not depend on the order of operands.
+static std::optional<ReduceKind> getExactKind(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<ReduceKind>>(op)
+      .Case<arith::MaximumFOp, arith::MaxSIOp>(
+          [](auto) { return ReduceKind::Max; })
+      .Case<arith::MinimumFOp, arith::MinSIOp>(
+          [](auto) { return ReduceKind::Min; })
+      .Case([](arith::AndIOp) { return ReduceKind::And; })
+      .Case([](arith::OrIOp) { return ReduceKind::Or; })
+      .Case([](arith::AddIOp) { return ReduceKind::Sum; })
+      .Case([](arith::MulIOp) { return ReduceKind::Prod; })
+      .Default(std::nullopt);
+}
+
+/// Sees how result `index` is combined; without an op: in some other way.
+static Combiner getCombiner(linalg::LinalgOp op, unsigned index) {
+  Combiner combiner;
+  BlockArgument accumulator = op.getRegionOutputArgs()[index];
+  Value yielded = op.getBlock()->getTerminator()->getOperand(index);
+  Operation *def = yielded.getDefiningOp();
+  if (!def || def->getBlock() != op.getBlock() || def->getNumOperands() != 2 ||
+      !accumulator.hasOneUse() || *accumulator.user_begin() != def)
+    return combiner;
+  std::optional<ReduceKind> exact = getExactKind(def);
+  if (!exact && !isa<arith::AddFOp, arith::MulFOp>(def))
+    return combiner;
+  combiner.op = def;
+  combiner.entering = def->getOperand(def->getOperand(0) == accumulator);
+  combiner.isExact = exact.has_value();
+  combiner.kind =
+      exact ? *exact
+            : (isa<arith::AddFOp>(def) ? ReduceKind::Sum : ReduceKind::Prod);
+  return combiner;
+}
+
+/// Whether combining with `form` changes nothing.
+static bool isNeutral(Operation *combiner, const Form *form) {
+  auto attr = dyn_cast_if_present<TypedAttr>(form->value);
+  if (!attr)
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(attr); isa<arith::AddFOp>(combiner))
+    return number && number.getValue().isZero();
+  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
+  return neutral && *neutral == attr;
+}
+
+namespace {
+
+/// What each rank has of a scalar: all of it, a part, or a zero, which is both.
+/// Broken: a part of nothing that could be combined.
+enum class Share { Whole, Part, Zero, Broken };
+
+} // namespace
+
+/// A sum of shares, or a choice between them.
+static Share addShares(Share a, Share b) {
+  if (a == b || b == Share::Zero)
+    return a;
+  return a == Share::Zero ? b : Share::Broken;
+}
+
+/// An op on shares, of which one is a part.
+static Share getScalarShare(const Form *form, ArrayRef<Share> shares,
+                            ReduceKind kind) {
+  StringRef name = form->name;
+  if (name == "arith.select")
+    return shares[0] == Share::Whole ? addShares(shares[1], shares[2])
+                                     : Share::Broken;
+  bool isBound = kind == ReduceKind::Max || kind == ReduceKind::Min;
+  if (isBound && (name == "arith.extf" || name == "arith.truncf"))
+    return Share::Part; // monotonic
+  auto combines = [&](ReduceKind other, ArrayRef<StringRef> names) {
+    return kind == other && llvm::is_contained(names, name);
+  };
+  if (combines(ReduceKind::Max, {"arith.maximumf", "arith.maxsi"}) ||
+      combines(ReduceKind::Min, {"arith.minimumf", "arith.minsi"}) ||
+      combines(ReduceKind::And, {"arith.andi"}) ||
+      combines(ReduceKind::Or, {"arith.ori"}))
+    return Share::Part;
+  if (combines(ReduceKind::Sum, {"arith.addi", "arith.subi"}))
+    return addShares(shares[0], shares[1]);
+  if (combines(ReduceKind::Sum, {"arith.muli"}))
+    return shares[0] == shares[1] ? Share::Broken : Share::Part;
+  return Share::Broken;
+}
+
+/// What a scalar of a body is, where elements of `parts` are parts that are to
+/// be combined by `kind`, in any order.
+static Share getShare(const Form *form, ArrayRef<const Form *> parts,
+                      ReduceKind kind) {
+  const Form *tensor = form->kind == FormKind::Read ? form->operands[0] : form;
+  if (llvm::is_contained(parts, tensor))
+    return Share::Part;
+  if (form->kind == FormKind::Constant) {
+    auto number = dyn_cast_if_present<IntegerAttr>(form->value);
+    bool isZero = kind == ReduceKind::Sum && number && number.getValue() == 0;
+    return isZero ? Share::Zero : Share::Whole;
+  }
+  if (form->kind != FormKind::Scalar)
+    return Share::Whole;
+  SmallVector<Share> shares =
+      llvm::map_to_vector(form->operands, [&](const Form *operand) {
+        return getShare(operand, parts, kind);
+      });
+  if (llvm::is_contained(shares, Share::Broken))
+    return Share::Broken;
+  return llvm::is_contained(shares, Share::Part)
+             ? getScalarShare(form, shares, kind)
+             : Share::Whole;
+}
+
+namespace {
+
+/// Follows one linalg op.
+class LinalgLifter {
+public:
+  LinalgLifter(linalg::LinalgOp op, FormTable &forms,
+               MutableArrayRef<LocalDim> loops)
+      : op(op), forms(forms), loops(loops) {}
+
+  /// Iterators, sizes, and where result `index` lies: the form's details. In a
+  /// sum, the padding counts too: it is in the tree, as zeros.
+  std::string describe(unsigned index, bool withPadding = false) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    auto iterators = op.getIteratorTypesArray();
+    for (auto [loop, iterator] : llvm::zip(loops, iterators))
+      if (iterator == utils::IteratorType::parallel)
+        os << 'p' << loop.size << ' ';
+      else
+        os << 'r' << (withPadding ? getPaddedSize(loop) : loop.size) << ' ';
+    os << getResultMap(index);
+    return text;
+  }
+
+  AffineMap getResultMap(unsigned index) {
+    return op.getMatchingIndexingMap(op.getDpsInitOperand(index));
+  }
+
+  SmallVector<LocalDim, 4> getResultDims(unsigned index,
+                                         const LocalScalar &scalar) {
+    SmallVector<LocalDim, 4> dims;
+    for (AffineExpr expr : getResultMap(index).getResults()) {
+      unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+      LocalDim dim = loops[loop];
+      dim.padding = nullptr;
+      for (auto [padded, form] : scalar.padding)
+        if (padded == loop)
+          dim.padding = form;
+      dims.push_back(dim);
+    }
+    return dims;
+  }
+
+  SmallVector<LocalDim> getReductionLoops() {
+    SmallVector<LocalDim> reduced;
+    for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
+      if (iterator == utils::IteratorType::reduction)
+        reduced.push_back(loop);
+    return reduced;
+  }
+
+  bool lastIsReduction() {
+    return op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
+  }
+
+  /// Fails unless what enters the combination from padding changes nothing.
+  LogicalResult checkPadding(const Combiner &combiner,
+                             const LocalScalar &entering) {
+    for (auto [i, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+      if (iterator != utils::IteratorType::reduction || !hasPadding(loops[i]))
+        continue;
+      bool isMasked = llvm::any_of(entering.padding, [&](const auto &entry) {
+        return entry.first == i && isNeutral(combiner.op, entry.second);
+      });
+      if (!isMasked)
+        return combiner.op->emitOpError("combines elements behind the end of a "
+                                        "dimension of size ")
+               << loops[i].size;
+    }
+    return success();
+  }
+
+private:
+  linalg::LinalgOp op;
+  FormTable &forms;
+  MutableArrayRef<LocalDim> loops;
+};
+
+} // namespace
+
+/// Whether the form is `x + 0.0`, where x is what result elements stand for.
+static const Form *matchAddZero(const Form *form, AffineMap resultMap) {
+  if (form->kind != FormKind::Scalar || form->name != "arith.addf")
+    return nullptr;
+  for (unsigned i : {0, 1}) {
+    const Form *read = form->operands[i], *zero = form->operands[1 - i];
+    auto number = dyn_cast_if_present<FloatAttr>(zero->value);
+    if (number && number.getValue().isPosZero() &&
+        read->kind == FormKind::Read && read->map == resultMap)
+      return read->operands[0];
+  }
+  return nullptr;
+}
+
+/// A result of an op without reduction loops.
+FailureOr<LocalValue> LocalLifter::liftMap(linalg::LinalgOp op, unsigned index,
+                                           BodyLifter &body,
+                                           MutableArrayRef<LocalDim> loops) {
+  Value yielded = op.getBlock()->getTerminator()->getOperand(index);
+  FailureOr<LocalScalar> scalar = body.get(op, yielded);
+  FailureOr<const Form *> yieldedForm = body.getForm(op, yielded);
+  if (failed(scalar) || failed(yieldedForm))
+    return failure();
+  const Form *form = *yieldedForm;
+  LinalgLifter lifter(op, forms, loops);
+  AffineMap map = lifter.getResultMap(index);
+  LocalValue value;
+  value.dims = lifter.getResultDims(index, *scalar);
+  const Form *zeroAdded = matchAddZero(form, map);
+  if (zeroAdded) {
+    value.form = forms.getAddZero(zeroAdded, op);
+  } else if (form->kind == FormKind::Read && form->map == map &&
+             map.isPermutation()) {
+    value.form = form->operands[0];
+  } else if (form->kind == FormKind::Read && map.isIdentity() &&
+             form->map.isPermutation()) {
+    std::string permutation;
+    llvm::raw_string_ostream(permutation) << form->map;
+    value.form = forms.getMove("transpose", permutation, form->operands[0],
+                               getSizes(value.dims), op);
+  } else if (!form->dependsOnLoops) {
+    value.form = form;
+    for (LocalDim &dim : value.dims)
+      dim = {kAnySize, dim.extent};
+  } else {
+    Form mapped{FormKind::Map, "map", lifter.describe(index), {form}};
+    mapped.shape = getSizes(value.dims);
+    mapped.element = form->element;
+    mapped.op = op;
+    value.form = forms.get(std::move(mapped));
+  }
+  if (failed(carryContribution(op, form, value)))
+    return failure();
+  return value;
+}
+
+/// The contribution that the operands are to, if any; fails if they are to
+/// several, or if they are parts of an exact one and `form`, an element that
+/// the op computes, does not commute with combining them.
+FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
+                                                const Form *form) {
+  Contribution carried;
+  SmallVector<const Form *> parts, wholes;
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto it = tensors.find(operand.get());
+    if (it == tensors.end() ||
+        op.getMatchingBlockArgument(&operand).use_empty())
+      continue;
+    const Contribution &other = it->second.contribution;
+    if (other.kind == Contribution::Whole) {
+      wholes.push_back(it->second.form);
+      continue;
+    }
+    parts.push_back(it->second.form);
+    if (carried.kind != Contribution::Whole && !carried.isSame(other))
+      return op->emitOpError("computes with contributions to different things, "
+                             "of ")
+                 << carried.parts << " and " << other.parts << " parts",
+             failure();
+    carried = other;
+  }
+  if (carried.kind != Contribution::Exact)
+    return carried;
+  bool isMixed = llvm::any_of(parts, [&](const Form *part) {
+    return llvm::is_contained(wholes, part);
+  });
+  if (isMixed || getShare(form, parts, carried.reduction) != Share::Part)
+    return op->emitOpError("does with contributions what does not commute with "
+                           "their ")
+               << stringifyReduceKind(carried.reduction) << ": one of "
+               << carried.parts << " parts of " << parts.front()->str(),
+           failure();
+  return carried;
+}
+
+/// What is done to a contribution: it may be moved, and a part of which all
+/// others are +0.0 may get +0.0 added. If parts may be combined in any order,
+/// what commutes with combining them may be done first.
+LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
+                                             const Form *form,
+                                             LocalValue &result) {
+  FailureOr<Contribution> carried = getCarried(op, form);
+  if (failed(carried))
+    return failure();
+  if (carried->kind == Contribution::Exact)
+    result.contribution = *carried;
+  if (carried->kind == Contribution::Exact ||
+      carried->kind == Contribution::Whole)
+    return success();
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto it = tensors.find(operand.get());
+    if (it == tensors.end() ||
+        op.getMatchingBlockArgument(&operand).use_empty())
+      continue;
+    const LocalValue &value = it->second;
+    const Form *made = result.form;
+    bool isMoved = made == value.form ||
+                   (made->kind == FormKind::Move && made->name == "transpose" &&
+                    made->operands[0] == value.form);
+    bool isZeroAdded = carried->kind == Contribution::Disjoint &&
+                       made == forms.getAddZero(value.form, op);
+    bool isOnly =
+        llvm::count_if(op.getBlock()->getArguments(),
+                       [](BlockArgument arg) { return !arg.use_empty(); }) == 1;
+    if (!isOnly || value.dims.size() != result.dims.size() ||
+        !(isMoved || isZeroAdded))
+      return op->emitOpError("computes with a contribution: operand #")
+             << operand.getOperandNumber() << " is one of "
+             << value.contribution.parts << " parts of " << value.form->str();
+  }
+  result.contribution = *carried;
+  return success();
+}
+
+/// A result that is combined by an op with one neutral element.
+FailureOr<LocalValue>
+LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
+                           BodyLifter &body, MutableArrayRef<LocalDim> loops) {
+  Combiner combiner = getCombiner(op, index);
+  LinalgLifter lifter(op, forms, loops);
+  FailureOr<LocalScalar> entering = body.get(combiner.op, combiner.entering);
+  FailureOr<const Form *> form = body.getForm(combiner.op, combiner.entering);
+  if (failed(entering) || failed(form) ||
+      failed(lifter.checkPadding(combiner, *entering)))
+    return failure();
+  LocalValue value;
+  value.dims = lifter.getResultDims(index, LocalScalar());
+  const LocalValue &init = getTensor(op.getDpsInits()[index]);
+  if (init.form->kind == FormKind::Undefined)
+    return op.emitOpError("uses elements that nothing has defined"), failure();
+  const Form *first = forms.getRead(init.form, lifter.getResultMap(index));
+  Form made{FormKind::Reduction,
+            combiner.op->getName().getStringRef().str(),
+            lifter.describe(index, !combiner.isExact),
+            {*form, first}};
+  made.shape = getSizes(value.dims);
+  made.element = combiner.entering.getType();
+  made.op = op;
+  SmallVector<LocalDim> reduced = lifter.getReductionLoops();
+  FailureOr<Contribution> carried = getCarried(op, *form);
+  if (failed(carried))
+    return failure();
+  if (combiner.isExact)
+    value.contribution = makeParts(reduced, Contribution::Exact);
+  else if (failed(makeOrder(op, reduced, lifter.lastIsReduction(), made.element,
+                            made.order, value.contribution)))
+    return failure();
+  value.contribution.reduction = combiner.kind;
+  if (carried->kind != Contribution::Whole) {
+    if (carried->kind != Contribution::Exact || !combiner.isExact ||
+        carried->reduction != combiner.kind ||
+        value.contribution.kind != Contribution::Whole)
+      return op.emitOpError("computes with a contribution: one of ")
+                 << carried->parts << " parts to a "
+                 << stringifyReduceKind(carried->reduction),
+             failure();
+    value.contribution = *carried;
+  }
+  if (value.contribution.kind != Contribution::Whole &&
+      !isNeutral(combiner.op, first))
+    return op.emitOpError("is shared by ranks, but each adds to ")
+               << first->str(),
+           failure();
+  bool hasOrder = made.order.isNeeded();
+  value.form = forms.get(std::move(made));
+  if (hasOrder)
+    reductions.push_back({op, value.form});
+  return value;
+}
+
+/// Results of an op that combines in some other way: in the order of its loops.
+LogicalResult LocalLifter::liftFold(linalg::LinalgOp op, BodyLifter &body,
+                                    MutableArrayRef<LocalDim> loops) {
+  LinalgLifter lifter(op, forms, loops);
+  SmallVector<LocalDim> reduced = lifter.getReductionLoops();
+  Form fold{FormKind::Tensor, "fold"};
+  for (LocalDim &loop : reduced)
+    if (failed(fixWhole(op, loop,
+                        "combines in a way that ranks cannot share, "
+                        "over a loop")))
+      return failure();
+  bool isFloat = llvm::any_of(op->getResultTypes(), [](Type type) {
+    return isa<FloatType>(getElementTypeOrSelf(type));
+  });
+  Contribution none;
+  if (isFloat && failed(makeOrder(op, reduced, lifter.lastIsReduction(), Type(),
+                                  fold.order, none)))
+    return failure();
+  if (fold.order.leaves() > 1 || fold.order.lanes > 1)
+    return op.emitOpError("is to join ")
+           << std::max(fold.order.leaves(), fold.order.lanes)
+           << " parts, but combines in a way that cannot be joined";
+  for (auto [init, yielded] : llvm::zip(
+           op.getDpsInits(), op.getBlock()->getTerminator()->getOperands())) {
+    FailureOr<const Form *> form = body.getForm(op, yielded);
+    FailureOr<LocalValue> first = getUncombined(op, init);
+    if (failed(form) || failed(first))
+      return failure();
+    fold.operands.append({*form, first->form});
+  }
+  fold.op = op;
+  for (OpResult result : op->getResults()) {
+    unsigned index = result.getResultNumber();
+    Form one = fold;
+    one.details = lifter.describe(index) + " result " + std::to_string(index);
+    LocalValue value;
+    value.dims = lifter.getResultDims(index, LocalScalar());
+    one.shape = getSizes(value.dims);
+    one.element = getElementTypeOrSelf(result.getType());
+    bool hasOrder = one.order.isNeeded();
+    value.form = forms.get(std::move(one));
+    if (hasOrder)
+      reductions.push_back({op, value.form});
+    if (failed(setTensor(op, result, std::move(value))))
+      return failure();
+  }
+  return success();
+}
+
+/// Gives the block's arguments the elements of the operands.
+LogicalResult LocalLifter::readOperands(linalg::LinalgOp op, BodyLifter &body,
+                                        bool reduces) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument arg = op.getMatchingBlockArgument(&operand);
+    if (!isa<RankedTensorType>(operand.get().getType())) {
+      FailureOr<const Form *> form = body.getForm(op, operand.get());
+      if (failed(form))
+        return failure();
+      body.setForm(arg, *form);
+      continue;
+    }
+    if (reduces && op.isDpsInit(&operand)) {
+      Form form{
+          FormKind::Accumulator, "accumulator",
+          std::to_string(operand.getOperandNumber() - op.getNumDpsInputs())};
+      form.element = arg.getType();
+      form.dependsOnLoops = true;
+      body.setForm(arg, forms.get(std::move(form)));
+      continue;
+    }
+    const LocalValue &value = getTensor(operand.get());
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    LocalScalar scalar;
+    scalar.form = forms.getRead(value.form, map);
+    for (auto [dim, expr] : llvm::zip(value.dims, map.getResults()))
+      if (auto loop = dyn_cast<AffineDimExpr>(expr); loop && dim.padding)
+        scalar.padding.push_back({loop.getPosition(), dim.padding});
+    body.set(arg, scalar);
+  }
+  return success();
+}
+
+LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
+  SmallVector<LocalDim> loops;
+  for (int64_t extent : op.getStaticLoopRanges())
+    loops.push_back({kAnySize, extent});
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()) &&
+        failed(meetLoops(op, getTensor(operand.get()),
+                         op.getMatchingIndexingMap(&operand), loops)))
+      return failure();
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (!op.getMatchingIndexingMap(&init).isProjectedPermutation())
+      return op.emitOpError("writes by a computed index");
+  BodyLifter body(*this, loops);
+  body.inferChunks(*op.getBlock());
+  bool reduces = op.getNumReductionLoops() > 0;
+  for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
+    if (iterator == utils::IteratorType::reduction)
+      fix(loop);
+  if (failed(readOperands(op, body, reduces)))
+    return failure();
+  for (Operation &inner : op.getBlock()->without_terminator())
+    if (failed(body.lift(&inner)))
+      return failure();
+  bool isFold = false;
+  for (unsigned i = 0; reduces && i < op->getNumResults(); ++i)
+    isFold |= !getCombiner(op, i).op;
+  if (isFold)
+    return liftFold(op, body, loops);
+  for (OpResult result : op->getResults()) {
+    unsigned index = result.getResultNumber();
+    FailureOr<LocalValue> value = reduces
+                                      ? liftReduction(op, index, body, loops)
+                                      : liftMap(op, index, body, loops);
+    if (failed(value) || failed(setTensor(op, result, std::move(*value))))
+      return failure();
+  }
+  return success();
+}

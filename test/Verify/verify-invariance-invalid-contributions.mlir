@@ -1,0 +1,129 @@
+// RUN: weft-opt %s --weft-verify-invariance -split-input-file -verify-diagnostics
+
+// A part of a maximum is negated.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<f32> {
+    %low = arith.constant dense<0xFF800000> : tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%low : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    // expected-error @+1 {{does with contributions what does not commute with their max: one of 2 parts of arith.maximumf}}
+    %1 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%0 : tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.negf %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+      %c = arith.constant dense<0.0> : tensor<f32>
+      return %c : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// A part of a maximum and all of it.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<f32> {
+    %low = arith.constant dense<0xFF800000> : tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%low : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %w = weft.all_reduce max %0 on @mesh <{"tp"}> : (tensor<f32>) -> tensor<f32>
+    // expected-error @+1 {{does with contributions what does not commute with their max}}
+    %1 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%0, %w : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %s = arith.maximumf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+      %c = arith.constant dense<0.0> : tensor<f32>
+      return %c : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// Parts of two reductions.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["dp"=2, "tp"=2]>
+  func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}, %y: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}]>}) -> tensor<f32> {
+    %low = arith.constant dense<0xFF800000> : tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%low : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%y : tensor<64xf32>) outs(%low : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    // expected-error @+1 {{computes with contributions to different things, of 2 and 2 parts}}
+    %2 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%0, %1 : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %s = arith.maximumf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %2 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["dp"=2, "tp"=1]>
+    func.func @f(%x: tensor<128xf32>, %y: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}]>}) -> tensor<f32> {
+      %c = arith.constant dense<0.0> : tensor<f32>
+      return %c : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// A sum of parts of a sum.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<4x64xf32> {weft.global_type = tensor<4x128xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>}) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %rows = arith.constant dense<0.0> : tensor<4xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(j, k) -> (j, k)>, affine_map<(j, k) -> (j)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x64xf32>) outs(%rows : tensor<4xf32>) attrs = {weft.order = #weft.order<leaves = 1>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    // expected-error @+1 {{computes with a contribution: one of 2 parts to a sum}}
+    %1 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%0 : tensor<4xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 1>} {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<4x128xf32>) -> tensor<f32> {
+      %c = arith.constant dense<0.0> : tensor<f32>
+      return %c : tensor<f32>
+    }
+  }
+}
