@@ -24,12 +24,17 @@ struct GemmSizes {
 
 std::string gemmName(const weft_rt_gemm &desc) {
   GemmSizes sizes(desc);
-  return format("gemm %lld x %lld x %lld x %lld %s %s -> %s",
-                (long long)sizes.of[WEFT_RT_GEMM_BATCH],
-                (long long)sizes.of[WEFT_RT_GEMM_M],
-                (long long)sizes.of[WEFT_RT_GEMM_N],
-                (long long)sizes.of[WEFT_RT_GEMM_K], typeName(desc.type_a),
-                typeName(desc.type_b), typeName(desc.type_c));
+  std::string name = format(
+      "gemm %lld x %lld x %lld x %lld %s %s -> %s",
+      (long long)sizes.of[WEFT_RT_GEMM_BATCH],
+      (long long)sizes.of[WEFT_RT_GEMM_M], (long long)sizes.of[WEFT_RT_GEMM_N],
+      (long long)sizes.of[WEFT_RT_GEMM_K], typeName(desc.type_a),
+      typeName(desc.type_b), typeName(desc.type_c));
+  if (desc.leaves > 0)
+    name +=
+        format(" in %d %s%s", desc.leaves, desc.leaves == 1 ? "leaf" : "leaves",
+               desc.rounded ? ", rounded" : "");
+  return name;
 }
 
 double workOf(const ProfileEntry &entry) {

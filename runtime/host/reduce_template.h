@@ -53,11 +53,11 @@ struct BFloat16 {
     uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
     return x != x ? Stored(bits >> 16 | 0x40) : Stored(rounded);
   }
-  /// A NaN that an operation gave stays one when it is cut off.
+  /// A NaN that comes of two values of this type has no bits to round off.
   static Value round(Value x) {
     uint32_t bits = bitsAs<uint32_t>(x);
-    uint32_t bias = 0x7fff + (bits >> 16 & 1);
-    return bitsAs<float>((x != x ? bits : bits + bias) & 0xffff0000);
+    uint32_t half = bits & 0x10000 ? 0x8000 : 0x7fff;
+    return bitsAs<float>((bits + half) & 0xffff0000);
   }
   static Stored narrow(Value x) { return Stored(bitsAs<uint32_t>(x) >> 16); }
 };

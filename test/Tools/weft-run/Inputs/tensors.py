@@ -2,6 +2,7 @@
 """Writes and prints safetensors files with nothing but the standard library.
 
   tensors.py write FILE NAME:DTYPE:SHAPE:VALUES...   e.g. x:F32:2x2:1,2,3,4
+  tensors.py waves FILE NAME:SHAPE...                F32 values whose sums are rounded
   tensors.py raw FILE HEADER BYTES [LENGTH]          a header as given, zeros behind
                                                      it, and a length that may lie
   tensors.py print FILE                              one tensor a line, by name
@@ -9,6 +10,7 @@
 """
 import hashlib
 import json
+import math
 import struct
 import sys
 
@@ -29,6 +31,17 @@ def write(path, specs):
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def waves(path, specs):
+    """Values that are no short binary fractions, and cancel when added up."""
+    full = []
+    for spec in specs:
+        name, shape = spec.split(":")
+        count = math.prod(int(s) for s in shape.split("x"))
+        values = ",".join(str(math.sin(0.7 * i + len(full))) for i in range(count))
+        full.append(f"{name}:F32:{shape}:{values}")
+    write(path, full)
 
 
 def write_raw(path, header, data_bytes, length=None):
@@ -61,6 +74,8 @@ def digest(path):
 
 if sys.argv[1] == "write":
     write(sys.argv[2], sys.argv[3:])
+elif sys.argv[1] == "waves":
+    waves(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "raw":
     write_raw(*sys.argv[2:])
 elif sys.argv[1] == "digest":
