@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures weft's host contraction, beside a peer if there is one, on the
-// shapes of a transformer's training step. Runs alternate between both, so that
+// Measures weft's host contraction on the shapes of a transformer's training
+// step, beside a peer if there is one, or beside itself in a declared order
+// (--leaves). Runs alternate between both, so that
 // disturbances hit them alike; the median counts. With one thread the time is
 // the thread's CPU time, else wall time.
 
@@ -175,6 +176,11 @@ std::vector<Case> allCases(weft_rt_type type) {
   if (type == WEFT_RT_BF16)
     for (const char *layout : {"nn", "tn"})
       cases.push_back(matrix(type, WEFT_RT_F32, layout, 2048, 1024, 3072));
+  constexpr int64_t longK[][3] = {
+      {1024, 1024, 2048}, {1024, 3072, 4096}, {4096, 1024, 1024}};
+  for (const auto &s : longK)
+    for (const char *layout : {"nn", "tn"})
+      cases.push_back(matrix(type, WEFT_RT_F32, layout, s[0], s[1], s[2]));
   cases.push_back(scores(type));
   cases.push_back(weighted(type, false));
   cases.push_back(weighted(type, true));
@@ -246,13 +252,13 @@ std::unique_ptr<char, void (*)(void *)> buffer(weft_rt_type type,
 }
 
 struct Options {
-  int threads = 1, rounds = 7;
+  int threads = 1, rounds = 7, leaves = 0;
   bool json = false;
   std::string only, type;
 };
 
 struct Row {
-  double ours, peer; // GFLOP/s; peer 0 if absent
+  double ours, other; // GFLOP/s; the peer's or in order, 0 if absent
 };
 
 Row measure(const Case &c, const Options &options, Pool &pool) {
@@ -263,29 +269,39 @@ Row measure(const Case &c, const Options &options, Pool &pool) {
   ParallelFor parallelFor{options.threads, &pool, Pool::run};
   Samples ours{[&] { gemm(c.desc, a.get(), b.get(), out.get(), parallelFor); },
                {}};
-  Samples peer{makePeer(c.desc, a.get(), b.get(), out.get(), options.threads),
-               {}};
+  Samples other{{}, {}};
+  weft_rt_gemm ordered = c.desc;
+  ordered.leaves = options.leaves;
+  if (options.leaves == 0)
+    other.call = makePeer(c.desc, a.get(), b.get(), out.get(), options.threads);
+  else if (gemmSupported(ordered))
+    other.call = [&] {
+      gemm(ordered, a.get(), b.get(), out.get(), parallelFor);
+    };
   clockid_t clock =
       options.threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
   int repeats = std::max(1, int(2e9 / flops(c.desc)));
   for (int i = 0; i < options.rounds; ++i) {
     ours.take(clock, repeats);
-    if (peer.call)
-      peer.take(clock, repeats);
+    if (other.call)
+      other.take(clock, repeats);
   }
   double giga = flops(c.desc) * 1e-9;
-  return {giga / ours.median(), peer.call ? giga / peer.median() : 0};
+  return {giga / ours.median(), other.call ? giga / other.median() : 0};
 }
 
 void print(const Case &c, const char *type, const Row &row,
            const Options &options) {
-  const char *format =
-      options.json
-          ? "{\"shape\": \"%s\", \"layout\": \"%s\", \"type\": \"%s\", "
-            "\"gflops\": %.1f, \"onednn_gflops\": %.1f, \"ratio\": %.3f}\n"
-          : "%-18s %-6s %-5s %9.1f %9.1f %7.2f\n";
-  std::printf(format, c.name.c_str(), c.layout.c_str(), type, row.ours,
-              row.peer, row.peer > 0 ? row.ours / row.peer : 0.0);
+  constexpr const char *json =
+      "{\"shape\": \"%s\", \"layout\": \"%s\", \"type\": \"%s\", "
+      "\"gflops\": %.1f, \"%s_gflops\": %.1f, \"ratio\": %.3f}\n";
+  double ratio = row.other > 0 ? row.ours / row.other : 0.0;
+  if (options.json)
+    std::printf(json, c.name.c_str(), c.layout.c_str(), type, row.ours,
+                options.leaves ? "ordered" : "onednn", row.other, ratio);
+  else
+    std::printf("%-18s %-6s %-5s %9.1f %9.1f %7.2f\n", c.name.c_str(),
+                c.layout.c_str(), type, row.ours, row.other, ratio);
   std::fflush(stdout);
 }
 
@@ -303,6 +319,8 @@ bool parse(int argc, char **argv, Options &options) {
       options.threads = std::max(1, std::atoi(value));
     else if (argument == "--rounds")
       options.rounds = std::max(1, std::atoi(value));
+    else if (argument == "--leaves")
+      options.leaves = std::max(0, std::atoi(value));
     else if (argument == "--only")
       options.only = value;
     else if (argument == "--type")
@@ -320,13 +338,14 @@ int main(int argc, char **argv) {
   Options options;
   if (!parse(argc, argv, options)) {
     std::fprintf(stderr, "usage: weft-gemm-bench [--json] [--threads N] "
-                         "[--rounds N] [--type f32|bf16] [--only SHAPE]\n");
+                         "[--rounds N] [--leaves N] [--type f32|bf16] "
+                         "[--only SHAPE]\n");
     return 2;
   }
   if (!options.json)
     std::printf("isa %s, %d thread(s), GFLOP/s\n%-18s %-6s %-5s %9s %9s %7s\n",
                 isaName(activeIsa()), options.threads, "shape MxNxK", "layout",
-                "type", "weft", "oneDNN", "ratio");
+                "type", "weft", options.leaves ? "ordered" : "oneDNN", "ratio");
   Pool pool(options.threads);
   for (const char *type : {"f32", "bf16"}) {
     if (!options.type.empty() && options.type != type)

@@ -53,7 +53,7 @@ struct TileRow {
   const char *a;
   int64_t first; // of the block's rows
   int rows;
-  int64_t inSums; // of the rows whose sums wait
+  int64_t index; // among those whose sums wait
   bool uniformC;
   int64_t strideC;
 };
@@ -64,8 +64,10 @@ public:
                const char *b, char *c)
       : plan(plan), kernels(kernels), ws(threadWorkspace()), a(a), b(b), c(c),
         bytesA(typeBytes(plan.typeA)), bytesB(typeBytes(plan.typeB)),
+        tileBytes(kernels.rows * kernels.cols * kernels.accBytes),
         order(plan.k.size, std::max<int64_t>(1, plan.leaves),
               kernels.kMultiple),
+        panelK(std::max(kGemmKBlock, order.longestPass())),
         sumsLikeC(typeBytes(plan.typeC) == kernels.accBytes),
         bottomInC(sumsLikeC && !plan.accumulate),
         rounds(plan.rounded && !sumsLikeC),
@@ -81,7 +83,7 @@ private:
   void packPanel(int index, int64_t k, int64_t packedK, int64_t count);
   template <class Body> void cutForPacking(bool unitK, Body body) const;
   void runRows(int64_t begin, int64_t count);
-  void runBlockOfRows(int64_t begin, int64_t count, int64_t indexInSums);
+  void runBlockOfRows(int64_t begin, int64_t count, int64_t firstTileRow);
   void chooseA(int64_t rows);
   void packA(int64_t tiles);
   void packTileA(int64_t tile, int64_t k, int64_t packedK, int64_t count);
@@ -97,15 +99,15 @@ private:
   Workspace &ws;
   const char *const a, *const b;
   char *const c;
-  const int64_t bytesA, bytesB;
+  const int64_t bytesA, bytesB, tileBytes;
   const SummationOrder order;
+  const int64_t panelK; // of a row or panel in the workspace
   const bool sumsLikeC;
   const bool bottomInC; // the lowest place of the stack is C
   const bool rounds;
   const int64_t waiting; // places of the stack in the workspace
 
   // The current column block.
-  int64_t columns = 0, rowsThatWait = 0;
   int panels = 0;
   Panel panel[kMaxBlockColumns / 2];
 
@@ -124,23 +126,25 @@ private:
 };
 
 void RectangleRun::run(const Rectangle &rectangle) {
-  int64_t block = std::min(
-      kMaxBlockColumns, kPackedBBytes / (kGemmKBlock * kernels.operandBytes));
+  int64_t block = std::min(kMaxBlockColumns,
+                           kPackedBBytes / (panelK * kernels.operandBytes));
+  // How many kTilesPerBlock tiles the workspace holds, with all that wait.
+  int64_t blocksThatWait =
+      kSumBytes / (tileBytes * kTilesPerBlock * std::max<int64_t>(1, waiting));
+  block = std::min(block / kernels.cols, blocksThatWait) * kernels.cols;
   for (int64_t n = rectangle.nBegin; n < rectangle.nEnd; n += block) {
     beginColumns(n, std::min(block, rectangle.nEnd - n));
     int64_t rows = rectangle.mEnd - rectangle.mBegin;
     if (waiting) {
-      int64_t most = kSumBytes / (kernels.accBytes * columns * waiting);
+      int64_t most = blocksThatWait / panels * kTilesPerBlock * kernels.rows;
       rows = ceilDiv(rows, std::max<int64_t>(1, ceilDiv(rows, most)));
     }
-    rowsThatWait = rows;
     for (int64_t m = rectangle.mBegin; m < rectangle.mEnd; m += rows)
       runRows(m, std::min(rows, rectangle.mEnd - m));
   }
 }
 
 void RectangleRun::beginColumns(int64_t begin, int64_t count) {
-  columns = count;
   panels = int(ceilDiv(count, kernels.cols));
   fillOffsets(plan.n, &Dim::b, begin, count, ws.nB);
   fillOffsets(plan.n, &Dim::c, begin, count, ws.nC);
@@ -163,7 +167,7 @@ void RectangleRun::makePanel(int index, bool mayUseInPlace) {
     p.step = strideKB * bytesB;
     p.segment = p.step * pass.segment;
   } else {
-    p.data = ws.packedB + first * kGemmKBlock * kernels.operandBytes;
+    p.data = ws.packedB + first * panelK * kernels.operandBytes;
     p.step = int64_t(kernels.cols) * kernels.stepBytes();
     p.segment = p.step * segmentPadded / kernels.kPerStep;
   }
@@ -174,7 +178,7 @@ void RectangleRun::packPanel(int index, int64_t k, int64_t packedK,
   const Panel &p = panel[index];
   int64_t first = int64_t(index) * kernels.cols;
   int padded = int(ceilDiv(p.columns, kernels.lanes)) * kernels.lanes;
-  char *packed = ws.packedB + first * kGemmKBlock * kernels.operandBytes;
+  char *packed = ws.packedB + first * panelK * kernels.operandBytes;
   kernels.packLanes({packed + packedK / kernels.kPerStep * p.step, p.step, b,
                      plan.typeB, ws.nB + first, p.columns, padded, ws.kB + k,
                      count, p.unitB, unitKB});
@@ -228,14 +232,15 @@ void RectangleRun::runRows(int64_t begin, int64_t count) {
   for (int64_t i = 0; i < order.passes(); ++i) {
     beginK(i, count);
     for (int64_t row = 0; row < count; row += step)
-      runBlockOfRows(begin + row, std::min(step, count - row), row);
+      runBlockOfRows(begin + row, std::min(step, count - row),
+                     row / kernels.rows);
   }
 }
 
 /// Rows are dealt evenly over the tiles: two tiles of 9 and 8 rows keep the
 /// arithmetic units busier than 14 and 3.
 void RectangleRun::runBlockOfRows(int64_t begin, int64_t count,
-                                  int64_t indexInSums) {
+                                  int64_t firstTileRow) {
   fillOffsets(plan.m, &Dim::a, begin, count, ws.mA);
   fillOffsets(plan.m, &Dim::c, begin, count, ws.mC);
   const int64_t tiles = ceilDiv(count, kernels.rows);
@@ -253,7 +258,7 @@ void RectangleRun::runBlockOfRows(int64_t begin, int64_t count,
     int rows = int(tileBegin[tile + 1] - first);
     const int64_t *rowC = ws.mC + first;
     int64_t strideC = rows > 1 ? rowC[1] - rowC[0] : 0;
-    runTileRow({data, first, rows, indexInSums + first,
+    runTileRow({data, first, rows, firstTileRow + tile,
                 isUniform(rowC, rows, strideC), strideC});
   }
 }
@@ -282,11 +287,11 @@ void RectangleRun::chooseA(int64_t rows) {
   if (lanesA) {
     rowA = stepA;
     stepA *= ceilDiv(kernels.rows, kernels.lanes) * kernels.lanes;
-    tileA = stepA * kGemmKBlock / kernels.kPerStep;
+    tileA = stepA * panelK / kernels.kPerStep;
     return;
   }
   // A cache line more per row spreads the rows over the cache's sets.
-  rowA = kGemmKBlock * kernels.operandBytes + 64;
+  rowA = panelK * kernels.operandBytes + 64;
   tileA = rowA * kernels.rows;
 }
 
@@ -322,13 +327,14 @@ Sums RectangleRun::place(int index, const TileRow &row, int panel) const {
   if (bottomInC && index == 0)
     return {c + (ws.mC[row.first] + ws.nC[column]) * kernels.accBytes,
             row.strideC};
-  int64_t firstRow = (index - bottomInC) * rowsThatWait + row.inSums;
-  return {ws.sums + (firstRow * columns + column) * kernels.accBytes, columns};
+  // Whole tiles, one after the other, are kinder to caches than rows.
+  int64_t tile = (row.index * panels + panel) * waiting + index - bottomInC;
+  return {ws.sums + tile * tileBytes, kernels.cols};
 }
 
 /// A place of the stack within a pass.
 Sums RectangleRun::placeInTiles(int index) const {
-  return {ws.tileStack + index * kTileBytes, kernels.cols};
+  return {ws.tileStack + index * tileBytes, kernels.cols};
 }
 
 void RectangleRun::runTileRow(const TileRow &row) {

@@ -37,7 +37,7 @@ TEST_P(GemmOrderTest, RandomProblems) {
 TEST_P(GemmOrderTest, LeafLengths) {
   Random random(12);
   for (int32_t leaves : leafCounts)
-    for (int64_t leaf : {0, 1, 31, 32, 33, 100, 257, 512, 700, 1024})
+    for (int64_t leaf : {0, 1, 31, 33, 96, 257, 384, 512, 700, 1024})
       for (const Types &t : allTypes) {
         if (leaf * leaves > 4096 && t.a != bf16 && t.a != f32)
           continue;
@@ -52,6 +52,15 @@ TEST_P(GemmOrderTest, ManyLeaves) {
   for (int32_t leaves : {7, 512, 1023})
     for (const Types &t : allTypes) {
       Problem problem = ordered(random, t, 15, 33, leaves, leaves);
+      ASSERT_EQ(compareWithOrder(problem, GetParam()), "") << problem.text();
+    }
+}
+
+TEST_P(GemmOrderTest, ManyPasses) {
+  Random random(20);
+  for (int32_t leaves : {63, 200})
+    for (const Types &t : allTypes) {
+      Problem problem = ordered(random, t, 3, 5, leaves * 300, leaves);
       ASSERT_EQ(compareWithOrder(problem, GetParam()), "") << problem.text();
     }
 }

@@ -21,15 +21,15 @@
 namespace weft::rt::detail {
 namespace {
 
-/// Adds the joins to the accumulators and stores them. `last` is the number of
-/// columns in the last vector of a row; Whole: all.
+/// Adds the joins to the accumulators of rows from `row` on and stores them.
+/// `last` is the number of columns in the last vector of a row; Whole: all.
 template <class T, int Rows, int Vecs, bool Whole>
 inline void finishRows(const TileArgs &t, typename T::V (&acc)[Rows][Vecs],
-                       int last) {
+                       int64_t row, int last) {
   using Acc = typename T::Acc;
   for (int i = 0; i < t.numJoins; ++i) {
-    const Acc *from = static_cast<const Acc *>(t.joins[i].data);
     const int64_t ld = t.joins[i].ld;
+    const Acc *from = static_cast<const Acc *>(t.joins[i].data) + row * ld;
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r, from += ld)
 #pragma GCC unroll 2
@@ -40,8 +40,8 @@ inline void finishRows(const TileArgs &t, typename T::V (&acc)[Rows][Vecs],
         acc[r][v] = T::add(other, acc[r][v]);
       }
   }
-  Acc *to = static_cast<Acc *>(t.to.data);
   const int64_t ld = t.to.ld;
+  Acc *to = static_cast<Acc *>(t.to.data) + row * ld;
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r, to += ld)
 #pragma GCC unroll 2
@@ -53,12 +53,13 @@ inline void finishRows(const TileArgs &t, typename T::V (&acc)[Rows][Vecs],
 }
 
 template <class T, int Rows, int Vecs>
-inline void finishTile(const TileArgs &t, typename T::V (&acc)[Rows][Vecs]) {
+inline void finishTile(const TileArgs &t, typename T::V (&acc)[Rows][Vecs],
+                       int64_t row = 0) {
   const int last = t.cols - (Vecs - 1) * T::kWidth;
   if (last == T::kWidth)
-    finishRows<T, Rows, Vecs, true>(t, acc, last);
+    finishRows<T, Rows, Vecs, true>(t, acc, row, last);
   else
-    finishRows<T, Rows, Vecs, false>(t, acc, last);
+    finishRows<T, Rows, Vecs, false>(t, acc, row, last);
 }
 
 /// How far B is fetched ahead: its panel does not stay in the first-level

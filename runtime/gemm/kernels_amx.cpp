@@ -3,7 +3,7 @@
 // AMX kernels for bf16: 2 x 2 tile registers of 16 x 16 sums; A comes as rows
 // of 32 k, B as 16 rows of pairs.
 
-#include "flush.h"
+#include "kernel_template.h"
 #include "pack_bf16.h"
 
 #include <immintrin.h>
@@ -85,20 +85,42 @@ void storeTiles(float *c, int64_t ld, bool twoRows) {
   _tile_stored(3, c + kSide * ld + kSide, bytes);
 }
 
-/// Adds the joins to stored sums.
-void finishTile(const TileArgs &t, const float *sums) {
-  for (int r = 0; r < t.rows; ++r)
-    for (int v = 0; v * kSide < t.cols; ++v) {
-      int count = t.cols - v * kSide;
-      __mmask16 mask = count >= kSide ? 0xffff : __mmask16((1u << count) - 1);
-      auto at = [&](const Sums &to) {
-        return static_cast<float *>(to.data) + r * to.ld + v * kSide;
-      };
-      __m512 sum = _mm512_load_ps(sums + r * kPanel + v * kSide);
-      for (int i = 0; i < t.numJoins; ++i)
-        sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, at(t.joins[i])), sum);
-      _mm512_mask_storeu_ps(at(t.to), mask, sum);
-    }
+struct Sums16 {
+  using Acc = float;
+  using V = __m512;
+  static constexpr int kWidth = kSide;
+
+  static __mmask16 firstLanes(int count) {
+    return __mmask16((1u << count) - 1);
+  }
+  static V load(const float *from) { return _mm512_loadu_ps(from); }
+  static V loadPartial(const float *from, int count) {
+    return _mm512_maskz_loadu_ps(firstLanes(count), from);
+  }
+  static V add(V a, V b) { return _mm512_add_ps(a, b); }
+  static void store(float *to, V value) { _mm512_storeu_ps(to, value); }
+  static void storePartial(float *to, V value, int count) {
+    _mm512_mask_storeu_ps(to, firstLanes(count), value);
+  }
+};
+
+/// Adds the joins to rows of stored sums, as many as fit in registers.
+template <int Rows, int Vecs>
+inline int finishStored(const TileArgs &t, const float *sums, int row) {
+  for (; row + Rows <= t.rows; row += Rows) {
+    __m512 acc[Rows][Vecs];
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r)
+      for (int v = 0; v < Vecs; ++v)
+        acc[r][v] = _mm512_load_ps(sums + (row + r) * kPanel + v * kSide);
+    finishTile<Sums16, Rows, Vecs>(t, acc, row);
+  }
+  return row;
+}
+
+template <int Vecs> void finishStored(const TileArgs &t, const float *sums) {
+  int row = finishStored<8, Vecs>(t, sums, 0);
+  finishStored<1, Vecs>(t, sums, row);
 }
 
 void tileAmx(const TileArgs &t) {
@@ -111,7 +133,10 @@ void tileAmx(const TileArgs &t) {
     return storeTiles(static_cast<float *>(t.to.data), t.to.ld, twoRows);
   alignas(64) float sums[kPanel * kPanel];
   storeTiles(sums, kPanel, twoRows);
-  finishTile(t, sums);
+  if (t.cols > kSide)
+    finishStored<2>(t, sums);
+  else
+    finishStored<1>(t, sums);
 }
 
 constexpr KernelSet makeAmxKernels() {

@@ -4,8 +4,6 @@
 
 #include "order.h"
 
-#include "gemm.h"
-
 #include <algorithm>
 
 namespace weft::rt::detail {
@@ -18,11 +16,12 @@ static int digitsSet(int64_t value) {
 }
 
 SummationOrder::SummationOrder(int64_t k, int64_t numLeaves, int kMultiple)
-    : k(k), leaves(k ? numLeaves : 1), leaf(k / leaves), leavesPerPass(1) {
+    : leaves(k ? numLeaves : 1), leaf(k / leaves), leavesPerPass(1) {
   passesPerLeaf = std::max<int64_t>(1, (leaf + kGemmKBlock - 1) / kGemmKBlock);
   int64_t padded = (leaf + kMultiple - 1) / kMultiple * kMultiple;
-  while (leavesPerPass < leaves && 2 * leavesPerPass * padded <= kGemmKBlock)
+  while (leavesPerPass < leaves && 2 * leavesPerPass * padded <= kLongestPass)
     leavesPerPass *= 2;
+  longest = leavesPerPass * std::min(padded, kGemmKBlock);
   numPasses = (leaves + leavesPerPass - 1) / leavesPerPass * passesPerLeaf;
 }
 

@@ -9,9 +9,16 @@
 #ifndef WEFT_RT_GEMM_ORDER_H
 #define WEFT_RT_GEMM_ORDER_H
 
+#include "gemm.h"
+
 #include <cstdint>
 
 namespace weft::rt::detail {
+
+/// Elements of K that are packed at once, at most. A block of a leaf fits; so
+/// do two leaves that are a bit longer than half a block, as to join them in
+/// the workspace would cost more than shorter rows of panels.
+constexpr int64_t kLongestPass = kGemmKBlock * 3 / 2;
 
 /// `segments` chains of the microkernel over consecutive elements of K.
 struct Pass {
@@ -29,11 +36,12 @@ struct Pass {
 
 class SummationOrder {
 public:
-  /// `leaves` divides `k`; a segment takes a multiple of `kMultiple` elements
-  /// of a packed panel of kGemmKBlock.
+  /// `leaves` divides `k`; segments are padded to a multiple of `kMultiple`.
   SummationOrder(int64_t k, int64_t leaves, int kMultiple);
 
   int64_t passes() const { return numPasses; }
+  /// With padding; at most kLongestPass.
+  int64_t longestPass() const { return longest; }
   Pass pass(int64_t index) const;
 
   /// With how many subtrees a leaf joins that finds `depth` on the stack.
@@ -46,7 +54,7 @@ public:
   int places() const;
 
 private:
-  int64_t k, leaves, leaf;
+  int64_t leaves, leaf, longest;
   int64_t leavesPerPass, passesPerLeaf, numPasses;
 };
 

@@ -7,7 +7,7 @@
 #ifndef WEFT_RT_GEMM_WORKSPACE_H
 #define WEFT_RT_GEMM_WORKSPACE_H
 
-#include "gemm.h"
+#include "order.h"
 
 #include <cstdint>
 
@@ -18,15 +18,15 @@ constexpr int64_t kPackedBBytes = 1 << 20;
 constexpr int64_t kSumBytes = 8 << 20;
 constexpr int64_t kMaxBlockColumns = 1024;
 constexpr int64_t kMaxBlockRows = 256;
-constexpr int64_t kTileBytes = 4 << 10;
-constexpr int kTileStack = 10; // for a tree over kGemmKBlock leaves
+constexpr int64_t kTileBytes = 4 << 10; // the largest tile of sums
+constexpr int kTileStack = 10;          // for a tree over kLongestPass leaves
 
 struct alignas(64) Workspace {
   char packedA[kPackedABytes];
   char packedB[kPackedBBytes];
   char tile[kTileBytes];
   char tileStack[kTileStack * kTileBytes];
-  int64_t kA[kGemmKBlock], kB[kGemmKBlock];
+  int64_t kA[kLongestPass], kB[kLongestPass];
   int64_t nB[kMaxBlockColumns], nC[kMaxBlockColumns];
   int64_t mA[kMaxBlockRows], mC[kMaxBlockRows];
   alignas(64) char sums[kSumBytes]; // last: large, and not always used
