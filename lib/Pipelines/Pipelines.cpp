@@ -86,6 +86,12 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
   }
   // One form of each computation, so that the partitioner needs to know few.
   pm.addPass(createRaisePass());
+  // Fewer sums that ranks have to join one by one, in declared orders.
+  if (!options.invariant.empty()) {
+    JoinContractionsPassOptions join;
+    join.leaves = options.leaves;
+    pm.addPass(createJoinContractionsPass(join));
+  }
   // The order of each reduction, while shapes are global; or a check that the
   // new mesh can do with the orders that are there.
   AssignOrdersPassOptions orders;

@@ -65,6 +65,30 @@ def RaisePass : Pass<"weft-raise", "::mlir::ModuleOp"> {
   ];
 }
 
+def JoinContractionsPass
+    : Pass<"weft-join-contractions", "::mlir::ModuleOp"> {
+  let summary = "make one contraction of a sum of contractions with weights";
+  let description = [{
+    `x A + y B`, where A and B are weights and x and y have the same other dims,
+    becomes one weft.matmul: with n the most of leaves, leaves / 2, ... that
+    cuts both sums, K is n parts of x's and y's parts beside each other, made by
+    tensor.expand_shape and tensor.concat. In invariant mode this makes one
+    reduction over ranks of two, at the price of the concatenation. Products
+    whose other use is not the sum stay, and so do those without a weight: sums
+    over microbatches are not collected.
+
+    *Requires* the form that `weft-raise` ensures; contractions that have a
+    weft.order stay as they are.
+
+    @example test/Dialect/Weft/Transforms/join-contractions.mlir
+  }];
+  let options = [
+    Option<"leaves", "leaves", "int64_t", "8", "parts of K at most">
+  ];
+  let dependentDialects = ["::mlir::tensor::TensorDialect",
+                           "::mlir::weft::WeftDialect"];
+}
+
 def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
   let summary = "give each reduction an order that does not depend on the mesh";
   let description = [{
