@@ -3,9 +3,9 @@
 // The gradient of an input of two layers of 64 and 32 outputs: K is 8 parts of
 // 8 + 4 elements.
 
-// CHECK-DAG: #[[X:map[0-9]*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
-// CHECK-DAG: #[[W:map[0-9]*]] = affine_map<(d0, d1, d2, d3) -> (d1, d2, d3)>
-// CHECK-DAG: #[[R:map[0-9]*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+// CHECK-DAG: #[[$X:map[0-9]*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+// CHECK-DAG: #[[$W:map[0-9]*]] = affine_map<(d0, d1, d2, d3) -> (d1, d2, d3)>
+// CHECK-DAG: #[[$R:map[0-9]*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
 #id = affine_map<(m, n) -> (m, n)>
 #x = affine_map<(m, n, k) -> (m, k)>
 #w = affine_map<(m, n, k) -> (n, k)>
@@ -17,7 +17,7 @@
 // CHECK-DAG: %[[B:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0], [1, 2]] output_shape [4, 8, 4] : tensor<4x32xf32> into tensor<4x8x4xf32>
 // CHECK: %[[L:.*]] = tensor.concat dim(2) %[[A]], %[[B]]
 // CHECK: %[[V:.*]] = tensor.concat dim(2) {{.*}} -> tensor<16x8x12xf32>
-// CHECK: %[[SUM:.*]] = weft.matmul %[[L]], %[[V]] {indexing_maps = [#[[X]], #[[W]], #[[R]]]} : tensor<4x8x12xf32>, tensor<16x8x12xf32> -> tensor<4x16xf32>
+// CHECK: %[[SUM:.*]] = weft.matmul %[[L]], %[[V]] {indexing_maps = [#[[$X]], #[[$W]], #[[$R]]]} : tensor<4x8x12xf32>, tensor<16x8x12xf32> -> tensor<4x16xf32>
 // CHECK-NOT: weft.matmul
 // The residual is added to it.
 // CHECK: linalg.generic {{.*}} ins(%arg4, %[[SUM]] :
