@@ -150,7 +150,9 @@ def suite_fuzz():
 
 def suite_mutation():
     """Wrong programs, which the proofs must reject; see test/mutation."""
-    return run_script(sys.executable, ROOT / "test" / "mutation" / "run.py")
+    count = run_script(sys.executable, ROOT / "test" / "mutation" / "run.py")
+    count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "invariance.py"))
+    return count
 
 
 def suite_sanitizers():

@@ -97,11 +97,13 @@ LogicalResult LocalLifter::makeOrder(Operation *op, ArrayRef<LocalDim> loops,
     local *= loop.extent;
   }
   auto attr = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
-  if (!attr && global > 1)
+  // Also of one element: an open order may leave out the zero that a sum begins
+  // with, which turns -0.0 into +0.0.
+  if (!attr)
     return op->emitOpError("adds up ")
            << global << " elements in an open order: it has no 'weft.order'";
-  int64_t leaves = attr ? attr.getLeaves() : 1;
-  order.lanes = attr ? attr.getLanes() : 1;
+  int64_t leaves = attr.getLeaves();
+  order.lanes = attr.getLanes();
   if (local % leaves != 0)
     return op->emitOpError("has ")
            << leaves << " leaves, which do not divide " << local << " elements";
