@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Lower layers first; a file may include its own layer and those before it.
-LAYERS = ["Support", "Dialect", "Analysis", "Cost", "Transforms", "Schedule", "Conversion",
+LAYERS = ["Support", "Math", "Dialect", "Analysis", "Cost", "Transforms", "Schedule", "Conversion",
           "Target", "Simulate", "Report", "Pipelines", "InitAll.h"]
 INCLUDE = re.compile(r'#include [<"]([^>"]+)[>"]')
 

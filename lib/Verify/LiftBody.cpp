@@ -7,7 +7,8 @@
 
 #include "LocalLifter.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "weft/Math/Expand.h"
+
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -254,23 +255,6 @@ LogicalResult BodyLifter::liftAnd(arith::AndIOp op, bool &isDone) {
 //===----------------------------------------------------------------------===//
 // Other ops
 //===----------------------------------------------------------------------===//
-
-/// Whether the op gives the same bits whatever it is compiled with. Fast-math
-/// flags give leave to differ.
-static bool hasDeclaredResult(Operation *op) {
-  if (auto flags = dyn_cast<arith::ArithFastMathInterface>(op))
-    if (flags.getFastMathFlagsAttr() &&
-        flags.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
-      return false;
-  if (isa<arith::ArithDialect>(op->getDialect()))
-    return true;
-  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
-             math::FloorOp, math::FmaOp, math::RoundOp, math::RoundEvenOp,
-             math::SqrtOp, math::TruncOp, math::CtPopOp, math::ExpOp,
-             math::LogOp, math::RsqrtOp, math::SinOp, math::CosOp, math::TanhOp,
-             math::ErfOp, math::PowFOp, math::Exp2Op, math::ExpM1Op,
-             math::Log1pOp, math::Log2Op, math::FPowIOp, math::ErfcOp>(op);
-}
 
 LogicalResult BodyLifter::liftOther(Operation *op) {
   if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))

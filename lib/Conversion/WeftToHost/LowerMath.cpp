@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions of f32 become polynomials that vectorize: exp and log by Cephes'
-// formulas, in which denormals count, others by upstream's patterns; and
-// fast-math flags are set where they change no more than the rounding of sums,
-// if sums may be rounded in different ways at all.
+// Functions become formulas that vectorize, and fast-math flags are set on what
+// the program itself computes, where they change no more than the rounding of
+// sums, if sums may be rounded in different ways at all.
 
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Math/Expand.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-
-#include <limits>
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_LOWERMATHPASS
@@ -57,147 +54,8 @@ void allowReordering(scf::ForOp loop) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Formulas
-//===----------------------------------------------------------------------===//
-
-/// Emits f32 arithmetic on scalars.
-class Formula {
-public:
-  Formula(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
-
-  Value number(float value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getF32FloatAttr(value));
-  }
-  Value integer(int32_t value) {
-    return arith::ConstantIntOp::create(builder, loc, value, 32);
-  }
-  /// a * b + c, rounded once.
-  Value fma(Value a, Value b, Value c) {
-    return math::FmaOp::create(builder, loc, a, b, c);
-  }
-  Value bits(Value value) {
-    return arith::BitcastOp::create(builder, loc, builder.getI32Type(), value);
-  }
-  Value fromBits(Value value) {
-    return arith::BitcastOp::create(builder, loc, builder.getF32Type(), value);
-  }
-  /// `a` if the comparison holds, which it does not for NaN, else `b`.
-  Value choose(arith::CmpFPredicate predicate, Value x, float limit, Value a,
-               Value b) {
-    Value is = arith::CmpFOp::create(builder, loc, predicate, x, number(limit));
-    return arith::SelectOp::create(builder, loc, is, a, b);
-  }
-  /// c[0] * x^n + ... + c[n].
-  Value polynomial(Value x, ArrayRef<float> coefficients) {
-    Value sum = number(coefficients.front());
-    for (float coefficient : coefficients.drop_front())
-      sum = fma(sum, x, number(coefficient));
-    return sum;
-  }
-
-  OpBuilder &builder;
-  Location loc;
-};
-
-/// exp(x) = 2^k * exp(r) with |r| <= ln 2 / 2. The power is applied in two
-/// factors, so that results may be denormal.
-struct ExpandExp : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::ExpOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return failure();
-    Formula f(rewriter, op.getLoc());
-    using P = arith::CmpFPredicate;
-    // Beyond these limits the result is 0 or infinite, as at them.
-    Value x = op.getOperand();
-    x = f.choose(P::OGT, x, 89, f.number(89), x);
-    x = f.choose(P::OLT, x, -104, f.number(-104), x);
-    // Adding 1.5 * 2^23 rounds to an integer, which is in the low bits.
-    constexpr float kRound = 12582912;
-    Value shifted = f.fma(x, f.number(1.44269504f), f.number(kRound));
-    Value k = arith::SubFOp::create(rewriter, f.loc, shifted, f.number(kRound));
-    Value r = f.fma(k, f.number(-0.693359375f), x);
-    r = f.fma(k, f.number(2.12194440e-4f), r);
-    Value p =
-        f.polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
-                         4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f});
-    Value square = arith::MulFOp::create(rewriter, f.loc, r, r);
-    Value y = arith::AddFOp::create(rewriter, f.loc, f.fma(p, square, r),
-                                    f.number(1));
-    Value power = arith::SubIOp::create(rewriter, f.loc, f.bits(shifted),
-                                        f.bits(f.number(kRound)));
-    Value half = arith::ShRSIOp::create(rewriter, f.loc, power, f.integer(1));
-    Value rest = arith::SubIOp::create(rewriter, f.loc, power, half);
-    for (Value exponent : {half, rest}) {
-      Value biased =
-          arith::AddIOp::create(rewriter, f.loc, exponent, f.integer(127));
-      Value factor = f.fromBits(
-          arith::ShLIOp::create(rewriter, f.loc, biased, f.integer(23)));
-      y = arith::MulFOp::create(rewriter, f.loc, y, factor);
-    }
-    rewriter.replaceOp(op, y);
-    return success();
-  }
-};
-
-/// log(x) = e * ln 2 + log(m) with m around 1.
-struct ExpandLog : OpRewritePattern<math::LogOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::LogOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return failure();
-    Formula f(rewriter, op.getLoc());
-    Location loc = f.loc;
-    using P = arith::CmpFPredicate;
-    Value x = op.getOperand();
-    // Denormals are scaled by 2^23.
-    constexpr float kSmallest = 1.17549435e-38f;
-    Value scaled =
-        f.choose(P::OLT, x, kSmallest,
-                 arith::MulFOp::create(rewriter, loc, x, f.number(8388608)), x);
-    Value e0 = f.choose(P::OLT, x, kSmallest, f.number(-23), f.number(0));
-    // The exponent is counted from sqrt(1/2), whose bits these are.
-    Value origin = f.integer(0x3f3504f3);
-    Value bits = arith::SubIOp::create(rewriter, loc, f.bits(scaled), origin);
-    Value exponent = arith::ShRSIOp::create(rewriter, loc, bits, f.integer(23));
-    Value e = arith::AddFOp::create(
-        rewriter, loc, e0,
-        arith::SIToFPOp::create(rewriter, loc, rewriter.getF32Type(),
-                                exponent));
-    Value mantissa =
-        arith::AndIOp::create(rewriter, loc, bits, f.integer(0x7fffff));
-    Value m =
-        f.fromBits(arith::AddIOp::create(rewriter, loc, mantissa, origin));
-    Value d = arith::SubFOp::create(rewriter, loc, m, f.number(1));
-    Value square = arith::MulFOp::create(rewriter, loc, d, d);
-    Value p = f.polynomial(
-        d, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f,
-            -1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f,
-            2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f});
-    Value cube = arith::MulFOp::create(rewriter, loc, d, square);
-    Value y = arith::MulFOp::create(rewriter, loc, p, cube);
-    y = f.fma(e, f.number(-2.12194440e-4f), y);
-    y = f.fma(square, f.number(-0.5f), y);
-    y = arith::AddFOp::create(rewriter, loc, d, y);
-    y = f.fma(e, f.number(0.693359375f), y);
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    y = f.choose(P::OLT, x, kInfinity, y, x);
-    y = f.choose(P::OLT, x, 0,
-                 f.number(std::numeric_limits<float>::quiet_NaN()), y);
-    rewriter.replaceOp(op, f.choose(P::OEQ, x, 0, f.number(-kInfinity), y));
-    return success();
-  }
-};
-
 /// Integers become bf16 by way of f32: LLVM would call a function.
-template <typename CastOp>
-struct CastThroughF32 : OpRewritePattern<CastOp> {
+template <typename CastOp> struct CastThroughF32 : OpRewritePattern<CastOp> {
   using OpRewritePattern<CastOp>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(CastOp op,
@@ -248,55 +106,53 @@ struct ExpandNumber : OpRewritePattern<NumOp> {
   }
 };
 
-/// Upstream's formula for erf gives 0 for -0.
-void keepSign(math::ErfOp op) {
-  OpBuilder builder(op);
-  Value size = math::AbsFOp::create(builder, op.getLoc(), op.getOperand());
-  Value erf = math::ErfOp::create(builder, op.getLoc(), size);
-  op.replaceAllUsesWith(
-      math::CopySignOp::create(builder, op.getLoc(), erf, op.getOperand())
-          .getResult());
-  op.erase();
+/// Flags of what the program says. Formulas, which come later, have none.
+void setFlagsOfSums(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
+      allowContraction(op);
+  });
+  module.walk(allowReordering);
 }
 
-/// Upstream's formulas are used for these. Others keep the C library's
-/// function: they are rare, or (sin, cos, log2) upstream's are good for some
-/// arguments only.
-bool isApproximated(StringRef name) {
-  return llvm::is_contained(
-      {"math.tanh", "math.erf", "math.log1p", "math.expm1"}, name);
+/// What must not depend on the machine has no functions of the C library, and
+/// rounds as it is written.
+LogicalResult verifyDeclaredResults(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    if (!isa<math::MathDialect, arith::ArithDialect>(op->getDialect()) ||
+        hasDeclaredResult(op))
+      return WalkResult::advance();
+    op->emitOpError("of ") << op->getResult(0).getType()
+                           << " has no declared result, which invariance needs";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    getOperation().walk(keepSign);
+    ModuleOp module = getOperation();
+    bool isInvariant = module->hasAttr(WeftDialect::kInvarianceAttr);
+    if (!isInvariant)
+      setFlagsOfSums(module);
+    else if (failed(verifyDeclaredResults(module)))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandExp, ExpandLog, CastThroughF32<arith::SIToFPOp>,
+    patterns.add<CastThroughF32<arith::SIToFPOp>,
                  CastThroughF32<arith::UIToFPOp>, TruncateThroughF32>(
         &getContext());
-    bool isInvariant = getOperation()->hasAttr(WeftDialect::kInvarianceAttr);
     if (isInvariant)
       patterns.add<ExpandNumber<arith::MaxNumFOp, arith::MaximumFOp>,
                    ExpandNumber<arith::MinNumFOp, arith::MinimumFOp>>(
           &getContext());
-    populateMathF32ExpansionPatterns(patterns, isApproximated);
-    populateMathPolynomialApproximationPatterns(patterns, isApproximated);
+    populateExpandFunctionsPatterns(patterns);
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    if (failed(
-            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    if (failed(applyPatternsGreedily(module, std::move(patterns), config)))
       return signalPassFailure();
-    // What must not depend on the mesh rounds as it is written.
-    if (isInvariant)
-      return;
-    getOperation().walk([](Operation *op) {
-      if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
-        allowContraction(op);
-    });
-    getOperation().walk(allowReordering);
   }
 };
 

@@ -50,26 +50,52 @@ func.func @halve(%x: f64) -> bf16 {
 
 // -----
 
+// Functions that have formulas: no op of math is left but what IEEE defines,
+// and formulas have no flags.
+
 // CHECK-LABEL: func @functions
-// CHECK-NOT: math.exp
-// CHECK-NOT: math.log
-// CHECK-NOT: math.tanh
-// CHECK-NOT: math.erf
-// CHECK: math.copysign
-// CHECK-NOT: math.log1p
-// CHECK-NOT: math.expm1
-// CHECK: math.sin
-// CHECK: math.exp %{{.*}} : f64
-func.func @functions(%x: f32, %y: f64) -> (f32, f32, f32, f32, f32, f32, f32, f64) {
+// CHECK-NOT: math.{{(acos|asin|atan|cbrt|cos|erf|exp|log|pow|rsqrt|sin|tan)}}
+// CHECK-NOT: math.fpowi
+// CHECK-NOT: fastmath
+// CHECK: return
+func.func @functions(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
   %0 = math.exp %x : f32
-  %1 = math.log %x : f32
-  %2 = math.tanh %x : f32
-  %3 = math.erf %x : f32
-  %4 = math.log1p %x : f32
-  %5 = math.expm1 %x : f32
-  %6 = math.sin %x : f32
-  %7 = math.exp %y : f64
-  return %0, %1, %2, %3, %4, %5, %6, %7 : f32, f32, f32, f32, f32, f32, f32, f64
+  %1 = math.log %0 : f32
+  %2 = math.tanh %1 : f32
+  %3 = math.erf %2 : f32
+  %4 = math.log1p %3 : f32
+  %5 = math.expm1 %4 : f32
+  %6 = math.sin %5 : f32
+  %7 = math.cos %6 : f32
+  %8 = math.tan %7 : f32
+  %9 = math.exp2 %8 : f32
+  %10 = math.log2 %9 : f32
+  %11 = math.log10 %10 : f32
+  %12 = math.cbrt %11 : f32
+  %13 = math.atan %12 : f32
+  %14 = math.asin %13 : f32
+  %15 = math.acos %14 : f32
+  %16 = math.sinh %15 : f32
+  %17 = math.cosh %16 : f32
+  %18 = math.rsqrt %17 : f32
+  %19 = math.powf %18, %y : f32
+  %20 = math.atan2 %19, %y : f32
+  %21 = math.fpowi %20, %n : f32, i32
+  return %21, %19 : f32, f32
+}
+
+// -----
+
+// CHECK-LABEL: func @wide
+// CHECK-NOT: math.{{(exp|log|tanh|rsqrt)}}
+// CHECK: math.erf
+func.func @wide(%x: f64) -> f64 {
+  %0 = math.exp %x : f64
+  %1 = math.log %0 : f64
+  %2 = math.tanh %1 : f64
+  %3 = math.rsqrt %2 : f64
+  %4 = math.erf %3 : f64
+  return %4 : f64
 }
 
 // -----

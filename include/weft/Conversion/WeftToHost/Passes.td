@@ -104,13 +104,15 @@ def OutlineKernelsPass : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
 def LowerMathPass : Pass<"weft-lower-math", "::mlir::ModuleOp"> {
   let summary = "expand functions into polynomials that vectorize";
   let description = [{
-    exp, log, tanh, erf, log1p and expm1 on f32, by formulas of a few units in the
-    last place that keep infinities, NaN and denormals. Other functions stay.
+    Functions of f32, and some of f64, become formulas with stated error bounds
+    (docs/math.md). Others stay for the C library; in a module with
+    `weft.invariance` they are an error, for its bits differ between machines.
     Lets the sums and products that a loop carries be taken in another order, so
     that they can be vectorized (reassoc), and f32 and f64 products be rounded
     together with the sum that they go into (contract). No other fast-math flag
-    is set: NaN, infinities and the signs of zeros are what arith says. A module
-    with `weft.invariance` gets no flag at all: each op rounds by itself.
+    is set: NaN, infinities and the signs of zeros are what arith says. Formulas
+    have no flag at all, nor has anything in a module with `weft.invariance`:
+    each op rounds by itself.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
