@@ -39,11 +39,14 @@ bool mlir::weft::isOrderSensitive(linalg::LinalgOp op) {
   if (op.getNumReductionLoops() == 0)
     return false;
   auto yielded = op.getBlock()->getTerminator()->getOperands();
-  return llvm::any_of(yielded, [](Value value) {
-    return isa<FloatType>(value.getType()) &&
-           !isa_and_present<arith::MaximumFOp, arith::MaxNumFOp,
-                            arith::MinimumFOp, arith::MinNumFOp>(
-               value.getDefiningOp());
+  return llvm::any_of(llvm::enumerate(yielded), [&](auto entry) {
+    // An accumulator that is changed before it is compared shows the order.
+    BlockArgument accumulator = op.getRegionOutputArgs()[entry.index()];
+    Operation *def = entry.value().getDefiningOp();
+    return isa<FloatType>(entry.value().getType()) &&
+           !(isa_and_present<arith::MaximumFOp, arith::MaxNumFOp,
+                             arith::MinimumFOp, arith::MinNumFOp>(def) &&
+             accumulator.hasOneUse() && *accumulator.user_begin() == def);
   });
 }
 

@@ -173,11 +173,14 @@ private:
         chooseLeaves(leaves, computeProduct(getReductionSizes(op)), minLeaf);
     Type element = getElementTypeOrSelf(op.getType());
     bool isNarrow = element.getIntOrFloatBitWidth() < 32 && chosen > 1;
-    if (isNarrow && !roundsPartials)
+    // Products of wider numbers are computed in f32 and rounded once.
+    bool isRounded = isNarrow && roundsPartials &&
+                     element == getElementTypeOrSelf(op.getLhs().getType()) &&
+                     element == getElementTypeOrSelf(op.getRhs().getType());
+    if (isNarrow && !isRounded)
       op = widen(op);
     op->setAttr(WeftDialect::kOrderAttr,
-                OrderAttr::get(context, chosen, /*lanes=*/1,
-                               isNarrow && roundsPartials));
+                OrderAttr::get(context, chosen, /*lanes=*/1, isRounded));
   }
 
   OrderAttr getOrder(linalg::LinalgOp op) const {

@@ -35,21 +35,26 @@ Operation *getCombiner(linalg::LinalgOp op, unsigned index) {
   return op.getBlock()->getTerminator()->getOperand(index).getDefiningOp();
 }
 
+/// Says whether the accumulator of result `index` only meets such a combiner.
+template <typename... Ops>
+bool isCombinedBy(linalg::LinalgOp op, unsigned index) {
+  Operation *combiner = getCombiner(op, index);
+  BlockArgument accumulator = op.getRegionOutputArgs()[index];
+  return isa_and_present<Ops...>(combiner) && accumulator.hasOneUse() &&
+         *accumulator.user_begin() == combiner;
+}
+
 /// Says whether the order in which result `index` is reduced may be seen.
 bool isInexact(linalg::LinalgOp op, unsigned index) {
   Value init = op.getDpsInits()[index];
   return isa<FloatType>(getElementTypeOrSelf(init.getType())) &&
-         !isa_and_present<arith::MaximumFOp, arith::MaxNumFOp,
-                          arith::MinimumFOp, arith::MinNumFOp>(
-             getCombiner(op, index));
+         !isCombinedBy<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
+                       arith::MinNumFOp>(op, index);
 }
 
 /// Says whether result `index` adds to, or multiplies, its accumulator.
 bool isPlain(linalg::LinalgOp op, unsigned index) {
-  Operation *combiner = getCombiner(op, index);
-  BlockArgument accumulator = op.getRegionOutputArgs()[index];
-  return isa_and_present<arith::AddFOp, arith::MulFOp>(combiner) &&
-         accumulator.hasOneUse() && *accumulator.user_begin() == combiner;
+  return isCombinedBy<arith::AddFOp, arith::MulFOp>(op, index);
 }
 
 } // namespace

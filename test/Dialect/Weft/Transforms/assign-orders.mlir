@@ -187,3 +187,30 @@ func.func @lookups(%t: tensor<16x8xf32>, %u: tensor<16xi32>, %i: tensor<4xi32>) 
     : tensor<16xi32>, tensor<4xi32> -> tensor<4xi32>
   return %0, %1 : tensor<4x8xf32>, tensor<4xi32>
 }
+
+// A product of wider numbers is rounded once, whatever the partial sums are.
+// CHECK-LABEL: func @rounded_once
+// BF16-LABEL: func @rounded_once
+// BF16: weft.matmul {{.*}} weft.order = #weft.order<leaves = 8>} : {{.*}} -> tensor<4x8xf32>
+// BF16: arith.truncf
+func.func @rounded_once(%a: tensor<4x48xf32>, %b: tensor<48x8xf32>) -> tensor<4x8xbf16> {
+  %0 = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+         affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+       : tensor<4x48xf32>, tensor<48x8xf32> -> tensor<4x8xbf16>
+  return %0 : tensor<4x8xbf16>
+}
+
+// The greatest of what also shrinks depends on the order: one leaf.
+// CHECK-LABEL: func @decaying_maximum
+// CHECK: attrs = {weft.order = #weft.order<leaves = 1>}
+func.func @decaying_maximum(%x: tensor<16x128xf32>, %init: tensor<16xf32>) -> tensor<16xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+         iterator_types = ["parallel", "reduction"]} ins(%x : tensor<16x128xf32>) outs(%init : tensor<16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %half = arith.constant 0.5 : f32
+    %less = arith.mulf %out, %half : f32
+    %max = arith.maximumf %less, %in : f32
+    linalg.yield %max : f32
+  } -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
