@@ -25,8 +25,14 @@ Term erf(Term x);
 Term rsqrt(Term x);
 
 // In f64.
+Term exp2Wide(Term x);
 Term expWide(Term x);
+Term expm1Wide(Term x);
+Term log10Wide(Term x);
+Term log1pWide(Term x);
+Term log2Wide(Term x);
 Term logWide(Term x);
+Term powWide(Term x, Term y);
 Term tanhWide(Term x);
 
 // In f32, computed in f64.

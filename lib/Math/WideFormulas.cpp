@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Formulas in f64 arithmetic: exp, log and others of f64, and functions of f32
+// Formulas in f64 arithmetic: functions of f64, and functions of f32
 // that are used too little to have formulas in f32. The latter are wide of the
 // mark by some 2^-45 before they are rounded once.
 //
@@ -21,7 +21,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kRound = 0x1.8p52;
 /// ln 2 in two parts, of which the first has 38 bits.
 constexpr double kLn2High = 0x1.62e42fefap-1, kLn2Low = 0x1.cf79abc9e3b3ap-40;
-constexpr double kLog2E = 0x1.71547652b82fep+0;
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+constexpr double kLog2E = 0x1.71547652b82fep+0, kLog10E = 0x1.bcb7b1526e50ep-2;
 constexpr double kHalfPi = 0x1.921fb54442d18p+0;
 
 /// x = power * ln 2 + rest with |rest| <= ln 2 / 2.
@@ -69,13 +70,10 @@ Split splitNumber(Term x) {
   return {biased.fromBits() - (0x1p52 + 1024), mantissa};
 }
 
-/// log of a positive normal number. log(1 + d) = 2 atanh(s) with
-/// s = d / (2 + d), which is d - (d^2 / 2 - s * (d^2 / 2 + R(s^2))).
+/// log(1 + d) for 1 + d in [sqrt(1/2), sqrt(2)], plus `tail`. It is 2 atanh(s)
+/// with s = d / (2 + d), which is d - (d^2 / 2 - s * (d^2 / 2 + R(s^2))).
 /// Fit of R: 1.2e-18.
-Term logOfNormal(Term x, Term shift) {
-  Split split = splitNumber(x);
-  Term e = split.exponent + shift;
-  Term d = split.mantissa - 1;
+Term logOfRest(Term d, Term tail) {
   Term s = d / (d + 2);
   Term z = s * s;
   Term r = z * polynomial(z, {0x1.2f044ad2950fep-3, 0x1.39a1dbd2b2013p-3,
@@ -83,8 +81,83 @@ Term logOfNormal(Term x, Term shift) {
                               0x1.24924941e3102p-2, 0x1.999999997ff06p-2,
                               0x1.5555555555592p-1});
   Term half = d * d * 0.5;
-  Term small = fma(s, half + r, e * kLn2Low);
-  return fma(e, kLn2High, d - (half - small));
+  return d - (half - fma(s, half + r, tail));
+}
+
+/// e * ln 2 + log(1 + d).
+Term logOfSplit(Term d, Term e) {
+  return fma(e, kLn2High, logOfRest(d, e * kLn2Low));
+}
+
+/// A positive number, denormals scaled up.
+Split splitAny(Term x) {
+  Term isDenormal = x < 0x1p-1022;
+  Split split = splitNumber(select(isDenormal, x * 0x1p54, x));
+  return {split.exponent + select(isDenormal, x.like(-54), 0), split.mantissa};
+}
+
+/// What logarithms are of zero, negative numbers, infinity and NaN, else `y`.
+Term withLimits(Term y, Term x, double zero = 0) {
+  y = select(x < kInfinity, y, x);
+  y = select(x < zero, kNaN, y);
+  return select(x == zero, -kInfinity, y);
+}
+
+/// 2^power applied in two factors, so that results may be denormal.
+Term scale(Term y, Term power) {
+  Term half = shiftUnsigned(power + 2048, 1) - 1024;
+  return y * powerOf2(half) * powerOf2(power - half);
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+/// high + low, where high is the sum rounded.
+struct Pair {
+  Term high;
+  Term low;
+};
+
+/// a + b exactly.
+Pair add(Term a, Term b) {
+  Term sum = a + b;
+  Term back = sum - a;
+  return {sum, (a - (sum - back)) + (b - back)};
+}
+
+/// a * b exactly.
+Pair multiply(Term a, Term b) {
+  Term product = a * b;
+  return {product, fma(a, b, -product)};
+}
+
+/// log of a positive number to some 2^-66 of it: 2 s + 2/3 s^3 + s^5 R(s^2)
+/// with s = d / (2 + d), all but the last term in pairs. Fit of R: 1.1e-20.
+Pair logInPairs(Term x) {
+  Split split = splitAny(x);
+  Term d = split.mantissa - 1, e = split.exponent;
+  Pair divisor = add(d, d.like(2));
+  Term s = d / divisor.high;
+  Term left = fma(-s, divisor.low, fma(-s, divisor.high, d));
+  Term sLow = left / divisor.high;
+  Pair z = multiply(s, s);
+  Term zLow = fma(s * 2, sLow, z.low);
+  Pair cube = multiply(s, z.high);
+  Term cubeLow = fma(s, zLow, fma(sLow, z.high, cube.low));
+  Term r = polynomial(z.high, {0x1.0e42bb7faf02fp-3, 0x1.0f7fe8dc8b41cp-3,
+                               0x1.3b1eec08fe3b2p-3, 0x1.745ce9e39e0fcp-3,
+                               0x1.c71c722d6514ap-3, 0x1.2492492457d6ep-2,
+                               0x1.9999999999b30p-2});
+  constexpr double kTwoThirds = 0x1.5555555555555p-1,
+                   kTwoThirdsLow = 0x1.5555555555555p-55;
+  Pair third = multiply(cube.high, s.like(kTwoThirds));
+  Term low = fma(cube.high, kTwoThirdsLow, fma(cubeLow, kTwoThirds, third.low));
+  low = fma(cube.high * z.high, r, low);
+  Pair sum = add(e * kLn2High, s * 2);
+  Pair more = add(sum.high, third.high);
+  low = low + (more.low + sum.low) + fma(e, kLn2Low, sLow * 2);
+  return add(more.high, low);
 }
 
 /// The sine and cosine of quarter turns.
@@ -127,11 +200,9 @@ Quarters reduceToQuarters(Term x) {
     Term product = x * part;
     Term turns = roundEven(product * 0.25);
     Term term = fma(turns, -4, product);
-    // sum + term exactly, what rounding loses going to `lost`.
-    Term next = sum + term;
-    Term back = next - sum;
-    lost = lost + ((sum - (next - back)) + (term - back));
-    sum = next;
+    Pair next = add(sum, term);
+    lost = lost + next.low;
+    sum = next.high;
   }
   Term count = roundEven(sum);
   Term bits = (count + kRound).bits();
@@ -183,24 +254,51 @@ template <typename Function> Term inF64(Term x, Function function) {
   return function(x.toF64()).toF32();
 }
 
-/// log of a number that was f32: zero, infinity and NaN, but no denormals.
+/// log of a number that was f32: not denormal.
 Term logOfF32(Term x) {
-  Term y = logOfNormal(x, x.like(0));
-  y = select(x < kInfinity, y, x);
-  y = select(x < 0, kNaN, y);
-  return select(x == 0, -kInfinity, y);
+  Split split = splitNumber(x);
+  return withLimits(logOfSplit(split.mantissa - 1, split.exponent), x);
 }
 
-/// exp(y * log |x|), and then what C says of signs, zeros, ones and NaN.
-Term powerOf(Term x, Term y, Term isInteger, Term isOdd) {
-  Term log = logOfF32(abs(x));
-  Term size = formulas::expWide(clamp(y * log, -200, 200));
+/// |x|^y as `size` for finite non-zero operands, and then what C says of signs,
+/// zeros, ones, infinities and NaN.
+Term finishPower(Term size, Term x, Term y, Term isInteger, Term isOdd) {
   // An infinite power of 1 or -1.
-  size = select(log == 0, select(y == y, x.like(1), y), size);
+  size = select(abs(x) == 1, select(y == y, x.like(1), y), size);
   Term isNegative = x.bits() < 0;
   Term result = select(isNegative & isOdd, -size, size);
   result = select((x < 0) & (x > -kInfinity) & (isInteger ^ 1), kNaN, result);
   return select(y == 0, x.like(1), select(x == 1, x.like(1), result));
+}
+
+/// |x|^y of numbers that were f32.
+Term sizeOfNarrowPower(Term x, Term y) {
+  return formulas::expWide(clamp(y * logOfF32(abs(x)), -200, 200));
+}
+
+/// |x|^y, the logarithm and its product with y taken in pairs.
+Term sizeOfWidePower(Term x, Term y) {
+  Term size = abs(x);
+  Pair log = logInPairs(size);
+  Pair product = multiply(y, log.high);
+  Term bounded = clamp(product.high, -800, 800);
+  // What rounding loses, but for products that overflow.
+  Term low = select(bounded == product.high, fma(y, log.low, product.low), 0);
+  Reduced r = reduceByLn2(bounded);
+  Term result = scale(expm1OfRest(r.rest + low) + 1, r.power);
+  // Of zero and infinity the limits are right, whose logarithm here is not.
+  Term toZero = select(y < 0, x.like(kInfinity), 0);
+  Term toInfinity = select(y < 0, x.like(0), kInfinity);
+  result = select(size == 0, toZero, result);
+  result = select(size == kInfinity, toInfinity, result);
+  return select(x == x, select(y == y, result, y), x);
+}
+
+/// Whether y is an integer, and an odd one.
+std::pair<Term, Term> classifyInteger(Term y) {
+  Term whole = roundEven(y), half = y * 0.5;
+  Term isInteger = whole == y;
+  return {isInteger, isInteger & (roundEven(half) != half)};
 }
 
 } // namespace
@@ -210,21 +308,59 @@ Term powerOf(Term x, Term y, Term isInteger, Term isOdd) {
 //===----------------------------------------------------------------------===//
 
 Term formulas::expWide(Term x) {
-  // Beyond these limits the result is 0 or infinite, as at them. The power is
-  // applied in two factors, so that results may be denormal.
+  // Beyond these limits the result is 0 or infinite, as at them.
   Reduced r = reduceByLn2(clamp(x, -746, 710));
-  Term y = expm1OfRest(r.rest) + 1;
-  Term half = shiftUnsigned(r.power + 2048, 1) - 1024;
-  return y * powerOf2(half) * powerOf2(r.power - half);
+  return scale(expm1OfRest(r.rest) + 1, r.power);
+}
+
+Term formulas::exp2Wide(Term x) {
+  Term bounded = clamp(x, -1076, 1025);
+  Term shifted = bounded + kRound;
+  Term rest = (bounded - (shifted - kRound)) * kLn2;
+  return scale(expm1OfRest(rest) + 1, shifted.bits() - x.like(kRound).bits());
+}
+
+/// As in f32: halves, because 2^1024 is too large.
+Term formulas::expm1Wide(Term x) {
+  Reduced r = reduceByLn2(clamp(x, -40, 710));
+  Term half = powerOf2(r.power - 1);
+  Term y = fma(half, expm1OfRest(r.rest), half - 0.5) * 2;
+  return select(abs(x) < 0x1p-54, x, y);
 }
 
 Term formulas::logWide(Term x) {
-  Term isDenormal = x < 0x1p-1022;
-  Term y = logOfNormal(select(isDenormal, x * 0x1p54, x),
-                       select(isDenormal, x.like(-54), 0));
-  y = select(x < kInfinity, y, x);
-  y = select(x < 0, kNaN, y);
-  return select(x == 0, -kInfinity, y);
+  Split split = splitAny(x);
+  return withLimits(logOfSplit(split.mantissa - 1, split.exponent), x);
+}
+
+/// As in f32: what is left of x after scaling by the exponent of 1 + x.
+Term formulas::log1pWide(Term x) {
+  Split split = splitNumber(x + 1);
+  Term factor = powerOf2(
+      0 - split.exponent.cast<arith::FPToSIOp>(x.bits().value.getType()));
+  Term d = fma(x, factor, factor - 1);
+  d = select(x < 0x1p60, d, split.mantissa - 1);
+  Term y = withSignOf(logOfSplit(d, split.exponent), x);
+  return withLimits(y, x, -1);
+}
+
+Term formulas::log2Wide(Term x) {
+  Split split = splitAny(x);
+  Term log = logOfRest(split.mantissa - 1, x.like(0));
+  return withLimits(fma(log, kLog2E, split.exponent), x);
+}
+
+Term formulas::log10Wide(Term x) {
+  constexpr double kHigh = 0x1.34413509fp-2, kLow = 0x1.e7fbcc47c4acdp-40;
+  Split split = splitAny(x);
+  Term log = logOfRest(split.mantissa - 1, x.like(0));
+  Term small = fma(log, kLog10E, split.exponent * kLow);
+  return withLimits(fma(split.exponent, kHigh, small), x);
+}
+
+Term formulas::powWide(Term x, Term y) {
+  auto [isInteger, isOdd] = classifyInteger(y);
+  return finishPower(sizeOfWidePower(x, y), x, y, isInteger, isOdd);
 }
 
 Term formulas::tanhWide(Term x) {
@@ -264,7 +400,7 @@ Term formulas::log2(Term x) {
 }
 
 Term formulas::log10(Term x) {
-  return inF64(x, [](Term x) { return logOfF32(x) * 0x1.bcb7b1526e50ep-2; });
+  return inF64(x, [](Term x) { return logOfF32(x) * kLog10E; });
 }
 
 Term formulas::cbrt(Term x) {
@@ -306,16 +442,16 @@ Term formulas::cosh(Term x) {
 }
 
 Term formulas::pow(Term x, Term y) {
-  Term power = y.toF64();
-  Term whole = roundEven(power), half = power * 0.5;
-  Term isInteger = whole == power;
-  Term isOdd = isInteger & (roundEven(half) != half);
-  return powerOf(x.toF64(), power, isInteger, isOdd).toF32();
+  Term base = x.toF64(), power = y.toF64();
+  auto [isInteger, isOdd] = classifyInteger(power);
+  Term size = sizeOfNarrowPower(base, power);
+  return finishPower(size, base, power, isInteger, isOdd).toF32();
 }
 
 Term formulas::powOfInteger(Term x, Term y) {
   Term base = x.toF64();
   Term power = y.cast<arith::SIToFPOp>(base.value.getType());
   Term isOdd = (y & 1) == 1;
-  return powerOf(base, power, isOdd.like(1), isOdd).toF32();
+  Term size = sizeOfNarrowPower(base, power);
+  return finishPower(size, base, power, isOdd.like(1), isOdd).toF32();
 }

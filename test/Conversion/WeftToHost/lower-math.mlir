@@ -87,15 +87,22 @@ func.func @functions(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
 // -----
 
 // CHECK-LABEL: func @wide
-// CHECK-NOT: math.{{(exp|log|tanh|rsqrt)}}
+// CHECK-NOT: math.{{(exp|log|pow|rsqrt|tanh)}}
+// CHECK-NOT: fastmath
 // CHECK: math.erf
-func.func @wide(%x: f64) -> f64 {
+func.func @wide(%x: f64, %y: f64) -> f64 {
   %0 = math.exp %x : f64
   %1 = math.log %0 : f64
   %2 = math.tanh %1 : f64
   %3 = math.rsqrt %2 : f64
-  %4 = math.erf %3 : f64
-  return %4 : f64
+  %4 = math.exp2 %3 : f64
+  %5 = math.expm1 %4 : f64
+  %6 = math.log2 %5 : f64
+  %7 = math.log10 %6 : f64
+  %8 = math.log1p %7 : f64
+  %9 = math.powf %8, %y : f64
+  %10 = math.erf %9 : f64
+  return %10 : f64
 }
 
 // -----

@@ -77,12 +77,16 @@ def dense_inputs(dtype):
 
 def paired_inputs(dtype):
     """All pairs of special values, then bases and exponents whose powers are
-    finite for the most part."""
+    finite for the most part, the last with powers of all magnitudes."""
     special = special_values(ml_dtypes.finfo(dtype)).astype(dtype)
     rng = np.random.default_rng(0)
     rest = COUNT - len(special) ** 2
     x = np.exp(rng.normal(size=rest) * 8) * rng.choice([-1, 1], rest)
     y = np.where(rng.random(rest) < 0.5, rng.normal(size=rest) * 4, rng.integers(-12, 13, rest))
+    half = rest // 2
+    x[half:] = np.abs(x[half:]) ** np.exp(-3 * rng.random(rest - half) ** 2 * 5)
+    most = np.log(float(ml_dtypes.finfo(dtype).max)) * 1.1
+    y[half:] = rng.uniform(-most, most, rest - half) / np.log(x[half:].astype(dtype).astype(np.float64))
     return (np.concatenate([np.tile(special, len(special)), x.astype(dtype)]),
             np.concatenate([np.repeat(special, len(special)), y.astype(dtype)]))  # fmt: skip
 
