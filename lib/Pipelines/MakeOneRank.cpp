@@ -11,6 +11,7 @@
 #include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 #include "weft/Pipelines/Pipelines.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -41,6 +42,7 @@ struct MakeOneRankPass
       return;
     ModuleOp clone = module.clone();
     clone.setSymName(kOneRankModule);
+    dropSubAxes(clone, invariance);
     module.getBody()->push_back(clone);
     OpPassManager pm(ModuleOp::getOperationName());
     pm.addPass(createApplyMeshPass({getSizes(clone, invariance)}));
@@ -50,6 +52,27 @@ struct MakeOneRankPass
   }
 
 private:
+  /// Parts of axes that get size 1 are no axes any more.
+  static void dropSubAxes(ModuleOp module, InvarianceAttr invariance) {
+    AttrTypeReplacer replacer;
+    auto keep = [&](ArrayRef<AxisRefAttr> axes) {
+      return llvm::filter_to_vector(axes, [&](AxisRefAttr axis) {
+        return axis.isWholeAxis() || !invariance.hasAxis(axis.getName());
+      });
+    };
+    replacer.addReplacement([&](ShardingAttr sharding) -> Attribute {
+      SmallVector<DimShardingAttr> dims;
+      for (DimShardingAttr dim : sharding.getDims())
+        dims.push_back(DimShardingAttr::get(
+            dim.getContext(), keep(dim.getAxes()), dim.getIsOpen()));
+      return ShardingAttr::get(sharding.getContext(), sharding.getMesh(), dims,
+                               keep(sharding.getStorage()),
+                               sharding.getPartialKind(),
+                               keep(sharding.getPartial()));
+    });
+    replacer.recursivelyReplaceElementsIn(module);
+  }
+
   /// Sizes for the axes that must not matter.
   static SmallVector<std::string> getSizes(ModuleOp module,
                                            InvarianceAttr invariance) {

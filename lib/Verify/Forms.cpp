@@ -71,12 +71,26 @@ std::string Form::str() const {
   return text;
 }
 
+/// Whether elements depend on the sizes: most forms say what an element at any
+/// index is.
+static bool dependsOnShape(const Form &form) {
+  if (form.kind == FormKind::Argument || form.name == "reshape")
+    return true;
+  return form.kind == FormKind::Tensor &&
+         (form.name == "constant" || form.name == "pad");
+}
+
 static std::string computeDigest(const Form &form) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << int(form.kind) << '\n' << form.name << '\n';
   os << form.details.size() << '\n' << form.details << '\n';
-  llvm::interleave(form.shape, os, "x");
+  if (dependsOnShape(form)) {
+    llvm::interleave(form.shape, os, "x");
+    os << " of ";
+    for (const Form *operand : form.operands)
+      llvm::interleave(operand->shape, os, "x");
+  }
   os << '\n' << form.element << '\n';
   if (form.order.isNeeded())
     os << form.order.str();

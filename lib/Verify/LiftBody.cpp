@@ -91,23 +91,34 @@ BodyLifter::toForm(Operation *op, const LocalScalar &scalar, Type type) {
                          "is not the global index of a loop");
 }
 
+/// The chunks of a loop whose index has one of the offsets added to it; of one
+/// local iteration the index is folded, and only the offset is left.
 void BodyLifter::inferChunks(Block &body) {
-  body.walk([&](linalg::IndexOp index) {
-    LocalDim &dim = loops[index.getDim()];
-    if (dim.chunk)
-      return;
-    dim.chunk = lifter.uniform(0);
-    for (Operation *user : index->getUsers()) {
-      if (!isa<arith::AddIOp>(user))
+  auto setChunk = [&](LocalDim &dim, RankVector offset) {
+    dim.chunk = lifter.perRank(
+        [&](int64_t rank) { return (*offset)[rank] / dim.extent; });
+  };
+  body.walk([&](Operation *op) {
+    linalg::IndexOp index;
+    for (Value operand : op->getOperands())
+      if (auto def = operand.getDefiningOp<linalg::IndexOp>())
+        index = def;
+    for (Value operand : op->getOperands()) {
+      RankVector offset = lifter.scalars.lookup(operand).offset;
+      if (!offset || LocalLifter::getUniform(offset))
         continue;
-      for (Value operand : user->getOperands()) {
-        RankVector offset = lifter.scalars.lookup(operand).offset;
-        if (!offset || LocalLifter::getUniform(offset))
-          continue;
-        dim.chunk = lifter.perRank(
-            [&](int64_t rank) { return (*offset)[rank] / dim.extent; });
-      }
+      auto *dim = llvm::find_if(loops, [](const LocalDim &loop) {
+        return !loop.chunk && loop.extent == 1;
+      });
+      if (index && isa<arith::AddIOp>(op))
+        dim = &loops[index.getDim()];
+      if (dim != loops.end() && !dim->chunk)
+        setChunk(*dim, offset);
     }
+  });
+  body.walk([&](linalg::IndexOp index) {
+    if (!loops[index.getDim()].chunk)
+      loops[index.getDim()].chunk = lifter.uniform(0);
   });
 }
 

@@ -165,14 +165,11 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
   os << op.getIndexingMaps() << (isRounded ? " rounded" : "");
   SmallVector<LocalDim> reduced;
   for (auto [i, loop] : llvm::enumerate(loops)) {
-    bool isSummed = !op.getResultMap().isFunctionOfDim(i);
-    if (isSummed) {
-      fix(loop);
-      reduced.push_back(loop);
-    }
-    os << ' ' << loop.size;
-    if (isSummed)
-      os << '/' << getPaddedSize(loop);
+    if (op.getResultMap().isFunctionOfDim(i))
+      continue;
+    fix(loop);
+    reduced.push_back(loop);
+    os << ' ' << loop.size << " of " << getPaddedSize(loop);
   }
   Builder builder(op.getContext());
   Type accumulator =
@@ -268,7 +265,7 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
             {table->form, looked ? looked : indices->form}};
   llvm::raw_string_ostream(form.details)
       << op.getTableMap() << ' ' << op.getIndexMap() << " axis "
-      << op.getAxis();
+      << op.getAxis() << " of " << rows.size;
   form.shape = getSizes(value.dims);
   form.element = getElementTypeOrSelf(op.getType());
   form.op = op;
@@ -302,7 +299,9 @@ LogicalResult LocalLifter::addUpdates(ScatterAddOp op, const LocalValue &init,
     }
   for (auto [dim, expr] :
        llvm::zip(indices.dims, op.getIndexMap().getResults()))
-    if (hasPadding(dim) && getInteger(dim.padding) != -1)
+    if (!op.getTableMap().isFunctionOfDim(
+            cast<AffineDimExpr>(expr).getPosition()) &&
+        hasPadding(dim) && getInteger(dim.padding) != -1)
       return op.emitOpError(
                  "combines elements behind the end of a dimension of "
                  "size ")
@@ -354,8 +353,10 @@ LogicalResult LocalLifter::liftScatterAdd(ScatterAddOp op) {
             {init->form, indices->form, updates->form}};
   llvm::raw_string_ostream os(form.details);
   os << op.getTableMap() << ' ' << op.getIndexMap() << " axis " << op.getAxis();
-  for (const LocalDim &loop : loops)
-    os << ' ' << loop.size << '/' << getPaddedSize(loop);
+  for (auto [i, loop] : llvm::enumerate(loops)) {
+    if (!op.getTableMap().isFunctionOfDim(i))
+      os << ' ' << loop.size << " of " << getPaddedSize(loop);
+  }
   form.order = order;
   form.shape = getSizes(value.dims);
   form.element = getElementTypeOrSelf(op.getType());

@@ -144,17 +144,22 @@ public:
                MutableArrayRef<LocalDim> loops)
       : op(op), forms(forms), loops(loops) {}
 
-  /// Iterators, sizes, and where result `index` lies: the form's details. In a
-  /// sum, the padding counts too: it is in the tree, as zeros.
+  /// Iterators, sizes of reductions, and where result `index` lies: the form's
+  /// details. In a sum, the padding counts too: it is in the tree, as zeros.
   std::string describe(unsigned index, bool withPadding = false) {
     std::string text;
     llvm::raw_string_ostream os(text);
     auto iterators = op.getIteratorTypesArray();
-    for (auto [loop, iterator] : llvm::zip(loops, iterators))
-      if (iterator == utils::IteratorType::parallel)
-        os << 'p' << loop.size << ' ';
-      else
-        os << 'r' << (withPadding ? getPaddedSize(loop) : loop.size) << ' ';
+    for (auto [loop, iterator] : llvm::zip(loops, iterators)) {
+      if (iterator == utils::IteratorType::parallel) {
+        os << "p ";
+        continue;
+      }
+      os << 'r' << loop.size;
+      if (withPadding && hasPadding(loop))
+        os << " of " << getPaddedSize(loop);
+      os << ' ';
+    }
     os << getResultMap(index);
     return text;
   }
@@ -393,7 +398,10 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
              failure();
     value.contribution = *carried;
   }
-  if (value.contribution.kind != Contribution::Whole &&
+  // Of bounds each part may begin with the same.
+  bool isIdempotent =
+      combiner.kind != ReduceKind::Sum && combiner.kind != ReduceKind::Prod;
+  if (value.contribution.kind != Contribution::Whole && !isIdempotent &&
       !isNeutral(combiner.op, first))
     return op.emitOpError("is shared by ranks, but each adds to ")
                << first->str(),

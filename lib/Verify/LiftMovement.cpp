@@ -212,6 +212,27 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   return setTensor(op, op.getResult(), std::move(padded));
 }
 
+/// If the rank has one index of the dimension before, the cut may as well be
+/// seen there: of 2x16 elements in 2 and 4 chunks a rank has 1x4, as of 8x4 in
+/// 8 and 1. Local reshapes between the two fold away.
+void LocalLifter::moveCutOutwards(Operation *op, LocalValue &value,
+                                  unsigned dim) {
+  while (dim > 0 && value.dims[dim].chunk && value.dims[dim - 1].chunk &&
+         value.dims[dim].size != kAnySize &&
+         value.dims[dim - 1].size != kAnySize &&
+         value.dims[dim - 1].extent == 1 && countChunks(value.dims[dim]) > 1 &&
+         !hasPadding(value.dims[dim])) {
+    LocalDim &outer = value.dims[dim - 1], &inner = value.dims[dim];
+    int64_t chunks = countChunks(inner);
+    RankVector major = outer.chunk, minor = inner.chunk;
+    outer = {outer.size * chunks, 1, perRank([&](int64_t rank) {
+               return (*major)[rank] * chunks + (*minor)[rank];
+             })};
+    inner = {inner.extent, inner.extent, uniform(0)};
+    value.form = forms.getReshape(value.form, getSizes(value.dims), "cut", op);
+  }
+}
+
 LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
   Form form{FormKind::Tensor, "concat", std::to_string(op.getDim())};
   LocalValue value;
@@ -219,6 +240,7 @@ LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
     FailureOr<LocalValue> part = getUncombined(op, input);
     if (failed(part))
       return failure();
+    moveCutOutwards(op, *part, op.getDim());
     form.operands.push_back(part->form);
     LocalDim &dim = part->dims[op.getDim()];
     if (failed(fixWhole(op, dim, "concatenates along a dimension")))
@@ -312,8 +334,15 @@ LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
     size *= global;
     chunks *= counts.back();
   }
-  if (size != dim.size || chunks != countChunks(dim))
+  // Chunks behind the end are behind the end of the outermost one that is cut.
+  auto *cut = llvm::find_if(counts, [](int64_t count) { return count > 1; });
+  if (cut == counts.end())
+    cut = counts.begin();
+  int64_t others = chunks / *cut;
+  chunks = countChunks(dim);
+  if (size != dim.size || chunks < others * *cut || chunks % others != 0)
     return failure();
+  *cut = chunks / others;
   int64_t below = chunks;
   for (auto [i, extent] : llvm::enumerate(extents)) {
     below /= counts[i];

@@ -159,6 +159,7 @@ private:
   LogicalResult liftInsertSlice(tensor::InsertSliceOp op);
   LogicalResult liftPad(tensor::PadOp op);
   LogicalResult liftConcat(tensor::ConcatOp op);
+  void moveCutOutwards(Operation *op, LocalValue &value, unsigned dim);
   LogicalResult liftCollapse(tensor::CollapseShapeOp op);
   LogicalResult liftExpand(tensor::ExpandShapeOp op);
   LogicalResult collapseGroup(Operation *op, ArrayRef<LocalDim> dims,
@@ -261,8 +262,6 @@ public:
   /// The form of a scalar at global indices.
   FailureOr<const Form *> toForm(Operation *op, const LocalScalar &scalar,
                                  Type type);
-  /// Finds the chunks of loops that are known only by what is added to their
-  /// index.
   void inferChunks(Block &body);
 
 private:

@@ -191,7 +191,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
   weft.mesh @mesh = <["tp"=2]>
   func.func @f(%x: tensor<64xf32> {weft.global_type = tensor<128xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>}) -> tensor<4xbf16> {
-    %low = arith.constant dense<0xFF800000> : tensor<f32>
+    %low = arith.constant dense<-9.0> : tensor<f32>
     %one = arith.constant 1.0 : f32
     %0 = linalg.generic {indexing_maps = [#m, #n], iterator_types = ["reduction"]} ins(%x : tensor<64xf32>) outs(%low : tensor<f32>) {
     ^bb0(%a: f32, %o: f32):
@@ -211,7 +211,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
   module @one_rank {
     weft.mesh @mesh = <["tp"=1]>
     func.func @f(%x: tensor<128xf32>) -> tensor<4xbf16> {
-      %low = arith.constant dense<0xFF800000> : tensor<f32>
+      %low = arith.constant dense<-9.0> : tensor<f32>
       %one = arith.constant 1.0 : f32
       %0 = linalg.generic {indexing_maps = [#m, #n], iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%low : tensor<f32>) {
       ^bb0(%a: f32, %o: f32):
