@@ -54,9 +54,10 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
   Option<int64_t> leaves{*this, "leaves",
                          llvm::cl::desc("leaves of a reduction's tree"),
                          llvm::cl::init(8)};
-  Option<int64_t> minLeaf{*this, "min-leaf",
-                          llvm::cl::desc("elements that a leaf has at least"),
-                          llvm::cl::init(64)};
+  Option<int64_t> minLeaf{
+      *this, "min-leaf",
+      llvm::cl::desc("elements that a leaf of a contraction has at least"),
+      llvm::cl::init(32)};
   Option<std::string> partials{
       *this, "partials",
       llvm::cl::desc("type of partial sums of narrow contractions"),

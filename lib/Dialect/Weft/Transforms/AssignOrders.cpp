@@ -130,8 +130,10 @@ private:
 /// Runs along the last loop are summed in as many chains, which a vector holds.
 constexpr int64_t kLanes = 16;
 
-/// A leaf of a sum of columns may be as many times shorter than others.
-constexpr int64_t kColumnFactor = 8;
+/// Contractions of each of many batches are short, and cut by batch rather than
+/// by K: their leaves are longer. Leaves of other reductions cost little.
+constexpr int64_t kBatchFactor = 4;
+constexpr int64_t kReductionDivisor = 2;
 
 /// The largest of leaves, leaves / 2, leaves / 4, ... that cuts `size` elements
 /// in leaves of at least `minLeaf`.
@@ -168,9 +170,20 @@ public:
   }
 
 private:
+  /// Says whether some dim is in all three tensors.
+  static bool isBatched(MatmulOp op) {
+    return llvm::any_of(llvm::seq(op.getResultMap().getNumDims()),
+                        [&](unsigned dim) {
+                          return op.getLhsMap().isFunctionOfDim(dim) &&
+                                 op.getRhsMap().isFunctionOfDim(dim) &&
+                                 op.getResultMap().isFunctionOfDim(dim);
+                        });
+  }
+
   void assign(MatmulOp op) {
+    int64_t least = isBatched(op) ? minLeaf * kBatchFactor : minLeaf;
     int64_t chosen =
-        chooseLeaves(leaves, computeProduct(getReductionSizes(op)), minLeaf);
+        chooseLeaves(leaves, computeProduct(getReductionSizes(op)), least);
     Type element = getElementTypeOrSelf(op.getType());
     bool isNarrow = element.getIntOrFloatBitWidth() < 32 && chosen > 1;
     // Products of wider numbers are computed in f32 and rounded once.
@@ -188,8 +201,7 @@ private:
       return OrderAttr::get(context, 1, 1, false);
     bool alongRows =
         op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
-    // Sums of columns are taken for many at a time.
-    int64_t least = alongRows ? minLeaf : minLeaf / kColumnFactor;
+    int64_t least = minLeaf / kReductionDivisor;
     int64_t size = computeProduct(getReductionSizes(op));
     int64_t chosen = chooseLeaves(leaves, size, least);
     int64_t lanes = 1;

@@ -37,6 +37,16 @@ func.func @matmuls(%a: tensor<4x48xf32>, %b: tensor<48x8xf32>, %c: tensor<4x2x12
   return %0, %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
 
+// A contraction for each of many batches has longer leaves.
+// CHECK-LABEL: func @batched
+// CHECK: weft.matmul {{.*}} weft.order = #weft.order<leaves = 2>
+func.func @batched(%a: tensor<3x4x48xf32>, %b: tensor<3x48x8xf32>) -> tensor<3x4x8xf32> {
+  %0 = weft.matmul %a, %b {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>,
+         affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>]}
+       : tensor<3x4x48xf32>, tensor<3x48x8xf32> -> tensor<3x4x8xf32>
+  return %0 : tensor<3x4x8xf32>
+}
+
 // Parts of the sum are joined before they are rounded to bf16, or each is
 // rounded. One leaf is rounded once, in either case.
 // CHECK-LABEL: func @narrow
@@ -64,7 +74,7 @@ func.func @narrow(%a: tensor<4x48xbf16>, %b: tensor<48x8xbf16>, %e: tensor<4x7xb
 }
 
 // Rows of 128 are summed in 16 chains: a leaf is a part of a row. Columns are
-// not, nor are rows of 48 in leaves of 6. Leaves of columns may be shorter.
+// not, nor are rows of 48 in leaves of 6. Leaves of these may be shorter.
 // CHECK-LABEL: func @reductions
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} {{.*}} attrs = {weft.order = #weft.order<leaves = 8, lanes = 16>}
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} {{.*}} attrs = {weft.order = #weft.order<leaves = 8>}

@@ -97,9 +97,9 @@ def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
     reduces floating-point numbers otherwise than by max or min. The order is a
     function of the op's global shape, `leaves` and `min-leaf` alone: the largest
     of leaves, leaves / 2, leaves / 4, ... that cuts the reduction in equal
-    leaves of at least `min-leaf` elements; an eighth of that where sums of many
-    columns are taken together. An op whose accumulator is not just added to (or
-    multiplied) has one leaf.
+    leaves of at least `min-leaf` elements; four times that for a contraction
+    with batch dims, and half of it for what is no contraction. An op whose
+    accumulator is not just added to (or multiplied) has one leaf.
 
     - A weft.matmul of several leaves with a result narrower than f32 becomes one
       with an f32 result, and a truncf, so that ranks' parts are joined before
@@ -123,8 +123,8 @@ def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
     ListOption<"axes", "axes", "std::string",
                "axes whose sizes must not change bits; mesh: all">,
     Option<"leaves", "leaves", "int64_t", "8", "leaves of a reduction's tree">,
-    Option<"minLeaf", "min-leaf", "int64_t", "64",
-           "elements that a leaf has at least">,
+    Option<"minLeaf", "min-leaf", "int64_t", "32",
+           "elements that a leaf of a contraction has at least">,
     Option<"partials", "partials", "std::string", "\"f32\"",
            "type of the partial sums of narrow contractions: f32 or bf16">
   ];
