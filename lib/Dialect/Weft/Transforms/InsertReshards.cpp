@@ -66,8 +66,7 @@ public:
   ReshardInsertion(func::FuncOp func, const NamedMesh &mesh)
       : func(func), mesh(mesh),
         planner(mesh.mesh, /*keepsOrder=*/getInvariance(func) != nullptr),
-        builder(func.getContext()) {
-  }
+        builder(func.getContext()) {}
 
   void run();
 
@@ -97,6 +96,8 @@ private:
   // Ops
   //===--------------------------------------------------------------------===//
 
+  void reportOrder(const OpView &view, const OpSharding &choice);
+  void reportGather(const OpView &view, const OpSharding &choice);
   void processArguments();
   void processOp(Operation *op);
   void processFree(Operation *op);
@@ -492,6 +493,65 @@ bool ReshardInsertion::isPlainImage(const OpView &view) const {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// Says how a sum that has an order is cut, and if it is not, why.
+void ReshardInsertion::reportOrder(const OpView &view,
+                                   const OpSharding &choice) {
+  auto order = view.op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  if (!view.rule->order || !order || !func->getContext()->getRemarkEngine())
+    return;
+  AxisList cut = getReductionAxes(*view.rule, choice.factors);
+  if (cut.empty())
+    return reportGather(view, choice);
+  const TensorView &result = view.results[0];
+  Sharding made = getMade(view, choice, 0);
+  int64_t bytes =
+      getCost(view.op->getResult(0), made, getTarget(result.wish, made));
+  std::string axes;
+  llvm::raw_string_ostream os(axes);
+  mesh.mesh.print(os, cut);
+  remark::passed(view.op->getLoc(),
+                 remark::RemarkOpts::name("tree").category("weft-order"))
+      << remark::add(
+             "'{0}' is cut over {1}: each rank sums {2} of {3} leaves",
+             view.op->getName().getStringRef().str(), axes,
+             getLocalOrder(order, *view.rule, choice.factors).getLeaves(),
+             order.getLeaves())
+      << remark::metric("bytes", bytes);
+}
+
+void ReshardInsertion::reportGather(const OpView &view,
+                                    const OpSharding &choice) {
+  const SumOrder &order = *view.rule->order;
+  FactorSharding held(*view.rule);
+  int64_t bytes = 0;
+  for (auto [i, operand] : llvm::enumerate(view.operands)) {
+    if (operand.sources.empty())
+      continue;
+    FactorSharding own = projectToFactors(*view.rule, *operand.factors,
+                                          operand.sources[0].withoutStorage());
+    bool isCut = false;
+    for (int loop : order.loops)
+      if (!own.axes[loop].empty()) {
+        held.axes[loop] = own.axes[loop];
+        isCut = true;
+      }
+    if (isCut)
+      bytes += getCost(view.op->getOperand(i), operand.sources[0],
+                       getNeeded(view, choice, i));
+  }
+  if (bytes == 0)
+    return;
+  remark::missed(view.op->getLoc(),
+                 remark::RemarkOpts::name("gather").category("weft-order"))
+      << remark::add("'{0}' gathers what it sums: {1}",
+                     view.op->getName().getStringRef().str(),
+                     keepsOrder(*view.rule, held)
+                         ? "that costs less than to join parts"
+                         : "the ranks' parts are no subtrees of its " +
+                               std::to_string(order.leaves) + " leaves")
+      << remark::metric("bytes", bytes);
+}
+
 void ReshardInsertion::processArguments() {
   SmallVector<Attribute> attrs(func.getNumArguments());
   for (BlockArgument arg : func.getArguments()) {
@@ -633,6 +693,7 @@ void ReshardInsertion::processWithRule(Operation *op,
                                        const ShardingRule &rule) {
   OpView view = viewOp(op, rule);
   OpSharding choice = chooseOpSharding(view, planner);
+  reportOrder(view, choice);
   for (OpOperand &operand : op->getOpOperands())
     if (isTensor(operand.get()))
       operand.set(

@@ -14,6 +14,7 @@
 
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -134,6 +135,7 @@ public:
 
 private:
   void addTensor(const TensorView &tensor, const Sharding &sharding);
+  void cutAtLeaves(const FactorSharding &sharding);
   AxisList cut(const AxisRef &axis) const;
 
   const OpView &view;
@@ -159,6 +161,27 @@ void AtomCollector::addTensor(const TensorView &tensor,
   for (const AxisList &axes : suggestions.back().axes)
     for (const AxisRef &axis : axes)
       cuts[axis.axis].insert({axis.pre, axis.pre * axis.size});
+  cutAtLeaves(suggestions.back());
+}
+
+/// Where axes cut a sum in more parts than its order allows, some of the parts
+/// may be gathered and the others kept.
+void AtomCollector::cutAtLeaves(const FactorSharding &sharding) {
+  if (!view.rule->order)
+    return;
+  const SumOrder &order = *view.rule->order;
+  int64_t left = order.leaves;
+  for (int loop : order.loops)
+    for (const AxisRef &axis : sharding.axes[loop]) {
+      if (!llvm::is_contained(order.axes, axis.axis))
+        continue;
+      int64_t common = std::gcd(left, axis.size);
+      if (common > 1)
+        cuts[axis.axis].insert(axis.pre * common);
+      if (common != axis.size)
+        return;
+      left /= common;
+    }
 }
 
 /// Says whether contributions to the tensor have to be joined before the op.

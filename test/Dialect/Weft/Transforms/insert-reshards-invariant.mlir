@@ -19,21 +19,22 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
-// With two leaves four ranks cannot: both operands are gathered.
+// With two leaves four ranks cannot: both operands are gathered along half of
+// the axis, and along the other half each rank sums a leaf.
 // CHECK-LABEL: func @few_leaves
-// CHECK-DAG: weft.all_gather %arg0 on @mesh <{"tp"}> dims [1]
-// CHECK-DAG: weft.all_gather %arg1 on @mesh <{"tp"}> dims [0]
-// CHECK: weft.matmul {{.*}} weft.order = #weft.order<leaves = 2>} : tensor<4x512xf32>, tensor<512x8xf32>
-// CHECK-NOT: all_reduce
+// CHECK-DAG: weft.all_gather %arg0 on @mesh <{"tp":(2)2}> dims [1]
+// CHECK-DAG: weft.all_gather %arg1 on @mesh <{"tp":(2)2}> dims [0]
+// CHECK: %[[PART:.*]] = weft.matmul {{.*}} weft.order = #weft.order<leaves = 1>} : tensor<64x256xf32>, tensor<256x8xf32>
+// CHECK: weft.all_reduce sum %[[PART]] on @mesh <{"tp":(1)2}> {weft.order = #weft.order<leaves = 2>}
 module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
   weft.mesh @mesh = <["tp"=4]>
-  func.func @few_leaves(%x: tensor<4x512xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>},
+  func.func @few_leaves(%x: tensor<64x512xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>},
                         %w: tensor<512x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>})
-      -> (tensor<4x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+      -> (tensor<64x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
     %0 = weft.matmul %x, %w {weft.order = #weft.order<leaves = 2>, indexing_maps = [
            affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
-         : tensor<4x512xf32>, tensor<512x8xf32> -> tensor<4x8xf32>
-    return %0 : tensor<4x8xf32>
+         : tensor<64x512xf32>, tensor<512x8xf32> -> tensor<64x8xf32>
+    return %0 : tensor<64x8xf32>
   }
 }
 
