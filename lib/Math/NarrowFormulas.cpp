@@ -35,12 +35,15 @@ Term integerOf(Term shifted) {
   return shifted.bits() - shifted.like(kRound).bits();
 }
 
+/// x - count * ln 2.
+Term restOf(Term x, Term count) {
+  return fma(count, -kLn2Low, fma(count, -kLn2High, x));
+}
+
 /// For |x| below 2^20.
 Reduced reduceByLn2(Term x) {
   Term shifted = fma(x, kLog2E, kRound);
-  Term count = shifted - kRound;
-  Term rest = fma(count, -kLn2Low, fma(count, -kLn2High, x));
-  return {integerOf(shifted), rest};
+  return {integerOf(shifted), restOf(x, shifted - kRound)};
 }
 
 /// 2^power, for normal results.
@@ -148,13 +151,17 @@ Term formulas::log1p(Term x) {
   return select(x == -1, -kInfinity, y);
 }
 
-/// -q / (q + 2) with q = exp(-2 |x|) - 1, which is small for small x.
+/// q / (q + 2) with q = exp(-2 |x|) - 1, which is small for small x.
 Term formulas::tanh(Term x) {
   // tanh(10) rounds to 1.
   Term size = abs(x);
-  Reduced r = reduceByLn2(select(size > 10, 10, size) * -2);
-  Term factor = powerOf2(r.power);
-  Term q = fma(factor, expm1OfRest(r.rest), factor - 1);
+  size = select(size > 10, 10, size);
+  // The low bits are the power with a float's bias: the rest is shifted out.
+  constexpr double kRoundBiased = kRound + 127;
+  Term shifted = fma(size, -2 * kLog2E, kRoundBiased);
+  Term rest = restOf(size * -2, shifted - kRoundBiased);
+  Term factor = (shifted.bits() << 23).fromBits();
+  Term q = fma(factor, expm1OfRest(rest), factor - 1);
   return withSignOf(q / (q + 2), x);
 }
 

@@ -369,7 +369,7 @@ Term formulas::tanhWide(Term x) {
   Reduced r = reduceByLn2(select(size > 20, 20, size) * -2);
   Term factor = powerOf2(r.power);
   Term q = fma(factor, expm1OfRest(r.rest), factor - 1);
-  return withSignOf(-q / (q + 2), x);
+  return withSignOf(q / (q + 2), x);
 }
 
 //===----------------------------------------------------------------------===//
