@@ -131,8 +131,9 @@ private:
 constexpr int64_t kLanes = 16;
 
 /// Contractions of each of many batches are short, and cut by batch rather than
-/// by K: their leaves are longer. Leaves of other reductions cost little.
-constexpr int64_t kBatchFactor = 4;
+/// by K: their leaves are longer. So are those of bf16, whose chains are fast:
+/// it is joining them that costs. Leaves of other reductions cost little.
+constexpr int64_t kLongFactor = 4;
 constexpr int64_t kReductionDivisor = 2;
 
 /// The largest of leaves, leaves / 2, leaves / 4, ... that cuts `size` elements
@@ -180,8 +181,13 @@ private:
                         });
   }
 
+  static bool isBF16(Value value) {
+    return getElementTypeOrSelf(value).isBF16();
+  }
+
   void assign(MatmulOp op) {
-    int64_t least = isBatched(op) ? minLeaf * kBatchFactor : minLeaf;
+    bool isLong = isBatched(op) || (isBF16(op.getLhs()) && isBF16(op.getRhs()));
+    int64_t least = isLong ? minLeaf * kLongFactor : minLeaf;
     int64_t chosen =
         chooseLeaves(leaves, computeProduct(getReductionSizes(op)), least);
     Type element = getElementTypeOrSelf(op.getType());

@@ -98,7 +98,7 @@ def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
     function of the op's global shape, `leaves` and `min-leaf` alone: the largest
     of leaves, leaves / 2, leaves / 4, ... that cuts the reduction in equal
     leaves of at least `min-leaf` elements; four times that for a contraction
-    with batch dims, and half of it for what is no contraction. An op whose
+    with batch dims or of bf16, and half of it for what is no contraction. An op whose
     accumulator is not just added to (or multiplied) has one leaf.
 
     - A weft.matmul of several leaves with a result narrower than f32 becomes one
