@@ -231,3 +231,23 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
     return %5 : tensor<64x80xf32>
   }
 }
+
+// -----
+
+// Updates over an axis that is not listed are added on each rank, though to
+// gather them would cost less here: costs depend on the sizes of other axes.
+// CHECK-LABEL: func @free_axis_always_cuts
+// CHECK-NOT: all_gather
+// CHECK: weft.scatter_add {{.*}} tensor<4xi32>, tensor<4x8xf32>
+// CHECK: weft.all_reduce sum {{.*}} on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<64x8xf32>)
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["dp"=2, "tp"=2]>
+  func.func @free_axis_always_cuts(%x: tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp"}, {}]>},
+                                   %i: tensor<8xi32> {weft.sharding = #weft.sharding<@mesh, [{"dp"}]>})
+      -> (tensor<64x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+    %zeros = arith.constant dense<0.0> : tensor<64x8xf32>
+    %0 = weft.scatter_add %zeros, %i, %x {axis = 0 : i64, table_map = affine_map<(b, d) -> (d)>, index_map = affine_map<(b, d) -> (b)>}
+      : tensor<64x8xf32>, tensor<8xi32>, tensor<8x8xf32>
+    return %0 : tensor<64x8xf32>
+  }
+}
