@@ -135,13 +135,24 @@ const Form *FormTable::getRead(const Form *tensor, AffineMap map) {
   return get(std::move(form));
 }
 
-const Form *FormTable::getMove(StringRef name, std::string details,
-                               const Form *operand, ArrayRef<int64_t> shape,
-                               Operation *op) {
+static Form makeMove(StringRef name, std::string details, const Form *operand,
+                     ArrayRef<int64_t> shape) {
   Form form{FormKind::Move, name.str(), std::move(details)};
   form.operands = {operand};
   form.shape.assign(shape.begin(), shape.end());
   form.element = operand->element;
+  return form;
+}
+
+bool FormTable::hasMove(StringRef name, std::string details,
+                        const Form *operand, ArrayRef<int64_t> shape) const {
+  return find(makeMove(name, std::move(details), operand, shape));
+}
+
+const Form *FormTable::getMove(StringRef name, std::string details,
+                               const Form *operand, ArrayRef<int64_t> shape,
+                               Operation *op) {
+  Form form = makeMove(name, std::move(details), operand, shape);
   form.op = op;
   return get(std::move(form));
 }

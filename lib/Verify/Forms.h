@@ -119,6 +119,8 @@ public:
   const Form *getRead(const Form *tensor, AffineMap map);
   const Form *getMove(StringRef name, std::string details, const Form *operand,
                       ArrayRef<int64_t> shape, Operation *op);
+  bool hasMove(StringRef name, std::string details, const Form *operand,
+               ArrayRef<int64_t> shape) const;
   /// The tensor with another shape and the same elements in the same order.
   const Form *getReshape(const Form *operand, ArrayRef<int64_t> shape,
                          std::string groups, Operation *op);

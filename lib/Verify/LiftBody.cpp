@@ -51,12 +51,20 @@ FailureOr<const Form *> BodyLifter::getForm(Operation *op, Value value) {
   return toForm(op, *scalar, value.getType());
 }
 
-const Form *BodyLifter::makeIndex(unsigned loop, int64_t added) {
+static Form getIndex(MLIRContext *context, unsigned loop, int64_t added) {
   Form form{FormKind::Index, "index"};
   llvm::raw_string_ostream(form.details) << loop << " + " << added;
-  form.element = IndexType::get(lifter.func.getContext());
+  form.element = IndexType::get(context);
   form.dependsOnLoops = true;
-  return lifter.forms.get(std::move(form));
+  return form;
+}
+
+const Form *BodyLifter::makeIndex(unsigned loop, int64_t added) {
+  return lifter.forms.get(getIndex(lifter.func.getContext(), loop, added));
+}
+
+bool BodyLifter::hasIndex(unsigned loop, int64_t added) const {
+  return lifter.forms.find(getIndex(lifter.func.getContext(), loop, added));
 }
 
 FailureOr<const Form *>
@@ -105,7 +113,13 @@ void BodyLifter::inferChunks(Block &body) {
         index = def;
     for (Value operand : op->getOperands()) {
       RankVector offset = lifter.scalars.lookup(operand).offset;
-      if (!offset || LocalLifter::getUniform(offset))
+      // A number that the one-rank program does not add either is the begin of
+      // a part that ranks go through by themselves.
+      std::optional<int64_t> number;
+      if (offset)
+        number = LocalLifter::getUniform(offset);
+      if (!offset || (number && (!index || lifter.isReference ||
+                                 hasIndex(index.getDim(), *number))))
         continue;
       auto *dim = llvm::find_if(loops, [](const LocalDim &loop) {
         return !loop.chunk && loop.extent == 1;

@@ -264,8 +264,8 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
             "",
             {table->form, looked ? looked : indices->form}};
   llvm::raw_string_ostream(form.details)
-      << op.getTableMap() << ' ' << op.getIndexMap() << " axis "
-      << op.getAxis() << " of " << rows.size;
+      << op.getTableMap() << ' ' << op.getIndexMap() << " axis " << op.getAxis()
+      << " of " << rows.size;
   form.shape = getSizes(value.dims);
   form.element = getElementTypeOrSelf(op.getType());
   form.op = op;

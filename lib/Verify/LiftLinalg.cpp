@@ -5,6 +5,8 @@
 
 #include "LocalLifter.h"
 
+#include "weft/Math/Expand.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -495,7 +497,58 @@ LogicalResult LocalLifter::readOperands(linalg::LinalgOp op, BodyLifter &body,
   return success();
 }
 
+/// Whether an op says that it joins what its two inputs are parts of.
+static bool isJoin(linalg::LinalgOp op) {
+  if (!op->hasAttr(WeftDialect::kOrderAttr) || op.getNumReductionLoops() != 0 ||
+      op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return false;
+  Value yielded = op.getBlock()->getTerminator()->getOperand(0);
+  auto sum = yielded.getDefiningOp<arith::AddFOp>();
+  return sum && sum.getLhs() == op.getBlock()->getArgument(0) &&
+         sum.getRhs() == op.getBlock()->getArgument(1) &&
+         hasDeclaredResult(sum);
+}
+
+/// Joins two parts that the rank has computed one after the other.
+LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
+  LocalValue a = getTensor(op.getDpsInputs()[0]);
+  const LocalValue &b = getTensor(op.getDpsInputs()[1]);
+  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  bool isRight = order.getLeaves() == 2 && order.getLanes() == 1 &&
+                 a.form == b.form &&
+                 a.contribution.kind == Contribution::Ordered &&
+                 b.contribution.kind == Contribution::Ordered &&
+                 a.contribution.reduction == ReduceKind::Sum &&
+                 a.contribution.parts == b.contribution.parts &&
+                 a.contribution.parts % 2 == 0;
+  for (int64_t rank = 0; isRight && rank < numRanks; ++rank) {
+    int64_t first = (*a.contribution.part)[rank];
+    isRight = first % 2 == 0 && (*b.contribution.part)[rank] == first + 1;
+  }
+  if (!isRight)
+    return op->emitOpError("joins ")
+           << a.form->str() << " and " << b.form->str()
+           << ", which are not two neighbouring parts of one sum";
+  for (auto [dim, other] : llvm::zip(a.dims, b.dims)) {
+    if (failed(meet(op, dim, other)))
+      return failure();
+    dim.padding = nullptr;
+  }
+  a.form = forms.getJoined(a.form, {2, a.form->element});
+  RankVector part = a.contribution.part;
+  a.contribution.parts /= 2;
+  a.contribution.part =
+      perRank([&](int64_t rank) { return (*part)[rank] / 2; });
+  if (a.contribution.parts == 1)
+    a.contribution = Contribution();
+  return setTensor(op, op->getResult(0), std::move(a));
+}
+
 LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
+  if (isJoin(op))
+    return liftJoin(op);
   SmallVector<LocalDim> loops;
   for (int64_t extent : op.getStaticLoopRanges())
     loops.push_back({kAnySize, extent});

@@ -28,7 +28,8 @@ RankVector LocalLifter::getNumber(OpFoldResult value) {
 
 /// Follows one dimension of a slice; `details` gets what is cut globally.
 LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
-                                    LocalDim &dim, std::string &details) {
+                                    bool inChunks, LocalDim &dim,
+                                    std::string &details) {
   int64_t size = op.getStaticSizes()[index];
   std::optional<int64_t> stride =
       getConstantIntValue(op.getMixedStrides()[index]);
@@ -46,6 +47,12 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
   bool isWhole = countChunks(dim) == 1;
   if (isWhole && number && *stride == 1 && number == 0 && size >= dim.size) {
     dim.extent = size; // padding goes
+    return success();
+  }
+  bool isChunk = number && *stride == 1 && *number % size == 0 &&
+                 dim.size != kAnySize && dim.size % size == 0;
+  if (isWhole && inChunks && isChunk) {
+    dim = {dim.size, size, uniform(*number / size)};
     return success();
   }
   if (isWhole && number) {
@@ -74,25 +81,43 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
 
 LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
   LocalValue value = getTensor(op.getSource());
+  // What the one-rank program does not cut is a part that the rank goes through
+  // by itself.
   std::string details;
-  for (auto [i, dim] : llvm::enumerate(value.dims))
-    if (failed(sliceDim(op, i, dim, details)))
-      return failure();
+  for (bool inChunks : {false, true}) {
+    value = getTensor(op.getSource());
+    details.clear();
+    for (auto [i, dim] : llvm::enumerate(value.dims))
+      if (failed(sliceDim(op, i, inChunks, dim, details)))
+        return failure();
+    if (details.empty() || isReference ||
+        forms.hasMove("slice", details, value.form, getSizes(value.dims)))
+      break;
+  }
   if (!details.empty())
     value.form =
         forms.getMove("slice", details, value.form, getSizes(value.dims), op);
   llvm::SmallBitVector dropped = op.getDroppedDims();
   if (dropped.any()) {
-    SmallVector<LocalDim, 4> kept;
+    // One index of a dimension that is cut: a part of it and the next together.
+    SmallVector<LocalDim, 4> kept, cut;
     for (auto [i, dim] : llvm::enumerate(value.dims)) {
       if (!dropped[i]) {
-        kept.push_back(dim);
+        cut.push_back(dim);
+        LocalDim merged;
+        if (failed(collapseGroup(op, cut, merged)))
+          return failure();
+        kept.push_back(merged);
+        cut.clear();
         continue;
       }
       fix(dim);
+      if (countChunks(dim) > 1)
+        cut.push_back(dim);
+    }
+    for (LocalDim &dim : cut)
       if (failed(fixWhole(op, dim, "drops a dimension")))
         return failure();
-    }
     value.dims = std::move(kept);
     value.form =
         forms.getReshape(value.form, getSizes(value.dims), "slice", op);
@@ -233,7 +258,38 @@ void LocalLifter::moveCutOutwards(Operation *op, LocalValue &value,
   }
 }
 
+/// Puts chunks of one tensor together again; false if the parts are others.
+bool LocalLifter::concatChunks(tensor::ConcatOp op) {
+  int64_t count = op.getInputs().size();
+  LocalValue value = getTensor(op.getInputs().front());
+  unsigned at = op.getDim();
+  RankVector first = value.dims[at].chunk;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    const LocalValue &part = getTensor(input);
+    if (part.form != value.form || !part.dims[at].chunk || !first ||
+        !part.contribution.isSame(value.contribution))
+      return false;
+    for (auto [d, dim] : llvm::enumerate(part.dims)) {
+      const LocalDim &own = value.dims[d];
+      if (dim.size != own.size || dim.extent != own.extent ||
+          (d != at && dim.chunk != own.chunk))
+        return false;
+    }
+    for (int64_t rank = 0; rank < numRanks; ++rank)
+      if ((*first)[rank] % count != 0 ||
+          (*part.dims[at].chunk)[rank] != (*first)[rank] + int64_t(i))
+        return false;
+  }
+  LocalDim &dim = value.dims[at];
+  dim = {dim.size, dim.extent * count,
+         perRank([&](int64_t rank) { return (*first)[rank] / count; })};
+  (void)setTensor(op, op.getResult(), std::move(value));
+  return true;
+}
+
 LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
+  if (concatChunks(op))
+    return success();
   Form form{FormKind::Tensor, "concat", std::to_string(op.getDim())};
   LocalValue value;
   for (Value input : op.getInputs()) {
@@ -355,7 +411,8 @@ LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
 
 /// The global sizes if the outermost dimension that ranks do not hold one index
 /// of is cut, or the first one.
-static SmallVector<int64_t> guessSizes(const LocalDim &dim,
+static SmallVector<int64_t> guessSizes(tensor::ExpandShapeOp op, unsigned first,
+                                       const LocalDim &dim,
                                        ArrayRef<int64_t> extents) {
   SmallVector<int64_t> sizes(extents);
   unsigned cut = 0;
@@ -363,6 +420,16 @@ static SmallVector<int64_t> guessSizes(const LocalDim &dim,
     ++cut;
   if (extents[cut] == 1)
     cut = 0;
+  // What is put together next is what is cut.
+  auto prefer = [&](int64_t joined) {
+    if (joined >= first && joined < int64_t(first + extents.size()))
+      cut = joined - first;
+  };
+  for (Operation *user : op->getUsers())
+    if (auto gather = dyn_cast<AllGatherOp>(user))
+      llvm::for_each(gather.getDims(), prefer);
+    else if (auto concat = dyn_cast<tensor::ConcatOp>(user))
+      prefer(concat.getDim());
   int64_t others = 1;
   for (auto [i, extent] : llvm::enumerate(extents))
     others *= i == cut ? 1 : extent;
@@ -403,7 +470,8 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
                         dim, part, candidate.slice(group.front(), group.size()),
                         results));
     if (!isDone &&
-        failed(expandGroup(dim, part, guessSizes(dim, part), results)))
+        failed(expandGroup(dim, part, guessSizes(op, group.front(), dim, part),
+                           results)))
       return op.emitOpError("cuts dim ") << i << " of size " << dim.size
                                          << " in a way that ranks' parts do "
                                          << "not fit";

@@ -20,7 +20,14 @@ using namespace mlir::weft::proof;
 //===----------------------------------------------------------------------===//
 
 int64_t mlir::weft::proof::countChunks(const LocalDim &dim) {
-  return dim.chunk ? *llvm::max_element(*dim.chunk) + 1 : 1;
+  if (!dim.chunk)
+    return 1;
+  // Chunks behind the end count; of those before it, ranks need not hold all at
+  // once.
+  int64_t held = *llvm::max_element(*dim.chunk) + 1;
+  return dim.size == kAnySize
+             ? held
+             : std::max(held, (dim.size + dim.extent - 1) / dim.extent);
 }
 
 int64_t mlir::weft::proof::getPaddedSize(const LocalDim &dim) {

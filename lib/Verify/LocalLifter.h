@@ -154,8 +154,9 @@ private:
 
   // Movement.
   LogicalResult liftExtractSlice(tensor::ExtractSliceOp op);
-  LogicalResult sliceDim(tensor::ExtractSliceOp op, unsigned dim,
+  LogicalResult sliceDim(tensor::ExtractSliceOp op, unsigned dim, bool inChunks,
                          LocalDim &state, std::string &details);
+  bool concatChunks(tensor::ConcatOp op);
   LogicalResult liftInsertSlice(tensor::InsertSliceOp op);
   LogicalResult liftPad(tensor::PadOp op);
   LogicalResult liftConcat(tensor::ConcatOp op);
@@ -181,6 +182,7 @@ private:
                                       MutableArrayRef<LocalDim> loops);
   LogicalResult liftFold(linalg::LinalgOp op, BodyLifter &body,
                          MutableArrayRef<LocalDim> loops);
+  LogicalResult liftJoin(linalg::LinalgOp op);
   LogicalResult readOperands(linalg::LinalgOp op, BodyLifter &body,
                              bool reduces);
   FailureOr<Contribution> getCarried(linalg::LinalgOp op, const Form *form);
@@ -275,6 +277,7 @@ private:
                                   const LocalScalar &bound);
   void setConstant(Value value, Attribute attr);
   const Form *makeIndex(unsigned loop, int64_t added);
+  bool hasIndex(unsigned loop, int64_t added) const;
 
   LocalLifter &lifter;
   MutableArrayRef<LocalDim> loops;

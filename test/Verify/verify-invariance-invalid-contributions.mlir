@@ -99,6 +99,44 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
+// Microbatches in the wrong order.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    %a = tensor.extract_slice %x[0] [64] [1] : tensor<128xf32> to tensor<64xf32>
+    %b = tensor.extract_slice %x[64] [64] [1] : tensor<128xf32> to tensor<64xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%a : tensor<64xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 1>} {
+    ^bb0(%u: f32, %o: f32):
+      %s = arith.addf %o, %u : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %2 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%b : tensor<64xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 1>} {
+    ^bb0(%u: f32, %o: f32):
+      %s = arith.addf %o, %u : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    // expected-error @+1 {{joins arith.addf: chain 64 and arith.addf: chain 64, which are not two neighbouring parts of one sum}}
+    %3 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%2, %1 : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 2>} {
+    ^bb0(%u: f32, %v: f32, %o: f32):
+      %s = arith.addf %u, %v : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %3 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<128xf32>) -> tensor<f32> {
+      %c = arith.constant dense<0.0> : tensor<f32>
+      return %c : tensor<f32>
+    }
+  }
+}
+
+// -----
+
 // A sum of parts of a sum.
 
 module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {

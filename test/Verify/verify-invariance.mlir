@@ -232,6 +232,60 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
+// A rank that goes through two microbatches joins their sums by itself, then
+// with the other rank's. Their rows are put together again, too.
+
+#v = affine_map<(i) -> (i)>
+#s = affine_map<(i) -> ()>
+#t = affine_map<() -> ()>
+// CHECK: weft.certificate = {{.*}}tree 4 in f32 of chain 8
+module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>} {
+  weft.mesh @mesh = <["dp"=2]>
+  func.func @f(%x: tensor<16xf32> {weft.global_type = tensor<32xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}]>})
+      -> (tensor<f32>, tensor<16xf32> {weft.global_type = tensor<32xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}]>}) {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    %a = tensor.extract_slice %x[0] [8] [1] : tensor<16xf32> to tensor<8xf32>
+    %b = tensor.extract_slice %x[8] [8] [1] : tensor<16xf32> to tensor<8xf32>
+    %0 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%a : tensor<8xf32>) outs(%zero : tensor<f32>)
+        attrs = {weft.order = #weft.order<leaves = 1>} {
+    ^bb0(%u: f32, %o: f32):
+      %z = arith.addf %o, %u : f32
+      linalg.yield %z : f32
+    } -> tensor<f32>
+    %1 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%b : tensor<8xf32>) outs(%zero : tensor<f32>)
+        attrs = {weft.order = #weft.order<leaves = 1>} {
+    ^bb0(%u: f32, %o: f32):
+      %z = arith.addf %o, %u : f32
+      linalg.yield %z : f32
+    } -> tensor<f32>
+    %2 = linalg.generic {indexing_maps = [#t, #t, #t], iterator_types = []} ins(%0, %1 : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>)
+        attrs = {weft.order = #weft.order<leaves = 2>} {
+    ^bb0(%u: f32, %w: f32, %o: f32):
+      %z = arith.addf %u, %w : f32
+      linalg.yield %z : f32
+    } -> tensor<f32>
+    %3 = weft.all_reduce sum %2 on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<f32>) -> tensor<f32>
+    %4 = tensor.concat dim(0) %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+    return %3, %4 : tensor<f32>, tensor<16xf32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["dp"=1]>
+    func.func @f(%x: tensor<32xf32>) -> (tensor<f32>, tensor<32xf32>) {
+      %zero = arith.constant dense<0.0> : tensor<f32>
+      %0 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%x : tensor<32xf32>) outs(%zero : tensor<f32>)
+          attrs = {weft.order = #weft.order<leaves = 4>} {
+      ^bb0(%u: f32, %o: f32):
+        %z = arith.addf %o, %u : f32
+        linalg.yield %z : f32
+      } -> tensor<f32>
+      return %0, %x : tensor<f32>, tensor<32xf32>
+    }
+  }
+}
+
+// -----
+
 // Nothing is promised, so nothing is proved.
 
 // CHECK: module {
