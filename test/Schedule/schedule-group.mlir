@@ -43,3 +43,15 @@ func.func @alone(%a: tensor<8xf32>, %b: tensor<1048576xf32>) -> (tensor<8xf32>, 
   %2 = weft.all_reduce sum %b on @mesh <{"dp"}> {channel = @data.dp, weft.op = "all_reduce c"} : (tensor<1048576xf32>) -> tensor<1048576xf32>
   return %1, %2 : tensor<8xf32>, tensor<1048576xf32>
 }
+
+// Those whose contributions join in a declared order keep it; an integer sum of
+// the same channel, which has none, stays apart.
+// CHECK-LABEL: func @ordered
+// CHECK: weft.all_reduce sum %arg0, %arg1 on @mesh <{"dp"}> {channel = @data.dp, weft.op = "all_reduce p +1", weft.order = #weft.order<leaves = 2>}
+// CHECK: weft.all_reduce sum %arg2 on @mesh <{"dp"}> {channel = @data.dp, weft.op = "all_reduce r"}
+func.func @ordered(%p: tensor<8xf32>, %q: tensor<4xf32>, %r: tensor<8xi32>) -> (tensor<8xf32>, tensor<4xf32>, tensor<8xi32>) {
+  %0 = weft.all_reduce sum %p on @mesh <{"dp"}> {channel = @data.dp, weft.op = "all_reduce p", weft.order = #weft.order<leaves = 2>} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = weft.all_reduce sum %q on @mesh <{"dp"}> {channel = @data.dp, weft.op = "all_reduce q", weft.order = #weft.order<leaves = 2>} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = weft.all_reduce sum %r on @mesh <{"dp"}> {channel = @data.dp, weft.op = "all_reduce r"} : (tensor<8xi32>) -> tensor<8xi32>
+  return %0, %1, %2 : tensor<8xf32>, tensor<4xf32>, tensor<8xi32>
+}

@@ -14,7 +14,8 @@
 //
 // Other axes are *free*: they may cut anywhere. What a listed axis cuts is what
 // these leave, and their parts are joined after (major of) those of listed
-// ones.
+// ones. Whether they cut must not depend on the sizes of listed axes: they do
+// where an operand is sharded over them, whatever it costs.
 
 #ifndef WEFT_DIALECT_WEFT_TRANSFORMS_REDUCTIONORDER_H
 #define WEFT_DIALECT_WEFT_TRANSFORMS_REDUCTIONORDER_H
