@@ -157,11 +157,25 @@ const Form *FormTable::getMove(StringRef name, std::string details,
   return get(std::move(form));
 }
 
+/// Whether a value of one shape may have the other, where any size fits.
+static bool isPossible(ArrayRef<int64_t> shape, ArrayRef<int64_t> other) {
+  return shape.size() == other.size() &&
+         llvm::all_of(llvm::zip(shape, other), [](auto sizes) {
+           auto [a, b] = sizes;
+           return a == kAnySize || a == b;
+         });
+}
+
 const Form *FormTable::getReshape(const Form *operand, ArrayRef<int64_t> shape,
                                   std::string groups, Operation *op) {
   if (operand->shape.empty() && !shape.empty() &&
       llvm::all_of(shape, [](int64_t size) { return size == kAnySize; }))
     return operand;
+  // Dimensions that were made of one and become it again.
+  if (operand->kind == FormKind::Move && operand->name == "reshape" &&
+      operand->details == groups && StringRef(groups).starts_with("[") &&
+      isPossible(operand->operands[0]->shape, shape))
+    return operand->operands[0];
   if (llvm::is_contained(shape, kAnySize) ||
       llvm::is_contained(operand->shape, kAnySize))
     return getMove("reshape", std::move(groups), operand, shape, op);

@@ -49,8 +49,10 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
     dim.extent = size; // padding goes
     return success();
   }
+  if (isWhole && inChunks)
+    fix(dim);
   bool isChunk = number && *stride == 1 && *number % size == 0 &&
-                 dim.size != kAnySize && dim.size % size == 0;
+                 dim.size % size == 0;
   if (isWhole && inChunks && isChunk) {
     dim = {dim.size, size, uniform(*number / size)};
     return success();
