@@ -45,7 +45,10 @@ struct MakeOneRankPass
     dropSubAxes(clone, invariance);
     module.getBody()->push_back(clone);
     OpPassManager pm(ModuleOp::getOperationName());
-    pm.addPass(createApplyMeshPass({getSizes(clone, invariance)}));
+    // A program without a mesh has one rank.
+    SmallVector<std::string> sizes = getSizes(clone, invariance);
+    if (!sizes.empty())
+      pm.addPass(createApplyMeshPass({sizes}));
     buildPartitionStepsPipeline(pm);
     if (failed(runPipeline(pm, clone)))
       signalPassFailure();
