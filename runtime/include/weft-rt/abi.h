@@ -56,7 +56,8 @@ typedef enum weft_rt_type {
 
 /* How values of several ranks are combined. Sums are taken in rank order
  * within the group (lowest rank first): x0 + x1, then + x2, ... For bf16, f16
- * and f8 the running sum is f32 and is rounded once at the end. */
+ * and f8 the running sum is f32 and is rounded once at the end. A collective
+ * whose `tree` is 1 sums otherwise; see weft_rt_collective. */
 typedef enum weft_rt_reduction {
   WEFT_RT_SUM = 0,
   WEFT_RT_MAX = 1, /* NaN wins, as in arith.maximumf */
