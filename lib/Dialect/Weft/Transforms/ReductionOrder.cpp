@@ -44,12 +44,12 @@ bool isCombinedBy(linalg::LinalgOp op, unsigned index) {
          *accumulator.user_begin() == combiner;
 }
 
-/// Says whether the order in which result `index` is reduced may be seen.
+/// Says whether the order in which result `index` is reduced may be seen:
+/// maxnum and minnum leave open which zero, or NaN, they give.
 bool isInexact(linalg::LinalgOp op, unsigned index) {
   Value init = op.getDpsInits()[index];
   return isa<FloatType>(getElementTypeOrSelf(init.getType())) &&
-         !isCombinedBy<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
-                       arith::MinNumFOp>(op, index);
+         !isCombinedBy<arith::MaximumFOp, arith::MinimumFOp>(op, index);
 }
 
 /// Says whether result `index` adds to, or multiplies, its accumulator.

@@ -224,3 +224,17 @@ func.func @decaying_maximum(%x: tensor<16x128xf32>, %init: tensor<16xf32>) -> te
   } -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
+
+// Which zero maxnum gives is open: one chain.
+// CHECK-LABEL: func @open_zero
+// CHECK: attrs = {weft.order = #weft.order<leaves = 1>}
+func.func @open_zero(%x: tensor<128xf32>) -> tensor<f32> {
+  %low = arith.constant dense<0xFF800000> : tensor<f32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+         iterator_types = ["reduction"]} ins(%x : tensor<128xf32>) outs(%low : tensor<f32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %m = arith.maxnumf %acc, %a : f32
+    linalg.yield %m : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
