@@ -8,12 +8,10 @@ arguments only, so that what differs in the last bit stays near.
 import math
 import random
 
-SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16]
 MESHES = [[2], [3], [4], [6], [2, 2], [2, 3], [4, 2], [3, 2], [3, 3], [2, 2, 2],
           [2, 2, 3], [3, 1, 2], [2, 3, 2]]  # fmt: skip
 FLOATS = ["f32", "f32", "f32", "bf16", "f64"]
 INTEGERS = ["i32", "i32", "i64", "i8"]
-MAX_ELEMENTS = 4096
 
 
 def tensor(shape, element):
@@ -26,19 +24,14 @@ def affine(count, dims):
 
 
 def is_float(element):
-    return element in FLOATS
-
-
-def bound(source, element):
-    """Returns the lines that make %r of a number: a smooth one near 1, or a
-    small integer."""
-    if is_float(element):
-        return [f"%r = math.tanh {source} : {element}"]
-    return [f"%seven = arith.constant 7 : {element}", f"%r = arith.remsi {source}, %seven : {element}"]
+    return element in ("f16", "bf16", "f32", "f64")
 
 
 class Program:
     """Writes one program."""
+
+    SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16]
+    MAX_ELEMENTS = 4096
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
@@ -75,7 +68,7 @@ class Program:
     def argument(self, element, min_rank=0, shape=None):
         if shape is None:
             rank = self.rng.randint(max(min_rank, 0), 3)
-            shape = tuple(self.rng.choice(SIZES) for _ in range(rank))
+            shape = tuple(self.rng.choice(self.SIZES) for _ in range(rank))
         value = (f"%arg{len(self.args)}", tuple(shape), element)
         self.args.append(value)
         self.values.append(value)
@@ -135,20 +128,27 @@ class Program:
 
     # ---- ops on elements
 
+    def bound(self, source, element):
+        """Returns the lines that make %r of a number: a smooth one near 1, or a
+        small integer."""
+        if is_float(element):
+            return [f"%r = math.tanh {source} : {element}"]
+        return [f"%seven = arith.constant 7 : {element}", f"%r = arith.remsi {source}, %seven : {element}"]
+
     def unary(self):
         name, shape, element = self.number()
         order = list(range(len(shape)))
         self.rng.shuffle(order)
         out = [shape[order.index(loop)] for loop in range(len(shape))]
         self.generic([order, range(len(shape))], ["parallel"] * len(shape),
-                     [(name, shape, element)], (out, element), bound("%i0", element))  # fmt: skip
+                     [(name, shape, element)], (out, element), self.bound("%i0", element))  # fmt: skip
 
     def binary(self):
         name, shape, element = self.number(min_rank=1)
         kept = [d for d in range(len(shape)) if self.rng.random() < 0.6]
         other = self.same([shape[d] for d in kept], element)
         ops = ["addf", "mulf", "subf", "maximumf"] if is_float(element) else ["addi", "muli", "minsi", "xori"]
-        body = [f"%t = arith.{self.rng.choice(ops)} %i0, %i1 : {element}"] + bound("%t", element)
+        body = [f"%t = arith.{self.rng.choice(ops)} %i0, %i1 : {element}"] + self.bound("%t", element)
         full = range(len(shape))
         self.generic([full, kept, full], ["parallel"] * len(shape),
                      [(name, shape, element), other], (shape, element), body)  # fmt: skip
@@ -169,7 +169,7 @@ class Program:
     def convert(self):
         value = self.pick()
         _, shape, element = value
-        ways = {"f32": [("bf16", "truncf"), ("f64", "extf")], "bf16": [("f32", "extf")],
+        ways = {"f32": [("bf16", "truncf"), ("f64", "extf")], "bf16": [("f32", "extf")], "f16": [("f32", "extf")],
                 "f64": [("f32", "truncf")], "i32": [("i64", "extsi"), ("i8", "trunci"), ("f32", "sitofp")],
                 "i64": [("i32", "trunci")], "i8": [("i32", "extsi")], "i1": [("i32", "extui")]}  # fmt: skip
         to, op = self.rng.choice(ways[element])
@@ -196,7 +196,7 @@ class Program:
         self.elementwise([value], (value[1], "i32"), body)
 
     def iota(self):
-        shape = tuple(self.rng.choice(SIZES) for _ in range(self.rng.randint(1, 3)))
+        shape = tuple(self.rng.choice(self.SIZES) for _ in range(self.rng.randint(1, 3)))
         dim = self.rng.randrange(len(shape))
         self.elementwise([], (shape, "i32"), [f"%k = linalg.index {dim} : index",
                                               "%r = arith.index_cast %k : index to i32"])  # fmt: skip
@@ -209,7 +209,7 @@ class Program:
         kept = [d for d in range(len(shape)) if d not in gone]
         self.rng.shuffle(kept)
         ways = {"f32": [("addf", "0.0"), ("maximumf", "0xFF800000"), ("minimumf", "0x7F800000"), ("addf", "1.0")],
-                "f64": [("addf", "0.0"), ("maximumf", "-9.0")], "bf16": [("maximumf", "0xFF80"), ("minimumf", "0x7F80")],
+                "f64": [("addf", "0.0"), ("maximumf", "-9.0")], "bf16": [("maximumf", "0xFF80"), ("minimumf", "0x7F80")], "f16": [("maximumf", "-9.0")],
                 "i1": [("andi", "true"), ("ori", "false")]}  # fmt: skip
         integer = [("addi", "0"), ("maxsi", "-100"), ("minsi", "100"), ("andi", "-1"), ("ori", "0")]
         op, start = self.rng.choice(ways.get(element, integer))
@@ -225,7 +225,7 @@ class Program:
         roles = [self.rng.choice("bmk") for _ in shape]
         num_n = self.rng.randint(0, 2)
         dims = list(range(len(shape) + num_n))
-        sizes = list(shape) + [self.rng.choice(SIZES) for _ in range(num_n)]
+        sizes = list(shape) + [self.rng.choice(self.SIZES) for _ in range(num_n)]
         rhs = [d for d in dims if d >= len(shape) or roles[d] in "bk"]
         out = [d for d in dims if d >= len(shape) or roles[d] in "bm"]
         self.rng.shuffle(rhs)
@@ -241,7 +241,7 @@ class Program:
         axis = self.rng.randrange(len(table))
         rest = [n for d, n in enumerate(table) if d != axis]
         batch = [d for d in range(len(rest)) if self.rng.random() < 0.4]
-        extra = [self.rng.choice(SIZES) for _ in range(self.rng.randint(0 if batch else 1, 1))]
+        extra = [self.rng.choice(self.SIZES) for _ in range(self.rng.randint(0 if batch else 1, 1))]
         sizes = rest + extra
         index = batch + list(range(len(rest), len(sizes)))
         indices = self.argument(self.rng.choice(["i32", "i64"]), shape=tuple(sizes[d] for d in index))
@@ -256,7 +256,7 @@ class Program:
                                 f"{tensor(*indices[1:])} -> {tensor(out, element)}")  # fmt: skip
 
     def scatter(self):
-        shape = tuple(self.rng.choice(SIZES) for _ in range(self.rng.randint(1, 3)))
+        shape = tuple(self.rng.choice(self.SIZES) for _ in range(self.rng.randint(1, 3)))
         element = self.rng.choice(["f32", "f32", "i32"])
         indices, sizes, attrs = self.lookup_parts(shape)
         updates = self.argument(element, shape=sizes)
@@ -313,7 +313,7 @@ class Program:
     def concat(self):
         name, shape, element = self.pick(min_rank=1)
         dim = self.rng.randrange(len(shape))
-        sizes = [shape[dim], self.rng.choice([shape[dim], self.rng.choice(SIZES)])]
+        sizes = [shape[dim], self.rng.choice([shape[dim], self.rng.choice(self.SIZES)])]
         shapes = [shape[:dim] + (n,) + shape[dim + 1 :] for n in sizes]
         other = self.same(shapes[1], element)
         out = shape[:dim] + (sum(sizes),) + shape[dim + 1 :]
@@ -345,7 +345,7 @@ class Program:
         self.argument("f32", 2)
         for _ in range(self.rng.randint(2, 12)):
             self.rng.choice(ops)()
-            if math.prod(self.values[-1][1]) > MAX_ELEMENTS:
+            if math.prod(self.values[-1][1]) > self.MAX_ELEMENTS:
                 self.values.pop()
         self.unary()  # at least one result
 
