@@ -145,7 +145,7 @@ def suite_fuzz():
     for backend, seeds, seconds in (("interpreter", "0:600", 60), ("host", "600:700", 40)):
         count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "random_programs.py",
                              "--backend", backend, "--seeds", seeds, "--seconds", str(seconds)))
-    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "invariance.py", "--seeds", "0:60",
+    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "invariance.py", "--seeds", "0:40",
                          "--seconds", "50", "--meshes", "3", "--control", "6"))
     return count
 
