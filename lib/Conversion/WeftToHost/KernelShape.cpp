@@ -253,11 +253,20 @@ LogicalResult Analysis::computeValueDims(Member &member) {
 }
 
 /// Says whether each element stays in its leaf and lane if the two dims, which
-/// the member reduces, become one.
+/// the member reduces, become one, and leaves are still whole runs of it or parts
+/// of one.
 bool Analysis::keepsOrder(const Member &member, int outer, int inner) const {
   SmallVector<int> dims = member.getReducedDims();
   auto it = llvm::find(dims, outer);
   if (it + 1 == dims.end() || *(it + 1) != inner)
+    return false;
+  int64_t count = 1, run = 1;
+  for (int dim : dims)
+    count *= shape.sizes[dim];
+  for (int dim : ArrayRef<int>(it, dims.end()))
+    run *= shape.sizes[dim];
+  int64_t leaf = count / member.order.getLeaves();
+  if (leaf == 0 || (leaf % run != 0 && run % leaf != 0))
     return false;
   return inner != dims.back() ||
          shape.sizes[inner] % member.order.getLanes() == 0;

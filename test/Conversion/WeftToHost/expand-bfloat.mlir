@@ -17,3 +17,26 @@ func.func @convert(%x: f32, %y: bf16) -> (bf16, f32, f32) {
   %2 = arith.maximumf %x, %1 : f32
   return %0, %1, %2 : bf16, f32, f32
 }
+
+// What kernels only move is 16 bits.
+
+// CHECK-LABEL: llvm.func @choose
+// CHECK-NOT: bf16
+// CHECK: llvm.return
+llvm.func @choose(%p: !llvm.ptr, %x: f32, %c: i1) {
+  %zero = arith.constant 0.0 : bf16
+  %zeros = arith.constant dense<0.0> : vector<4xbf16>
+  %0 = arith.truncf %x : f32 to bf16
+  %1 = arith.select %c, %0, %zero : bf16
+  llvm.store %1, %p : bf16, !llvm.ptr
+  llvm.store %zeros, %p : vector<4xbf16>, !llvm.ptr
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func @widen
+// CHECK: arith.extf %{{.*}} : f32 to f64
+llvm.func @widen(%p: !llvm.ptr) -> f64 {
+  %0 = llvm.load %p : !llvm.ptr -> bf16
+  %1 = arith.extf %0 : bf16 to f64
+  llvm.return %1 : f64
+}

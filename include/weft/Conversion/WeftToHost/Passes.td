@@ -126,8 +126,10 @@ def ExpandBfloatPass : Pass<"weft-expand-bfloat"> {
     same bits: the instruction takes denormals as zeros.
 
     *Requires* that nothing but arith.extf and arith.truncf computes with bf16.
+    *Ensures* that functions of the LLVM dialect have i16 instead of bf16.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def ConvertWeftRTToLLVMPass
