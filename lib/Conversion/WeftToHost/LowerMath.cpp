@@ -129,6 +129,17 @@ LogicalResult verifyDeclaredResults(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// Casts of narrow numbers that were put around functions allow to leave out
+/// the rounding between two of them: bits would depend on what is fused.
+void keepRoundings(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (auto extend = dyn_cast<arith::ExtFOp>(op))
+      extend.removeFastmathAttr();
+    else if (auto truncate = dyn_cast<arith::TruncFOp>(op))
+      truncate.removeFastmathAttr();
+  });
+}
+
 struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
   using Base::Base;
 
@@ -139,6 +150,8 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
       setFlagsOfSums(module);
     else if (failed(verifyDeclaredResults(module)))
       return signalPassFailure();
+    if (isInvariant)
+      keepRoundings(module);
     RewritePatternSet patterns(&getContext());
     patterns.add<CastThroughF32<arith::SIToFPOp>,
                  CastThroughF32<arith::UIToFPOp>, TruncateThroughF32>(
