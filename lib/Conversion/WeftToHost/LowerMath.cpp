@@ -84,6 +84,26 @@ struct TruncateThroughF32 : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// Products and sums of narrow numbers are rounded to f32 and then once more:
+/// few CPUs have an instruction, and LLVM would call a function.
+struct FuseThroughF32 : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FmaOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isBF16() && !op.getType().isF16())
+      return failure();
+    SmallVector<Value> wide;
+    for (Value operand : op->getOperands())
+      wide.push_back(arith::ExtFOp::create(rewriter, op.getLoc(),
+                                           rewriter.getF32Type(), operand));
+    Value fused =
+        math::FmaOp::create(rewriter, op.getLoc(), wide[0], wide[1], wide[2]);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), fused);
+    return success();
+  }
+};
+
 /// The number of the two, else their maximum (minimum), which knows which zero
 /// is larger: what instructions for this give depends on the CPU and on which
 /// operand comes first.
@@ -153,9 +173,9 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
     if (isInvariant)
       keepRoundings(module);
     RewritePatternSet patterns(&getContext());
-    patterns.add<CastThroughF32<arith::SIToFPOp>,
-                 CastThroughF32<arith::UIToFPOp>, TruncateThroughF32>(
-        &getContext());
+    patterns
+        .add<CastThroughF32<arith::SIToFPOp>, CastThroughF32<arith::UIToFPOp>,
+             TruncateThroughF32, FuseThroughF32>(&getContext());
     if (isInvariant)
       patterns.add<ExpandNumber<arith::MaxNumFOp, arith::MaximumFOp>,
                    ExpandNumber<arith::MinNumFOp, arith::MinimumFOp>>(

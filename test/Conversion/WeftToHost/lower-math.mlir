@@ -137,3 +137,13 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
     return %m : f32
   }
 }
+
+// -----
+
+// CHECK-LABEL: func @narrow_fma
+// CHECK: %[[SUM:.*]] = math.fma %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: arith.truncf %[[SUM]] : f32 to bf16
+func.func @narrow_fma(%x: bf16) -> bf16 {
+  %0 = math.fma %x, %x, %x : bf16
+  return %0 : bf16
+}
