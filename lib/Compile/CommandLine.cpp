@@ -42,6 +42,8 @@ options:
   --emit-header FILE    write a C header that names arguments and results
   --mesh A=N,B=N,...    replace the sizes of mesh axes; others keep theirs
   --ranks N             fail unless the mesh has N ranks
+  --accumulate AXIS     gradient accumulation: each rank goes through the parts
+                        of this mesh axis (microbatches) one after the other
   --no-infer-storage    shard weights as written: do not take axes that shard
                         the batch for storage axes
   --invariant[=AXES]    the same bits for all sizes of these axes (A,B,..., or
@@ -132,7 +134,7 @@ bool setFlag(StringRef name, CompileOptions &options) {
 
 bool takesValue(StringRef name) {
   return llvm::is_contained(
-      {"-o", "--to", "--mesh", "--ranks", "--target", "--cpu", "--linker",
+      {"-o", "--to", "--mesh", "--ranks", "--accumulate", "--target", "--cpu", "--linker",
        "--emit-header", "--leaves", "--partials", "--report", "--compare", "--schedule", "--machine", "--memory-limit"},
       name);
 }
@@ -222,6 +224,8 @@ std::string setValue(StringRef name, StringRef value, CompileOptions &options) {
     if (value.getAsInteger(10, ranks) || ranks < 1)
       return bad("a number of at least 1");
     options.ranks = ranks;
+  } else if (name == "--accumulate") {
+    options.accumulate = value.str();
   } else if (name == "--to") {
     options.to = symbolizePhase(value);
     if (!options.to)

@@ -133,16 +133,19 @@ LogicalResult Compilation::parse(std::unique_ptr<llvm::MemoryBuffer> input) {
   return success(static_cast<bool>(module));
 }
 
-/// Checks that the mesh has as many ranks as were asked for.
+/// Checks that the mesh has as many ranks as were asked for; an axis that each
+/// rank goes through by itself has none.
 LogicalResult Compilation::checkRanks() {
   if (!options.ranks)
     return success();
   auto meshes = module->getOps<MeshOp>();
   if (!meshes.empty()) {
     MeshOp mesh = *meshes.begin();
-    if (mesh.getMesh().getNumRanks() != *options.ranks)
-      return mesh.emitOpError("has ") << mesh.getMesh().getNumRanks()
-                                      << " ranks, expected " << *options.ranks;
+    int64_t ranks = mesh.getMesh().getNumRanks() /
+                    mesh.getMesh().getAxisSize(options.accumulate).value_or(1);
+    if (ranks != *options.ranks)
+      return mesh.emitOpError("has ")
+             << ranks << " ranks, expected " << *options.ranks;
   } else if (*options.ranks != 1) {
     return module->emitError(
                "has no weft.mesh, so it runs on 1 rank, expected ")
@@ -172,6 +175,7 @@ LogicalResult Compilation::partition(Phase phase) {
     global.invariant.push_back(axis);
   global.leaves = options.leaves;
   global.partials = options.partials;
+  global.accumulate = options.accumulate;
   // First the canonical form, with the mesh that was asked for.
   if (phase == Phase::Global && failed(runPipeline([&](OpPassManager &pm) {
         buildCanonicalizeGlobalPipeline(pm, global);
@@ -181,10 +185,13 @@ LogicalResult Compilation::partition(Phase phase) {
     return failure();
   if (phase > Phase::Local || getLastPhase() == Phase::Global)
     return success();
-  if (phase == Phase::Global && failed(runPipeline(buildPartitionPipeline)))
+  if (phase == Phase::Global && failed(runPipeline([&](OpPassManager &pm) {
+        buildPartitionPipeline(pm, {options.accumulate, options.proofs});
+      })))
     return failure();
   // Of a program that was partitioned elsewhere, or edited, too.
-  if (!options.proofs || !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
+  if (!options.proofs || !options.accumulate.empty() ||
+      !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
     return success();
   return runPipeline([](OpPassManager &pm) {
     pm.addPass(createVerifyInvariancePass());
@@ -325,6 +332,9 @@ LogicalResult Compilation::runPhases() {
   if (phase != Phase::Global && !options.invariant.empty())
     return fail("is in phase '" + stringifyPhase(phase).str() +
                 "' already, its orders cannot be changed");
+  if (phase != Phase::Global && !options.accumulate.empty())
+    return fail("is in phase '" + stringifyPhase(phase).str() +
+                "' already, its work is divided");
   if (phase == Phase::Target && !options.report.empty())
     return fail("is in phase 'llvm' already, which has no schedule to report");
   if (phase > Phase::Local && !options.compare.empty())
@@ -345,6 +355,7 @@ FailureOr<Report> Compilation::planCopy(OwningOpRef<ModuleOp> copy,
   changed.schedule.policy = policy.str();
   changed.mesh.clear();
   changed.invariant.clear();
+  changed.accumulate.clear();
   changed.report.clear();
   changed.compare.clear();
   changed.stats = changed.proofs = false;

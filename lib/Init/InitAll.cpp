@@ -6,6 +6,7 @@
 
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/AccumulatePasses.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Schedule/Passes.h"
@@ -28,6 +29,7 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   weft::registerAllDialects(registry);
   mlir::registerAllPasses();
   registerWeftPasses();
+  registerWeftAccumulatePasses();
   registerWeftPipelines();
   registerWeftSchedulePasses();
   registerWeftToHostPasses();

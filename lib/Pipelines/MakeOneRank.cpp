@@ -90,9 +90,10 @@ private:
 
 } // namespace
 
-void weft::buildPartitionPipeline(OpPassManager &pm) {
+void weft::buildPartitionPipeline(OpPassManager &pm,
+                                  const PartitionOptions &options) {
   pm.addPass(std::make_unique<MakeOneRankPass>());
-  buildPartitionStepsPipeline(pm);
+  buildPartitionStepsPipeline(pm, options);
 }
 
 void weft::registerMakeOneRankPass() { PassRegistration<MakeOneRankPass>(); }

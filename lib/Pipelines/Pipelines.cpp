@@ -5,6 +5,7 @@
 #include "weft/Pipelines/Pipelines.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/AccumulatePasses.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Verify/Passes.h"
@@ -84,6 +85,9 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
     mesh.mesh.assign(options.mesh.begin(), options.mesh.end());
     pm.addPass(createApplyMeshPass(mesh));
   }
+  // Microbatches of one rank are to lie one behind another in its arguments.
+  if (!options.accumulate.empty())
+    pm.addPass(createOrderSerialAxisPass({options.accumulate}));
   // One form of each computation, so that the partitioner needs to know few.
   pm.addPass(createRaisePass());
   // Fewer sums that ranks have to join one by one, in declared orders.
@@ -114,7 +118,8 @@ static std::unique_ptr<Pass> createCanonicalizeBlockPass() {
   return createCanonicalizerPass(config);
 }
 
-void weft::buildPartitionStepsPipeline(OpPassManager &pm) {
+void weft::buildPartitionStepsPipeline(OpPassManager &pm,
+                                       const PartitionOptions &options) {
   // From the user's shardings to one for each value ...
   pm.addPass(createPropagateShardingsPass());
   // ... and where two of them meet, the cheapest way from one to the other.
@@ -126,6 +131,13 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm) {
   // Slices of what was just gathered, constants that became equal.
   pm.addPass(createCanonicalizeBlockPass());
   pm.addPass(createCSEPass());
+  // One rank goes through the microbatches: collectives between them are gone.
+  if (!options.accumulate.empty()) {
+    if (options.proofs)
+      pm.addPass(createVerifyInvariancePass());
+    pm.addPass(createAccumulatePass({options.accumulate.str()}));
+    pm.addPass(createCanonicalizeBlockPass());
+  }
   // Fewer and smaller collectives, now that all are there.
   pm.addPass(createMergeCollectivesPass());
   pm.addPass(createCanonicalizeBlockPass());
@@ -142,9 +154,10 @@ void weft::registerWeftPipelines() {
       "weft-global-to-local", "from the global to the local phase",
       [](OpPassManager &pm, const GlobalOptions &options) {
         buildCanonicalizeGlobalPipeline(pm, options);
-        buildPartitionPipeline(pm);
+        buildPartitionPipeline(pm, {options.accumulate, /*proofs=*/true});
         // Of a program whose bits must not depend on the mesh.
-        pm.addPass(createVerifyInvariancePass());
+        if (options.accumulate.empty())
+          pm.addPass(createVerifyInvariancePass());
       });
   registerMakeOneRankPass();
 }

@@ -55,6 +55,32 @@ def test_the_schedule_can_be_chosen():
         weft.lower(m, "scheduled", schedule="hasty")
 
 
+def accumulating():
+    f32 = jax.ShapeDtypeStruct((8, 64), jnp.float32)
+    weight = jax.ShapeDtypeStruct((64, 4), jnp.float32)
+    return weft.jax.export(lambda w, x: jnp.sum((x @ w) ** 2), weight, f32, mesh={"dp": 2, "mb": 2},
+                           in_shardings=(None, jax.P(("dp", "mb"))))
+
+
+def test_an_axis_can_be_gone_through_serially():
+    text = weft.lower(accumulating(), accumulate="mb", ranks=2)
+    assert text.count("weft.matmul") == 2 and '"mb"' not in text
+    with pytest.raises(weft.CompileError, match="has no axis 'ep'"):
+        weft.lower(accumulating(), accumulate="ep")
+
+
+def test_bits_can_be_made_invariant():
+    m = accumulating()
+    for axes, listed in ((True, ["dp", "mb"]), ("mesh", ["dp", "mb"]), ("dp", ["dp"]),
+                         (["mb", "dp"], ["mb", "dp"])):
+        text = weft.lower(m, "global", invariant=axes, leaves=4, partials="bf16")
+        listed = ", ".join(f'"{axis}"' for axis in listed)
+        assert f"weft.invariance = #weft.invariance<axes = [{listed}], leaves = 4>" in text
+    assert "weft.order" not in weft.lower(m, "global")
+    with pytest.raises(ValueError, match="'f8' is not a value of --partials"):
+        weft.lower(m, invariant=True, partials="f8")
+
+
 def test_a_limit_that_cannot_be_kept_is_an_error():
     m = export({"fsdp": 2}, in_shardings=(Pair(jax.P("fsdp"), None), None))
     with pytest.raises(weft.CompileError, match="more than the 64 bytes") as caught:

@@ -55,15 +55,19 @@ def compile(module, *, threads=0, deadline=60.0, **options):
                     diagnostics=diagnostics)
 
 
-def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, schedule=None,
-          machine=None, memory_limit=None, remarks=False, header=None, arguments=()):
+def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, accumulate=None,
+          invariant=None, leaves=None, partials=None, schedule=None, machine=None,
+          memory_limit=None, remarks=False, header=None, arguments=()):
     """Compiles a module, or the file of one, to a file: by its suffix text (.mlir),
     LLVM's (.ll), an object (.o), a library (.so), or without one an executable. Returns
     the compiler's warnings and remarks.
 
     ranks: how many the mesh must have. mesh: new sizes of its axes, as a dict. cpu: the
     CPU to compile for. infer_storage: axes that shard both a weight and the batch shard the
-    weight only at rest. schedule: the policy that orders the step (sync, next-layer, greedy
+    weight only at rest. accumulate: the mesh axis whose parts, the microbatches, each rank goes
+    through one after the other. invariant: the axes whose sizes must not change bits: "mesh" or
+    True for all, one name, or several. leaves: of a sum's tree, the most parts of it. partials:
+    the type of partial sums of narrow contractions, "f32" or "bf16". schedule: the policy that orders the step (sync, next-layer, greedy
     or best). machine: the one that it is ordered for, by name or file. memory_limit: what a
     rank may use, as a number of bytes or like "8GiB". remarks: ask for the passes' remarks.
     header: a C header to write, which names arguments and results. arguments: more of
@@ -71,7 +75,8 @@ def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, 
     """
     from weft import _native
     module = _load(module)
-    words = ["-o", os.fspath(path), *_mesh_words(ranks, mesh, infer_storage),
+    words = ["-o", os.fspath(path), *_mesh_words(ranks, mesh, infer_storage, accumulate),
+             *_order_words(invariant, leaves, partials),
              *_schedule_words(schedule, machine, memory_limit)]
     if cpu is not None:
         words += ["--cpu", cpu]
@@ -83,13 +88,15 @@ def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, 
     return _check(*_native.compile(module.text, module.source, words))
 
 
-def lower(module, to="local", *, ranks=None, mesh=None, infer_storage=True, schedule=None,
-          machine=None, memory_limit=None, arguments=()):
+def lower(module, to="local", *, ranks=None, mesh=None, infer_storage=True, accumulate=None,
+          invariant=None, leaves=None, partials=None, schedule=None, machine=None,
+          memory_limit=None, arguments=()):
     """The text of a module, or of a file's module, in a later phase. Options: as for
     `build`."""
     from weft import _native
     module = _load(module)
-    words = ["--to", to, *_mesh_words(ranks, mesh, infer_storage),
+    words = ["--to", to, *_mesh_words(ranks, mesh, infer_storage, accumulate),
+             *_order_words(invariant, leaves, partials),
              *_schedule_words(schedule, machine, memory_limit), *map(str, arguments)]
     status, diagnostics, text = _native.compile_to_text(module.text, module.source, words)
     _check(status, diagnostics)
@@ -100,7 +107,7 @@ def _load(module):
     return module if isinstance(module, Module) else Module.load(module)
 
 
-def _mesh_words(ranks, mesh, infer_storage):
+def _mesh_words(ranks, mesh, infer_storage, accumulate):
     words = []
     if ranks is not None:
         words += ["--ranks", str(ranks)]
@@ -108,6 +115,22 @@ def _mesh_words(ranks, mesh, infer_storage):
         words += ["--mesh", ",".join(f"{axis}={size}" for axis, size in mesh.items())]
     if not infer_storage:
         words.append("--no-infer-storage")
+    if accumulate is not None:
+        words += ["--accumulate", accumulate]
+    return words
+
+
+def _order_words(invariant, leaves, partials):
+    words = []
+    if invariant is True:
+        invariant = "mesh"
+    if invariant:
+        axes = [invariant] if isinstance(invariant, str) else invariant
+        words.append("--invariant=" + ",".join(axes))
+    if leaves is not None:
+        words += ["--leaves", str(leaves)]
+    if partials is not None:
+        words += ["--partials", partials]
     return words
 
 

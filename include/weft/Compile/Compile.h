@@ -45,6 +45,8 @@ struct CompileOptions {
   int64_t leaves = 8;
   /// Type of the partial sums of narrow contractions: f32 or bf16.
   std::string partials = "f32";
+  /// The mesh axis that each rank goes through by itself; empty: none.
+  std::string accumulate;
   /// A page about the schedule to write; empty: none. See docs/report.md.
   std::string report;
   /// The policy of a second schedule that the page compares with; empty: none.

@@ -62,6 +62,10 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
       *this, "partials",
       llvm::cl::desc("type of partial sums of narrow contractions"),
       llvm::cl::init("f32")};
+  Option<std::string> accumulate{
+      *this, "accumulate",
+      llvm::cl::desc("the mesh axis that each rank goes through by itself: "
+                     "microbatches")};
 };
 
 /// Stays in `global`: the canonical form, with shardings completed at the
@@ -69,12 +73,23 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
 void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                      const GlobalOptions &options);
 
+/// How canonical `global` becomes `local`.
+struct PartitionOptions {
+  /// The mesh axis that each rank goes through by itself; empty: none.
+  llvm::StringRef accumulate;
+  /// Prove what accumulation starts from: afterwards one rank has parts of a
+  /// sum, which the proof does not follow.
+  bool proofs = true;
+};
+
 /// Canonical `global` to `local`. An invariant module gets its program for one
 /// rank as well, as a module inside.
-void buildPartitionPipeline(OpPassManager &pm);
+void buildPartitionPipeline(OpPassManager &pm,
+                            const PartitionOptions &options = {});
 
 /// The same without the program for one rank.
-void buildPartitionStepsPipeline(OpPassManager &pm);
+void buildPartitionStepsPipeline(OpPassManager &pm,
+                                 const PartitionOptions &options = {});
 
 void registerMakeOneRankPass();
 

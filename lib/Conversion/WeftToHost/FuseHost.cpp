@@ -81,10 +81,11 @@ bool isCheapToRepeat(linalg::GenericOp producer) {
 }
 
 /// Upstream's fusion computes a producer with other readers once, as another
-/// result of the consumer, which may have loops that the result has not.
+/// result of the consumer, which may have loops that the result has not. What
+/// is joined is joined at once: its parts would have to wait for the consumer.
 bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-  return producer && producer->hasOneUse();
+  return producer && producer->hasOneUse() && !isJoin(producer);
 }
 
 /// Gives a consumer its own copy of a producer that is cheap to repeat.
@@ -345,7 +346,8 @@ bool Grouping::isProfitable(const KernelShape &shape) {
 }
 
 bool Grouping::tryJoinGroup(linalg::GenericOp op, int group) {
-  if (group == groupOf(op) || groups[group].size() >= kMaxMembers)
+  if (group == groupOf(op) || groups[group].size() >= kMaxMembers ||
+      llvm::any_of(groups[group], isJoin)) // which is not to be later
     return false;
   SmallVector<linalg::GenericOp> ops;
   for (Operation *member : groups[group]) {

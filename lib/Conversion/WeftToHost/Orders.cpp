@@ -14,6 +14,17 @@
 using namespace mlir;
 using namespace mlir::weft;
 
+bool mlir::weft::isJoin(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp || linalgOp.getNumReductionLoops() != 0)
+    return false;
+  Block *body = linalgOp.getBlock();
+  return op->hasAttr(WeftDialect::kOrderAttr) ||
+         llvm::any_of(body->without_terminator(), [](Operation &inner) {
+           return inner.hasAttr(WeftDialect::kOrderAttr);
+         });
+}
+
 std::optional<Combiner> mlir::weft::getCombiner(linalg::LinalgOp op,
                                                 unsigned result) {
   Value yielded = op.getBlock()->getTerminator()->getOperand(result);
@@ -147,7 +158,7 @@ void mlir::weft::moveOrdersOutOfBodies(func::FuncOp func) {
     for (Operation &inner : op.getBlock()->without_terminator())
       if (Attribute own = inner.removeAttr(WeftDialect::kOrderAttr))
         order = own;
-    if (order && op.getNumReductionLoops() != 0)
+    if (order)
       op->setAttr(WeftDialect::kOrderAttr, order);
   });
 }

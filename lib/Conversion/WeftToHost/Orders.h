@@ -31,6 +31,10 @@ bool isOrderSensitive(linalg::LinalgOp op);
 /// The order of an op, if it has one and is sensitive to it; else null.
 OrderAttr getOrder(linalg::LinalgOp op);
 
+/// Says whether the op joins what one rank has summed one after the other, as
+/// weft-accumulate writes it: it has an order, but no reduction loop.
+bool isJoin(Operation *op);
+
 /// Checks that each order in the function fits its op, and, if the module is to
 /// be invariant, that no reduction lacks one.
 LogicalResult checkOrders(func::FuncOp func);

@@ -4,5 +4,6 @@
 
 from weft.jax._errors import ExportError
 from weft.jax._export import export
+from weft.jax.optim import clip_by_global_norm, global_norm
 
-__all__ = ["ExportError", "export"]
+__all__ = ["ExportError", "clip_by_global_norm", "export", "global_norm"]

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The passes that take a serial axis, gradient accumulation, out of the mesh.
+
+#ifndef WEFT_DIALECT_WEFT_TRANSFORMS_ACCUMULATEPASSES_TD
+#define WEFT_DIALECT_WEFT_TRANSFORMS_ACCUMULATEPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OrderSerialAxisPass : Pass<"weft-order-serial-axis", "::mlir::ModuleOp"> {
+  let summary = "put the axis of gradient accumulation last in each dimension";
+  let description = [{
+    weft-accumulate lets one rank do the work of all coordinates along `axis`.
+    What the rank then holds of a dimension is one part of it if the axis is the
+    dimension's last. Which elements which coordinate sees changes; the program
+    does not.
+
+    *Requires*: the `global` phase, and a mesh with the axis.
+
+    *Ensures*: the axis is the last one of each dimension in the shardings of
+    arguments, results and weft.shard.
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "", "the axis">
+  ];
+  let dependentDialects = ["::mlir::weft::WeftDialect"];
+}
+
+def AccumulatePass : Pass<"weft-accumulate", "::mlir::ModuleOp"> {
+  let summary = "let each rank go through one mesh axis by itself";
+  let description = [{
+    Gradient accumulation: an axis that shards the batch leaves the mesh, and
+    each rank does the work of all its coordinates, the microbatches, one after
+    the other. Bits are those of the program with the axis in its mesh, where
+    orders are given; the rank needs memory for one microbatch at a time, and
+    for the sums.
+
+    - What depends on the coordinate is cloned for each. Arguments that the axis
+      shards become larger, and are cut; results are concatenated.
+    - An all_reduce or reduce_scatter over the axis becomes joins: linalg.generic
+      ops of two inputs with `weft.order = #weft.order<leaves = 2>`, as early as
+      the inputs are there. With an order they are the collective's tree, so
+      that at most log2(n) + 1 sums wait; without one a chain.
+    - An all_gather becomes a concatenation, an all_to_all slices and
+      concatenations, a weft.axis_index a constant.
+    - A collective over other axes, too, is cut in a local part and the rest.
+      With an order the minor axes come first, then the join, then the major
+      axes. Without one all of it is joined first, and also what ranks had
+      reduced before: fewest bytes.
+
+    *Requires* the form that weft-partition makes, with the axis last in each
+    dimension of arguments and results (weft-order-serial-axis), and sizes that
+    the axis divides where other axes cut the dimension, too.
+
+    *Ensures* that nothing names the axis but `weft.invariance`. The program for
+    one rank is gone: weft-verify-invariance has its place before this pass.
+
+    @example test/Dialect/Weft/Transforms/accumulate.mlir
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "", "the axis">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // WEFT_DIALECT_WEFT_TRANSFORMS_ACCUMULATEPASSES_TD
