@@ -12,8 +12,8 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/InitAll.h"
-#include "weft/Schedule/Figures.h"
 #include "weft/Report/MakeReport.h"
+#include "weft/Schedule/Figures.h"
 #include "weft/Verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -186,19 +186,18 @@ LogicalResult Compilation::partition(Phase phase) {
   if (phase > Phase::Local || getLastPhase() == Phase::Global)
     return success();
   if (phase == Phase::Global && failed(runPipeline([&](OpPassManager &pm) {
-        buildPartitionPipeline(pm, {options.accumulate, options.proofs});
+        buildPartitionPipeline(pm, options.accumulate);
       })))
     return failure();
   // Of a program that was partitioned elsewhere, or edited, too.
-  if (!options.proofs || !options.accumulate.empty() ||
-      !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
+  if (!options.proofs || !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
     return success();
-  return runPipeline([](OpPassManager &pm) {
-    pm.addPass(createVerifyInvariancePass());
-  });
+  return runPipeline(
+      [](OpPassManager &pm) { pm.addPass(createVerifyInvariancePass()); });
 }
 
-/// Bytes that a rank needs for a planned module, arguments and results included.
+/// Bytes that a rank needs for a planned module, arguments and results
+/// included.
 int64_t getPlannedBytes(ModuleOp module) {
   int64_t bytes = 0;
   for (auto func : module.getOps<func::FuncOp>())
@@ -235,8 +234,8 @@ FailureOr<int64_t> Compilation::tryPlan(const SchedulePassOptions &chosen) {
 }
 
 /// The order is chosen with an estimate of the memory that the plan will need.
-/// If the plan needs more than the limit, the order is chosen again with so much
-/// less; at last program order is tried, which needs least.
+/// If the plan needs more than the limit, the order is chosen again with so
+/// much less; at last program order is tried, which needs least.
 LogicalResult Compilation::planWithinLimit() {
   constexpr int kMaxPlans = 4;
   OwningOpRef<ModuleOp> fused = module->clone();

@@ -90,10 +90,9 @@ private:
 
 } // namespace
 
-void weft::buildPartitionPipeline(OpPassManager &pm,
-                                  const PartitionOptions &options) {
+void weft::buildPartitionPipeline(OpPassManager &pm, StringRef accumulate) {
   pm.addPass(std::make_unique<MakeOneRankPass>());
-  buildPartitionStepsPipeline(pm, options);
+  buildPartitionStepsPipeline(pm, accumulate);
 }
 
 void weft::registerMakeOneRankPass() { PassRegistration<MakeOneRankPass>(); }

@@ -119,7 +119,7 @@ static std::unique_ptr<Pass> createCanonicalizeBlockPass() {
 }
 
 void weft::buildPartitionStepsPipeline(OpPassManager &pm,
-                                       const PartitionOptions &options) {
+                                       StringRef accumulate) {
   // From the user's shardings to one for each value ...
   pm.addPass(createPropagateShardingsPass());
   // ... and where two of them meet, the cheapest way from one to the other.
@@ -132,10 +132,8 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizeBlockPass());
   pm.addPass(createCSEPass());
   // One rank goes through the microbatches: collectives between them are gone.
-  if (!options.accumulate.empty()) {
-    if (options.proofs)
-      pm.addPass(createVerifyInvariancePass());
-    pm.addPass(createAccumulatePass({options.accumulate.str()}));
+  if (!accumulate.empty()) {
+    pm.addPass(createAccumulatePass({accumulate.str()}));
     pm.addPass(createCanonicalizeBlockPass());
   }
   // Fewer and smaller collectives, now that all are there.
@@ -154,10 +152,9 @@ void weft::registerWeftPipelines() {
       "weft-global-to-local", "from the global to the local phase",
       [](OpPassManager &pm, const GlobalOptions &options) {
         buildCanonicalizeGlobalPipeline(pm, options);
-        buildPartitionPipeline(pm, {options.accumulate, /*proofs=*/true});
+        buildPartitionPipeline(pm, options.accumulate);
         // Of a program whose bits must not depend on the mesh.
-        if (options.accumulate.empty())
-          pm.addPass(createVerifyInvariancePass());
+        pm.addPass(createVerifyInvariancePass());
       });
   registerMakeOneRankPass();
 }

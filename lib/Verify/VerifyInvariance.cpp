@@ -95,21 +95,32 @@ private:
     return *mesh ? (*mesh)->mesh : Mesh();
   }
 
-  /// The axes that must not matter have size 1, the others their own.
+  /// The axes that must not matter have size 1, the others their own. One of
+  /// the former that ranks go through by themselves is no axis of theirs any
+  /// more.
   LogicalResult checkMeshes(const Mesh &own, const Mesh &other) {
-    for (int axis = 0; axis < std::max(own.numAxes(), other.numAxes());
-         ++axis) {
-      if (own.numAxes() != other.numAxes() ||
-          own.axisName(axis) != other.axisName(axis))
-        return reference.emitError("has a mesh with other axes");
-      bool isFree = !invariance.hasAxis(own.axisName(axis));
-      int64_t expected = isFree ? own.axisSize(axis) : 1;
-      if (other.axisSize(axis) != expected)
+    SmallVector<int> kept = getFreeAxes(own), free = getFreeAxes(other);
+    auto isSame = [&](int a, int b) {
+      return own.axisName(a) == other.axisName(b);
+    };
+    if (!std::equal(kept.begin(), kept.end(), free.begin(), free.end(), isSame))
+      return reference.emitError("has a mesh with other axes");
+    SmallVector<int64_t> expected(other.numAxes(), 1);
+    for (auto [a, b] : llvm::zip_equal(kept, free))
+      expected[b] = own.axisSize(a);
+    for (int axis = 0; axis < other.numAxes(); ++axis)
+      if (other.axisSize(axis) != expected[axis])
         return reference.emitError("has an axis \"")
-               << own.axisName(axis) << "\" of size " << other.axisSize(axis)
-               << ", expected " << expected;
-    }
+               << other.axisName(axis) << "\" of size " << other.axisSize(axis)
+               << ", expected " << expected[axis];
     return success();
+  }
+
+  SmallVector<int> getFreeAxes(const Mesh &mesh) const {
+    auto isFree = [&](int axis) {
+      return !invariance.hasAxis(mesh.axisName(axis));
+    };
+    return llvm::filter_to_vector(llvm::seq(mesh.numAxes()), isFree);
   }
 
   /// Both take and give the same tensors.

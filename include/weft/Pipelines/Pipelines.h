@@ -73,23 +73,14 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
 void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                      const GlobalOptions &options);
 
-/// How canonical `global` becomes `local`.
-struct PartitionOptions {
-  /// The mesh axis that each rank goes through by itself; empty: none.
-  llvm::StringRef accumulate;
-  /// Prove what accumulation starts from: afterwards one rank has parts of a
-  /// sum, which the proof does not follow.
-  bool proofs = true;
-};
-
 /// Canonical `global` to `local`. An invariant module gets its program for one
-/// rank as well, as a module inside.
-void buildPartitionPipeline(OpPassManager &pm,
-                            const PartitionOptions &options = {});
+/// rank as well, as a module inside. Each rank goes through the mesh axis
+/// `accumulate` by itself, if it is not empty.
+void buildPartitionPipeline(OpPassManager &pm, llvm::StringRef accumulate = {});
 
 /// The same without the program for one rank.
 void buildPartitionStepsPipeline(OpPassManager &pm,
-                                 const PartitionOptions &options = {});
+                                 llvm::StringRef accumulate = {});
 
 void registerMakeOneRankPass();
 

@@ -638,9 +638,6 @@ struct AccumulatePass : public weft::impl::AccumulatePassBase<AccumulatePass> {
         mesh.getMesh().getAxes(),
         [&](MeshAxisAttr other) { return other.getName() != serial.name; });
     mesh.setMeshAttr(MeshAttr::get(&getContext(), axes));
-    // What the module was compared with says nothing of parts of sums.
-    if (auto oneRank = getOperation().lookupSymbol<ModuleOp>(kOneRankModule))
-      oneRank.erase();
   }
 
   LogicalResult runOnFunction(func::FuncOp func, const SerialAxis &serial) {

@@ -52,8 +52,8 @@ def AccumulatePass : Pass<"weft-accumulate", "::mlir::ModuleOp"> {
     dimension of arguments and results (weft-order-serial-axis), and sizes that
     the axis divides where other axes cut the dimension, too.
 
-    *Ensures* that nothing names the axis but `weft.invariance`. The program for
-    one rank is gone: weft-verify-invariance has its place before this pass.
+    *Ensures* that nothing names the axis but `weft.invariance` and the program
+    for one rank.
 
     @example test/Dialect/Weft/Transforms/accumulate.mlir
   }];
