@@ -103,8 +103,9 @@ BodyLifter::toForm(Operation *op, const LocalScalar &scalar, Type type) {
 /// local iteration the index is folded, and only the offset is left.
 void BodyLifter::inferChunks(Block &body) {
   auto setChunk = [&](LocalDim &dim, RankVector offset) {
-    dim.chunk = lifter.perRank(
-        [&](int64_t rank) { return (*offset)[rank] / dim.extent; });
+    dim.chunk = lifter.perRank([&](int64_t rank) {
+      return (*offset)[rank] / std::max<int64_t>(dim.extent, 1);
+    });
   };
   body.walk([&](Operation *op) {
     linalg::IndexOp index;

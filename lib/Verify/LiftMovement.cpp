@@ -51,7 +51,7 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
   }
   if (isWhole && inChunks)
     fix(dim);
-  bool isChunk = number && *stride == 1 && *number % size == 0 &&
+  bool isChunk = number && *stride == 1 && size > 0 && *number % size == 0 &&
                  dim.size % size == 0;
   if (isWhole && inChunks && isChunk) {
     dim = {dim.size, size, uniform(*number / size)};
@@ -71,8 +71,8 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
     return (*dim.chunk)[rank] * dim.extent + (*offset)[rank];
   });
   for (int64_t rank = 0; rank < numRanks; ++rank)
-    if (*stride != 1 || (*begin)[rank] % size != 0 || (*offset)[rank] < 0 ||
-        (*offset)[rank] + size > dim.extent)
+    if (*stride != 1 || size == 0 || (*begin)[rank] % size != 0 ||
+        (*offset)[rank] < 0 || (*offset)[rank] + size > dim.extent)
       return op.emitOpError("cuts dim ")
              << index << " of size " << dim.size << " at "
              << describeRanks(begin) << ", which is not at chunks of " << size;
@@ -385,7 +385,7 @@ LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
   int64_t size = 1, chunks = 1, inner = 1;
   SmallVector<int64_t> counts;
   for (auto [extent, global] : llvm::zip(extents, sizes)) {
-    counts.push_back((global + extent - 1) / extent);
+    counts.push_back(llvm::divideCeil(global, std::max<int64_t>(extent, 1)));
     if (inner > 1 && (counts.back() > 1 || global != extent))
       return failure();
     inner *= extent;

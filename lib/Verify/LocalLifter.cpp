@@ -25,7 +25,7 @@ int64_t mlir::weft::proof::countChunks(const LocalDim &dim) {
   // Chunks behind the end count; of those before it, ranks need not hold all at
   // once.
   int64_t held = *llvm::max_element(*dim.chunk) + 1;
-  return dim.size == kAnySize
+  return dim.size == kAnySize || dim.extent == 0
              ? held
              : std::max(held, (dim.size + dim.extent - 1) / dim.extent);
 }
