@@ -136,18 +136,6 @@ constexpr int64_t kLanes = 16;
 constexpr int64_t kLongFactor = 4;
 constexpr int64_t kReductionDivisor = 2;
 
-/// The largest of leaves, leaves / 2, leaves / 4, ... that cuts `size` elements
-/// in leaves of at least `minLeaf`.
-int64_t chooseLeaves(int64_t leaves, int64_t size, int64_t minLeaf) {
-  for (int64_t chosen = leaves; chosen > 1; chosen /= 2) {
-    if (size % chosen == 0 && size / chosen >= minLeaf)
-      return chosen;
-    if (chosen % 2 != 0)
-      break;
-  }
-  return 1;
-}
-
 class OrderAssignment {
 public:
   OrderAssignment(MLIRContext *context, int64_t leaves, int64_t minLeaf,

@@ -19,6 +19,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 
+#include <numeric>
+
 namespace mlir::weft {
 #define GEN_PASS_DEF_JOINCONTRACTIONSPASS
 #include "weft/Dialect/Weft/Transforms/Passes.h.inc"
@@ -94,14 +96,10 @@ bool fitTogether(MatmulOp a, MatmulOp b) {
 
 /// The most of leaves, leaves / 2, ... that cut each of the sums.
 int64_t countParts(ArrayRef<MatmulOp> ops, int64_t leaves) {
-  for (int64_t parts = leaves; parts > 1; parts /= 2) {
-    if (llvm::all_of(ops,
-                     [&](MatmulOp op) { return getLength(op) % parts == 0; }))
-      return parts;
-    if (parts % 2 != 0)
-      break;
-  }
-  return 1;
+  int64_t common = 0;
+  for (MatmulOp op : ops)
+    common = std::gcd(common, getLength(op));
+  return chooseLeaves(leaves, common, /*minLeaf=*/0);
 }
 
 class Joiner {

@@ -100,6 +100,17 @@ SmallVector<int64_t> mlir::weft::getReductionSizes(Operation *op) {
                              [&](int loop) { return all[loop]; });
 }
 
+int64_t mlir::weft::chooseLeaves(int64_t leaves, int64_t size,
+                                 int64_t minLeaf) {
+  for (int64_t chosen = leaves; chosen > 1; chosen /= 2) {
+    if (size % chosen == 0 && size / chosen >= minLeaf)
+      return chosen;
+    if (chosen % 2 != 0)
+      break;
+  }
+  return 1;
+}
+
 //===----------------------------------------------------------------------===//
 // How they may be cut
 //===----------------------------------------------------------------------===//

@@ -46,6 +46,10 @@ bool isPlainReduction(Operation *op);
 SmallVector<int> getReductionLoops(Operation *op);
 SmallVector<int64_t> getReductionSizes(Operation *op);
 
+/// Returns the largest of leaves, leaves / 2, leaves / 4, ... that cuts `size`
+/// elements in leaves of at least `minLeaf`; 1 if none does.
+int64_t chooseLeaves(int64_t leaves, int64_t size, int64_t minLeaf);
+
 /// Says whether a leaf of `length` elements is whole runs of `run` elements, or
 /// a part of one.
 inline bool isWholeRuns(int64_t length, int64_t run) {
