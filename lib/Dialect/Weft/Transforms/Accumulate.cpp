@@ -16,7 +16,6 @@
 #include "Accumulate.h"
 
 #include "weft/Dialect/Weft/Transforms/AccumulatePasses.h"
-#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
