@@ -18,14 +18,24 @@ namespace weft::rt {
 using namespace detail;
 
 static bool typesSupported(const weft_rt_gemm &desc) {
-  auto is = [&](weft_rt_type a, weft_rt_type b, weft_rt_type c) {
-    return desc.type_a == a && desc.type_b == b && desc.type_c == c;
+  auto is = [&](weft_rt_type a, weft_rt_type b) {
+    return desc.type_a == a && desc.type_b == b;
   };
   constexpr weft_rt_type f16 = WEFT_RT_F16, bf16 = WEFT_RT_BF16,
                          f32 = WEFT_RT_F32, f64 = WEFT_RT_F64;
-  return is(f32, f32, f32) || is(bf16, bf16, f32) || is(bf16, bf16, bf16) ||
-         is(f16, f16, f32) || is(f16, f16, f16) || is(f32, bf16, f32) ||
-         is(bf16, f32, f32) || is(f64, f64, f64);
+  switch (desc.type_c) {
+  case f64:
+    return is(f64, f64);
+  case f32:
+    return is(f32, f32) || is(bf16, bf16) || is(f16, f16) || is(f32, bf16) ||
+           is(bf16, f32);
+  case bf16:
+    return is(f32, f32) || is(bf16, bf16) || is(f32, bf16) || is(bf16, f32);
+  case f16:
+    return is(f16, f16);
+  default:
+    return false;
+  }
 }
 
 const char *gemmUnsupportedReason(const weft_rt_gemm &desc) {

@@ -97,6 +97,40 @@ TEST_P(GemmTest, InfinityAndNaNStayInTheirRow) {
   }
 }
 
+/// What a compiled truncf from f32 to bf16 gives.
+uint16_t truncated(uint32_t bits) {
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return 0x7fc0;
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// A narrow C is the f32 sum, rounded as the program's truncf would: sums of
+/// any bits but for -0.
+TEST_P(GemmTest, NarrowResultsAreTruncatedSums) {
+  constexpr uint32_t lowHalves[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+  for (uint32_t low : lowHalves) {
+    std::vector<uint32_t> sums;
+    for (uint32_t high = 0; high < 0x10000; ++high)
+      sums.push_back(high << 16 | low);
+    weft_rt_gemm desc{};
+    desc.type_a = desc.type_b = f32;
+    desc.type_c = bf16;
+    desc.leaves = int32_t(low & 1);
+    desc.num_dims = 1;
+    desc.dims[0] = {WEFT_RT_GEMM_M, int64_t(sums.size()), 1, 0, 1};
+    const float one = 1;
+    std::vector<uint16_t> got(sums.size());
+    gemm(desc, sums.data(), &one, got.data(), {});
+    for (size_t i = 0; i < sums.size(); ++i) {
+      uint16_t want = sums[i] == 0x80000000 ? 0 : truncated(sums[i]);
+      if (want == 0x7fc0)
+        ASSERT_GT(got[i] & 0x7fff, 0x7f80) << std::hex << sums[i];
+      else
+        ASSERT_EQ(got[i], want) << std::hex << sums[i];
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(AllIsas, GemmTest, testing::ValuesIn(allIsas),
                          nameOfIsa);
 
@@ -113,6 +147,8 @@ TEST(GemmSupported, NamesTheReason) {
   weft_rt_gemm desc = simple();
   EXPECT_TRUE(gemmSupported(desc));
   desc.type_c = bf16;
+  EXPECT_TRUE(gemmSupported(desc));
+  desc.type_c = f16;
   EXPECT_STREQ(gemmUnsupportedReason(desc),
                "combination of types not supported");
   desc = simple();

@@ -22,8 +22,9 @@ struct Types {
   weft_rt_type a, b, c;
 };
 constexpr Types allTypes[] = {
-    {f32, f32, f32}, {bf16, bf16, f32}, {bf16, bf16, bf16}, {f16, f16, f32},
-    {f16, f16, f16}, {f32, bf16, f32},  {bf16, f32, f32},   {f64, f64, f64}};
+    {f32, f32, f32},  {bf16, bf16, f32}, {bf16, bf16, bf16}, {f16, f16, f32},
+    {f16, f16, f16},  {f32, bf16, f32},  {bf16, f32, f32},   {f64, f64, f64},
+    {f32, f32, bf16}, {f32, bf16, bf16}, {bf16, f32, bf16}};
 
 class IsaTest : public testing::TestWithParam<Isa> {
 protected:

@@ -190,9 +190,9 @@ typedef struct weft_rt_gemm_dim {
   int64_t stride_a, stride_b, stride_c;
 } weft_rt_gemm_dim;
 
-/* C = A * B, or C += A * B. Types: f32 x f32 -> f32, bf16 x bf16 -> f32 or
- * bf16, f16 x f16 -> f32 or f16, mixed f32/bf16 operands -> f32, f64 x f64 ->
- * f64. Sums are f32 (f64 for f64), rounded to C's type once. Any number of
+/* C = A * B, or C += A * B. Types: operands of f32 and bf16 in any combination
+ * -> f32 or bf16, f16 x f16 -> f32 or f16, f64 x f64 -> f64. Sums are f32 (f64
+ * for f64), rounded to C's type once (but see `rounded`). Any number of
  * dimensions of each role (K may be empty: an outer product; a K of size 0
  * gives zeros). Strides are at least 0; C's strides address each element of C
  * once. C does not overlap A or B. */
