@@ -138,13 +138,11 @@ struct ScatterAddToGeneric : OpRewritePattern<ScatterAddOp> {
 
 /// Says whether the runtime multiplies these types; see weft_rt_gemm.
 bool isGemm(Type lhs, Type rhs, Type result) {
-  if (lhs == rhs && lhs == result)
-    return lhs.isF64() || lhs.isF32() || lhs.isBF16() || lhs.isF16();
-  if (!result.isF32())
-    return false;
-  bool isHalf = lhs == rhs && (lhs.isBF16() || lhs.isF16());
-  bool isMixed = (lhs.isF32() && rhs.isBF16()) || (lhs.isBF16() && rhs.isF32());
-  return isHalf || isMixed;
+  auto isF32OrBF16 = [](Type type) { return type.isF32() || type.isBF16(); };
+  if (isF32OrBF16(lhs) && isF32OrBF16(rhs))
+    return isF32OrBF16(result);
+  return lhs == rhs && ((lhs.isF64() && result.isF64()) ||
+                        (lhs.isF16() && (result.isF16() || result.isF32())));
 }
 
 /// Converts a tensor of floats to f32, or from it.
@@ -365,10 +363,9 @@ struct FoldOperandTranspose : OpRewritePattern<MatmulOp> {
     }
     if (!changed)
       return failure();
-    auto folded = MatmulOp::create(rewriter, op.getLoc(),
-                                   op.getResult().getType(), operands[0],
-                                   operands[1],
-                                   rewriter.getAffineMapArrayAttr(maps));
+    auto folded = MatmulOp::create(
+        rewriter, op.getLoc(), op.getResult().getType(), operands[0],
+        operands[1], rewriter.getAffineMapArrayAttr(maps));
     copyOrder(op, folded);
     rewriter.replaceOp(op, folded);
     return success();

@@ -89,4 +89,13 @@ func.func @contractions(%a: tensor<1x8x32xf32>, %b: tensor<4x8xf32>, %c: tensor<
   return %0, %1, %2 : tensor<1x4x32xf32>, tensor<8x4xf16>, tensor<8x4xf16>
 }
 
+// Sums of f32 may have leaves of two bytes.
+// CHECK-LABEL: func @narrow_leaves
+// CHECK: weft.matmul {{.*}}weft.order = #weft.order<leaves = 2, rounded = true>{{.*}} : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xbf16>
+func.func @narrow_leaves(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> (tensor<8x4xbf16> {weft.name = "y"}) {
+  %0 = weft.matmul %a, %b {weft.order = #weft.order<leaves = 2, rounded = true>, indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+      : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xbf16>
+  return %0 : tensor<8x4xbf16>
+}
+
 }

@@ -136,6 +136,69 @@ constexpr int64_t kLanes = 16;
 constexpr int64_t kLongFactor = 4;
 constexpr int64_t kReductionDivisor = 2;
 
+/// Says whether the op computes each element from one of its only input.
+bool isMap(linalg::GenericOp op) {
+  return op.getNumDpsInputs() == 1 && op.getNumResults() == 1 &&
+         op.getNumReductionLoops() == 0;
+}
+
+/// Says whether the elements of the op's result are those of its operand.
+bool movesElements(Operation *op) {
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, ShardOp>(op))
+    return true;
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && isMap(generic) &&
+         generic.getBody()->getTerminator()->getOperand(0) ==
+             generic.getBody()->getArgument(0);
+}
+
+/// Says whether the op rounds each element of its only input.
+bool isCast(linalg::GenericOp op) {
+  if (!isMap(op) ||
+      op.getIndexingMapsArray()[0] != op.getIndexingMapsArray()[1])
+    return false;
+  auto cast = op.getBody()
+                  ->getTerminator()
+                  ->getOperand(0)
+                  .getDefiningOp<arith::TruncFOp>();
+  return cast && !cast.getRoundingmode() &&
+         cast.getIn() == op.getBody()->getArgument(0);
+}
+
+/// Returns the cast that is all that becomes of the op's result, and what moves
+/// the elements in front of it.
+linalg::GenericOp findCast(Operation *op, SmallVectorImpl<Operation *> &path) {
+  while (op->hasOneUse()) {
+    op = *op->user_begin();
+    if (auto generic = dyn_cast<linalg::GenericOp>(op);
+        generic && isCast(generic))
+      return generic;
+    if (!movesElements(op))
+      return nullptr;
+    path.push_back(op);
+  }
+  return nullptr;
+}
+
+void narrow(Value value, Type element) {
+  value.setType(cast<RankedTensorType>(value.getType()).clone(element));
+}
+
+/// Makes an op that moves elements move those of another type.
+void narrowMove(Operation *op, Type element) {
+  narrow(op->getResult(0), element);
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic)
+    return;
+  OpBuilder builder(op);
+  auto type = cast<RankedTensorType>(generic.getResult(0).getType());
+  generic.setDpsInitOperand(
+      0,
+      tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(), element));
+  for (BlockArgument arg : generic.getBody()->getArguments())
+    arg.setType(element);
+}
+
 class OrderAssignment {
 public:
   OrderAssignment(MLIRContext *context, int64_t leaves, int64_t minLeaf,
@@ -143,7 +206,21 @@ public:
       : context(context), leaves(leaves), minLeaf(minLeaf),
         roundsPartials(roundsPartials) {}
 
-  void run(Operation *op) {
+  void run(ModuleOp module) {
+    if (roundsPartials) {
+      SmallVector<MatmulOp> matmuls;
+      module.walk([&](MatmulOp op) { matmuls.push_back(op); });
+      for (MatmulOp op : matmuls)
+        takeInCast(op);
+    }
+    SmallVector<Operation *> ops;
+    module.walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      assign(op);
+  }
+
+private:
+  void assign(Operation *op) {
     if (auto take = dyn_cast<TakeOp>(op))
       return addZero(take);
     if (!needsOrder(op))
@@ -158,7 +235,6 @@ public:
       reduction->setAttr(WeftDialect::kOrderAttr, getOrder(reduction));
   }
 
-private:
   /// Says whether some dim is in all three tensors.
   static bool isBatched(MatmulOp op) {
     return llvm::any_of(llvm::seq(op.getResultMap().getNumDims()),
@@ -173,17 +249,45 @@ private:
     return getElementTypeOrSelf(value).isBF16();
   }
 
-  void assign(MatmulOp op) {
+  int64_t countLeaves(MatmulOp op) const {
     bool isLong = isBatched(op) || (isBF16(op.getLhs()) && isBF16(op.getRhs()));
     int64_t least = isLong ? minLeaf * kLongFactor : minLeaf;
-    int64_t chosen =
-        chooseLeaves(leaves, computeProduct(getReductionSizes(op)), least);
+    return chooseLeaves(leaves, computeProduct(getReductionSizes(op)), least);
+  }
+
+  /// Says whether there are contractions of such operands whose leaves are
+  /// rounded to `result`. Others are computed in f32 and rounded once.
+  static bool mayRound(MatmulOp op, Type result) {
+    return llvm::all_of(ValueRange{op.getLhs(), op.getRhs()}, [&](Value value) {
+      Type element = getElementTypeOrSelf(value);
+      return element == result || (result.isBF16() && element.isF32());
+    });
+  }
+
+  /// A contraction in f32 of which only a rounded copy is used becomes one with
+  /// a narrow result, whose parts may be rounded.
+  void takeInCast(MatmulOp op) {
+    if (!getElementTypeOrSelf(op.getType()).isF32() || countLeaves(op) == 1)
+      return;
+    SmallVector<Operation *> path;
+    linalg::GenericOp cast = findCast(op, path);
+    if (!cast)
+      return;
+    Type element = getElementTypeOrSelf(cast.getResult(0));
+    if (!mayRound(op, element))
+      return;
+    narrow(op.getResult(), element);
+    for (Operation *move : path)
+      narrowMove(move, element);
+    cast.getResult(0).replaceAllUsesWith(cast.getInputs()[0]);
+    cast.erase();
+  }
+
+  void assign(MatmulOp op) {
+    int64_t chosen = countLeaves(op);
     Type element = getElementTypeOrSelf(op.getType());
     bool isNarrow = element.getIntOrFloatBitWidth() < 32 && chosen > 1;
-    // Products of wider numbers are computed in f32 and rounded once.
-    bool isRounded = isNarrow && roundsPartials &&
-                     element == getElementTypeOrSelf(op.getLhs().getType()) &&
-                     element == getElementTypeOrSelf(op.getRhs().getType());
+    bool isRounded = isNarrow && roundsPartials && mayRound(op, element);
     if (isNarrow && !isRounded)
       op = widen(op);
     op->setAttr(WeftDialect::kOrderAttr,
@@ -291,12 +395,8 @@ struct AssignOrdersPass : weft::impl::AssignOrdersPassBase<AssignOrdersPass> {
       return;
     }
     getOperation()->setAttr(WeftDialect::kInvarianceAttr, *wanted);
-    OrderAssignment assignment(&getContext(), leaves, minLeaf,
-                               partials == "bf16");
-    SmallVector<Operation *> ops;
-    getOperation()->walk([&](Operation *op) { ops.push_back(op); });
-    for (Operation *op : ops)
-      assignment.run(op);
+    OrderAssignment(&getContext(), leaves, minLeaf, partials == "bf16")
+        .run(getOperation());
   }
 
 private:

@@ -73,6 +73,64 @@ func.func @narrow(%a: tensor<4x192xbf16>, %b: tensor<192x8xbf16>, %e: tensor<4x7
   return %0, %1 : tensor<4x8xbf16>, tensor<4x8xbf16>
 }
 
+// With narrow partial sums a contraction takes in the cast that is all that
+// becomes of its result, behind whatever moves elements only. Not one of f16,
+// which none of f32 rounds to; nor if something else uses the wide result.
+// CHECK-LABEL: func @casts
+// CHECK-COUNT-3: weft.matmul {{.*}} -> tensor<4x8xf32>
+// BF16-LABEL: func @casts
+// BF16: %[[NARROW:.*]] = weft.matmul {{.*}} weft.order = #weft.order<leaves = 8, rounded = true>} : tensor<4x192xf32>, tensor<192x8xf32> -> tensor<4x8xbf16>
+// BF16: %[[MOVED:.*]] = linalg.generic {{.*}} ins(%[[NARROW]] : tensor<4x8xbf16>) outs(%{{.*}} : tensor<8x4xbf16>)
+// BF16-NEXT: ^bb0(%[[IN:.*]]: bf16, %{{.*}}: bf16):
+// BF16-NEXT: linalg.yield %[[IN]] : bf16
+// BF16: %[[SHAPED:.*]] = tensor.expand_shape %[[MOVED]] {{.*}} : tensor<8x4xbf16> into tensor<8x2x2xbf16>
+// BF16: weft.matmul {{.*}} weft.order = #weft.order<leaves = 8>} : {{.*}} -> tensor<4x8xf32>
+// BF16: arith.truncf {{.*}} : f32 to f16
+// BF16: %[[BOTH:.*]] = weft.matmul {{.*}} weft.order = #weft.order<leaves = 8>} : {{.*}} -> tensor<4x8xf32>
+// BF16: arith.truncf {{.*}} : f32 to bf16
+// BF16: return %[[SHAPED]], %{{.*}}, %{{.*}}, %[[BOTH]]
+func.func @casts(%a: tensor<4x192xf32>, %b: tensor<192x8xf32>)
+    -> (tensor<8x2x2xbf16>, tensor<4x8xf16>, tensor<4x8xbf16>, tensor<4x8xf32>) {
+  %0 = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+         affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+       : tensor<4x192xf32>, tensor<192x8xf32> -> tensor<4x8xf32>
+  %e0 = tensor.empty() : tensor<8x4xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+         iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<4x8xf32>) outs(%e0 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x4xf32>
+  %2 = tensor.expand_shape %1 [[0], [1, 2]] output_shape [8, 2, 2] : tensor<8x4xf32> into tensor<8x2x2xf32>
+  %e1 = tensor.empty() : tensor<8x2x2xbf16>
+  %3 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>],
+         iterator_types = ["parallel", "parallel", "parallel"]} ins(%2 : tensor<8x2x2xf32>) outs(%e1 : tensor<8x2x2xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %t = arith.truncf %in : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<8x2x2xbf16>
+  %4 = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+         affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+       : tensor<4x192xf32>, tensor<192x8xf32> -> tensor<4x8xf32>
+  %e2 = tensor.empty() : tensor<4x8xf16>
+  %5 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+         iterator_types = ["parallel", "parallel"]} ins(%4 : tensor<4x8xf32>) outs(%e2 : tensor<4x8xf16>) {
+  ^bb0(%in: f32, %out: f16):
+    %t = arith.truncf %in : f32 to f16
+    linalg.yield %t : f16
+  } -> tensor<4x8xf16>
+  %6 = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+         affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+       : tensor<4x192xf32>, tensor<192x8xf32> -> tensor<4x8xf32>
+  %e3 = tensor.empty() : tensor<4x8xbf16>
+  %7 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+         iterator_types = ["parallel", "parallel"]} ins(%6 : tensor<4x8xf32>) outs(%e3 : tensor<4x8xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %t = arith.truncf %in : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<4x8xbf16>
+  return %3, %5, %7, %6 : tensor<8x2x2xbf16>, tensor<4x8xf16>, tensor<4x8xbf16>, tensor<4x8xf32>
+}
+
 // Rows of 128 are summed in 16 chains: a leaf is a part of a row. Columns are
 // not, nor are rows of 48 in leaves of 6. Leaves of these may be shorter.
 // CHECK-LABEL: func @reductions
@@ -198,16 +256,17 @@ func.func @lookups(%t: tensor<16x8xf32>, %u: tensor<16xi32>, %i: tensor<4xi32>) 
   return %0, %1 : tensor<4x8xf32>, tensor<4xi32>
 }
 
-// A product of wider numbers is rounded once, whatever the partial sums are.
+// A product that the runtime computes in f32 only is rounded once, whatever the
+// partial sums are.
 // CHECK-LABEL: func @rounded_once
 // BF16-LABEL: func @rounded_once
 // BF16: weft.matmul {{.*}} weft.order = #weft.order<leaves = 8>} : {{.*}} -> tensor<4x8xf32>
 // BF16: arith.truncf
-func.func @rounded_once(%a: tensor<4x48xf32>, %b: tensor<48x8xf32>) -> tensor<4x8xbf16> {
+func.func @rounded_once(%a: tensor<4x48xf32>, %b: tensor<48x8xf32>) -> tensor<4x8xf16> {
   %0 = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
          affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
-       : tensor<4x48xf32>, tensor<48x8xf32> -> tensor<4x8xbf16>
-  return %0 : tensor<4x8xbf16>
+       : tensor<4x48xf32>, tensor<48x8xf32> -> tensor<4x8xf16>
+  return %0 : tensor<4x8xf16>
 }
 
 // The greatest of what also shrinks depends on the order: one leaf.

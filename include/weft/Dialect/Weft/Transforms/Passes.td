@@ -104,6 +104,8 @@ def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
     - A weft.matmul of several leaves with a result narrower than f32 becomes one
       with an f32 result, and a truncf, so that ranks' parts are joined before
       they are rounded; or, with `partials=bf16`, it rounds each leaf and join.
+      Then so does one with an f32 result of which only a rounded copy is used:
+      it takes in the truncf.
     - A reduction over several loops is taken in stages, as many outer loops
       first as have 16 elements, so that axes that cut the others leave whole
       subtrees. One to a single f32 is taken in f64.
