@@ -97,7 +97,8 @@ inline TileFunction amxTileForRows(int rows,
   return table[rows - 1];
 }
 
-template <class Chain, class T> void amxTile(const TileArgs &t) {
+template <class Chain, class T>
+void amxTile(const TileArgs &t, TilePipeline &) {
   constexpr auto rows = std::make_integer_sequence<int, Chain::kChainRows>();
   if (t.cols > T::kWidth)
     amxTileForRows<Chain, T, 2>(t.rows, rows)(t);

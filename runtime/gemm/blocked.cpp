@@ -71,7 +71,10 @@ public:
         sumsLikeC(typeBytes(plan.typeC) == kernels.accBytes),
         bottomInC(sumsLikeC && !plan.accumulate),
         rounds(plan.rounded && !sumsLikeC),
-        waiting(std::max(0, order.places() - bottomInC)) {}
+        waiting(std::max(0, order.places() - bottomInC)) {
+    pipeline.tile.sums = reinterpret_cast<float *>(ws.inFlight);
+    pipeline.spare = reinterpret_cast<float *>(ws.inFlight + kTileBytes);
+  }
 
   void run(const Rectangle &rectangle);
 
@@ -90,7 +93,9 @@ private:
   void runTileRow(const TileRow &row);
   void runTile(const TileRow &row, int panel);
   void finishInC(TileArgs &tile, const TileRow &row, int panel);
-  void sumTile(const TileArgs &tile);
+  bool tilesWriteC(const TileRow &row, const Panel &p) const;
+  void sumTile(TileArgs &tile);
+  void sumFoldedTile(const TileArgs &tile);
   Sums place(int index, const TileRow &row, int panel) const;
   Sums placeInTiles(int index) const;
 
@@ -123,6 +128,7 @@ private:
   int64_t tileBegin[kTilesPerBlock + 1];
 
   Sums joins[kMaxJoins]; // of the current tile
+  TilePipeline pipeline;
 };
 
 void RectangleRun::run(const Rectangle &rectangle) {
@@ -261,6 +267,8 @@ void RectangleRun::runBlockOfRows(int64_t begin, int64_t count,
     runTileRow({data, first, rows, firstTileRow + tile,
                 isUniform(rowC, rows, strideC), strideC});
   }
+  if (kernels.drain)
+    kernels.drain(pipeline);
 }
 
 void RectangleRun::chooseA(int64_t rows) {
@@ -356,6 +364,8 @@ void RectangleRun::runTile(const TileRow &row, int index) {
                 p.columns,
                 {ws.tile, kernels.cols},
                 joins,
+                0,
+                false,
                 0};
   int depth = pass.depth;
   for (int64_t i = 0; i < pass.segments; ++i) {
@@ -383,15 +393,23 @@ void RectangleRun::runTile(const TileRow &row, int index) {
   }
 }
 
+/// Whether the microkernel itself may store to C.
+bool RectangleRun::tilesWriteC(const TileRow &row, const Panel &p) const {
+  bool narrows = kernels.narrows && plan.typeC == WEFT_RT_BF16 &&
+                 (rounds || !plan.accumulate);
+  return (sumsLikeC || narrows) && row.uniformC && p.unitC;
+}
+
 /// The last segment of a pass whose sums go to C. If they are added to C, that
 /// is the last join.
 void RectangleRun::finishInC(TileArgs &tile, const TileRow &row, int index) {
   const int64_t column = int64_t(index) * kernels.cols;
   const Panel &p = panel[index];
   const bool joinsC = bottomInC && (pass.depth > 0 || pass.continues);
-  if (sumsLikeC && row.uniformC && p.unitC) {
-    tile.to = {c + (ws.mC[row.first] + ws.nC[column]) * kernels.accBytes,
+  if (tilesWriteC(row, p)) {
+    tile.to = {c + (ws.mC[row.first] + ws.nC[column]) * typeBytes(plan.typeC),
                row.strideC};
+    tile.narrow = !sumsLikeC;
     if (plan.accumulate)
       joins[tile.numJoins++] = tile.to;
     return sumTile(tile);
@@ -400,19 +418,28 @@ void RectangleRun::finishInC(TileArgs &tile, const TileRow &row, int index) {
     --tile.numJoins;
   tile.to = {ws.tile, kernels.cols};
   sumTile(tile);
-  kernels.flush({ws.tile, kernels.cols, row.rows, p.columns, c, plan.typeC,
-                 ws.mC + row.first, ws.nC + column, p.unitC,
+  if (kernels.drain)
+    kernels.drain(pipeline);
+  kernels.flush({ws.tile, tile.narrow, kernels.cols, row.rows, p.columns, c,
+                 plan.typeC, ws.mC + row.first, ws.nC + column, p.unitC,
                  joinsC || plan.accumulate});
 }
 
-void RectangleRun::sumTile(const TileArgs &tile) {
-  if (!rounds || !pass.endsLeaf)
-    return kernels.tile(tile);
+void RectangleRun::sumTile(TileArgs &tile) {
+  const bool roundsLeaf = rounds && pass.endsLeaf;
+  if (roundsLeaf && !kernels.narrows)
+    return sumFoldedTile(tile);
+  tile.narrow |= roundsLeaf;
+  tile.wideJoins = roundsLeaf ? pass.continues : tile.numJoins;
+  kernels.tile(tile, pipeline);
+}
+
+void RectangleRun::sumFoldedTile(const TileArgs &tile) {
   const int ownJoins = pass.continues;
   TileArgs leaf = tile;
   leaf.to = {ws.tile, kernels.cols};
   leaf.numJoins = ownJoins;
-  kernels.tile(leaf);
+  kernels.tile(leaf, pipeline);
   kernels.fold({leaf.to, tile.rows, tile.cols, plan.typeC, tile.to,
                 tile.joins + ownJoins, tile.numJoins - ownJoins});
 }

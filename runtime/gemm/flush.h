@@ -14,19 +14,19 @@
 namespace weft::rt::detail {
 namespace {
 
-template <class Acc, class Out>
-inline void flushUnitRow(const Acc *__restrict sums, Out *__restrict out,
+template <class In, class Out>
+inline void flushUnitRow(const In *__restrict sums, Out *__restrict out,
                          int64_t columns, bool add) {
   if (add)
     for (int64_t j = 0; j < columns; ++j)
-      narrow(Acc(widen(out[j]) + sums[j]), out[j]);
+      narrow(widen(out[j]) + widen(sums[j]), out[j]);
   else
     for (int64_t j = 0; j < columns; ++j)
-      narrow(sums[j], out[j]);
+      narrow(widen(sums[j]), out[j]);
 }
 
-template <class Acc, class Out> void flushAs(const FlushArgs &f) {
-  const Acc *sums = static_cast<const Acc *>(f.sums);
+template <class In, class Out> void flushAs(const FlushArgs &f) {
+  const In *sums = static_cast<const In *>(f.sums);
   for (int64_t r = 0; r < f.rows; ++r, sums += f.ld) {
     Out *row = static_cast<Out *>(f.c) + f.row[r];
     if (f.unitColumns) {
@@ -35,7 +35,7 @@ template <class Acc, class Out> void flushAs(const FlushArgs &f) {
     }
     for (int64_t j = 0; j < f.columns; ++j) {
       Out &out = row[f.column[j]];
-      narrow(f.add ? Acc(widen(out) + sums[j]) : sums[j], out);
+      narrow(f.add ? widen(out) + widen(sums[j]) : widen(sums[j]), out);
     }
   }
 }
@@ -76,6 +76,8 @@ inline void foldF32(const FoldArgs &f) {
 }
 
 inline void flushF32(const FlushArgs &f) {
+  if (f.narrowSums)
+    return flushAs<Bf16, Bf16>(f);
   switch (f.type) {
   case WEFT_RT_BF16:
     return flushAs<float, Bf16>(f);

@@ -80,6 +80,20 @@ TEST_P(GemmOrderTest, SubnormalAndInfiniteNumbers) {
   }
 }
 
+/// Joins of normal numbers whose sums are not.
+TEST_P(GemmOrderTest, JoinsThatCancelOrOverflow) {
+  Random random(21);
+  for (int i = 0; i < 440; ++i) {
+    const Types &t = allTypes[i % std::size(allTypes)];
+    int32_t leaves = leafCounts[random.below(std::size(leafCounts))];
+    int64_t leaf = i % 44 < 2 ? 1024 : 1 + random.below(8);
+    Problem problem = ordered(random, t, 1 + random.below(40),
+                              1 + random.below(40), leaves * leaf, leaves);
+    problem.makeSparse(random);
+    ASSERT_EQ(compareWithOrder(problem, GetParam()), "") << problem.text();
+  }
+}
+
 TEST_P(GemmOrderTest, PartsHaveTheBitsOfTheWhole) {
   Random random(15);
   for (const Types &t : allTypes)

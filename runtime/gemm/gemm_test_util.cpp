@@ -152,6 +152,24 @@ void Problem::makeExtreme(Random &random) {
     writeAs(b.data(), desc.type_b, i, extreme(random, other));
 }
 
+void Problem::makeSparse(Random &random) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  auto mantissa = [&] {
+    return (random.below(2) ? -1 : 1) * (1 + double(random.below(128)) / 128);
+  };
+  const bool huge = random.below(4) == 0;
+  for (int64_t i = 0; i < int64_t(a.size()) / bytesOf(desc.type_a); ++i) {
+    double value = std::ldexp(mantissa(), huge ? 126 : -126);
+    if (random.below(4) != 0)
+      value = 0;
+    else if (random.below(40) == 0)
+      value = random.below(2) ? std::copysign(inf, value) : std::nan("");
+    writeAs(a.data(), desc.type_a, i, value);
+  }
+  for (int64_t i = 0; i < int64_t(b.size()) / bytesOf(desc.type_b); ++i)
+    writeAs(b.data(), desc.type_b, i, mantissa());
+}
+
 void Problem::chooseOrder(Random &random, int64_t most) {
   int64_t k = 1;
   for (int i = 0; i < desc.num_dims; ++i)

@@ -34,6 +34,10 @@ struct Problem {
   /// Fills A and B anew with numbers whose products and sums are around the
   /// least normal number, or of any size.
   void makeExtreme(Random &random);
+  /// Fills A, mostly with zeros, and B, so that many sums of few elements have
+  /// one product; such sums cancel to subnormal numbers, overflow, or are
+  /// infinite or NaN where they meet.
+  void makeSparse(Random &random);
   /// A random number of leaves, at most `most`, that divides K.
   void chooseOrder(Random &random, int64_t most);
 };

@@ -28,6 +28,9 @@ constexpr int kMaxJoins = 32;
 /// be one of them. A is addressed as a + row * aRow + step * aStep, B's row of
 /// a step as b + step * bStep, all in bytes; a step is KernelSet::kPerStep
 /// elements of K.
+/// Narrow tiles, of kernels with KernelSet::narrows: what is summed after the
+/// first `wideJoins` joins is rounded to bf16; the other joins and `to` are
+/// bf16, and each of their sums is rounded.
 struct TileArgs {
   int64_t steps;
   const void *a;
@@ -38,6 +41,27 @@ struct TileArgs {
   Sums to;
   const Sums *joins;
   int numJoins;
+  bool narrow;
+  int wideJoins;
+};
+
+/// A tile whose products are summed and wait in `sums` for joins and rounding,
+/// so that kernels may do this while they compute the next tile.
+struct TileInFlight {
+  float *sums;
+  int rows = 0; // none: nothing is in flight
+  int cols;
+  Sums to;
+  int numJoins;
+  bool narrow;
+  int wideJoins;
+  Sums joins[kMaxJoins];
+};
+
+/// `spare`, as large as `sums`, is for the tile after.
+struct TilePipeline {
+  TileInFlight tile;
+  float *spare;
 };
 
 /// Rounds sums to `type` and adds `joins`, one after the other, rounding each
@@ -71,7 +95,8 @@ struct PackArgs {
 /// goes to, or is added to, c[row[r] + column[j]].
 struct FlushArgs {
   const void *sums;
-  int64_t ld; // in elements
+  bool narrowSums; // bf16
+  int64_t ld;      // in elements
   int64_t rows, columns;
   void *c;
   weft_rt_type type;
@@ -92,16 +117,20 @@ struct KernelSet {
   bool lanesA;    // A may be packed by packLanes; else always by packRows
   bool directB;   // whole panels of B may be used in place
   int directRows; // A may be used in place by tiles of a multiple of this
+  bool narrows;   // tiles may be narrow
 
   void (*begin)(); // before the tiles of a rectangle, or null
   void (*end)();
-  void (*tile)(const TileArgs &);
+  /// May leave the tile in flight.
+  void (*tile)(const TileArgs &, TilePipeline &);
+  /// Finishes the tile that is in flight; null where none ever is.
+  void (*drain)(TilePipeline &);
   /// [step][lane], the elements of a step together.
   void (*packLanes)(const PackArgs &);
   /// [lane][k].
   void (*packRows)(const PackArgs &);
   void (*flush)(const FlushArgs &);
-  /// Null where C's type is always the sums'.
+  /// Null where C's type is always the sums', and with `narrows`.
   void (*fold)(const FoldArgs &);
 
   constexpr int stepBytes() const { return kPerStep * operandBytes; }
