@@ -56,8 +56,7 @@ struct BFloat16 {
   /// A NaN that comes of two values of this type has no bits to round off.
   static Value round(Value x) {
     uint32_t bits = bitsAs<uint32_t>(x);
-    uint32_t half = bits & 0x10000 ? 0x8000 : 0x7fff;
-    return bitsAs<float>((bits + half) & 0xffff0000);
+    return bitsAs<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
   }
   static Stored narrow(Value x) { return Stored(bitsAs<uint32_t>(x) >> 16); }
 };
@@ -143,6 +142,32 @@ template <int ManBits, int Bias, bool HasInfinity> struct Float8 {
 
 using F8E4M3 = Float8<3, 7, false>;
 using F8E5M2 = Float8<2, 15, true>;
+
+// ---- words: what is read and written at once -------------------------------
+
+/// Words of one element.
+template <typename Format> struct WordsOf : Format {
+  using Word = typename Format::Stored;
+  using Value = typename Format::Value;
+  static constexpr int64_t perWord = 1;
+  static Value get(Word x, int64_t) { return Format::load(x); }
+  static Word put(const Value *x) { return Format::narrow(*x); }
+};
+
+/// Words of two elements, so that nothing changes its width on the way to f32
+/// and back.
+template <> struct WordsOf<BFloat16> : BFloat16 {
+  using Word = uint32_t;
+  static constexpr int64_t perWord = 2;
+  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+                "the first element is the lower half");
+  static Value get(Word x, int64_t element) {
+    return bitsAs<float>(element == 0 ? x << 16 : x & 0xffff0000);
+  }
+  static Word put(const Value *x) {
+    return bitsAs<uint32_t>(x[0]) >> 16 | bitsAs<uint32_t>(x[1]);
+  }
+};
 
 // ---- operations ------------------------------------------------------------
 
@@ -340,7 +365,51 @@ template <typename Format, typename Op> struct Tree {
   }
 };
 
-template <typename Block>
+/// Combines a full block as a tree of `members` inputs, a power of two: reads a
+/// word of each and joins them with nothing in between.
+template <typename Format, typename Op, int64_t members> struct SmallTree {
+  using Stored = typename Format::Stored;
+  using Value = typename Format::Value;
+  using Words = WordsOf<Format>;
+  using Word = typename Words::Word;
+
+  /// The tree of `count` inputs from x[0] on: an element of their words `i`.
+  template <int64_t count>
+  [[gnu::always_inline]] static Value joinElement(const Stored *const *x,
+                                                  int64_t i, int64_t element) {
+    if constexpr (count == 1) {
+      Word word;
+      memcpy(&word, x[0] + i * Words::perWord, sizeof(word));
+      return Words::get(word, element);
+    } else {
+      return Tree<Format, Op>::join(
+          joinElement<count / 2>(x, i, element),
+          joinElement<count / 2>(x + count / 2, i, element));
+    }
+  }
+
+  [[gnu::always_inline]] static void combine(const void *const *inputs, int64_t,
+                                             int64_t at, int64_t, int64_t ahead,
+                                             Stored *out) {
+    constexpr int64_t words = blockElements / Words::perWord;
+    const Stored *x[members];
+    for (int64_t j = 0; j < members; ++j) {
+      x[j] = static_cast<const Stored *>(inputs[j]) + at;
+      fetchBlock(x[j] + ahead);
+    }
+    Word block[words];
+    for (int64_t i = 0; i < words; ++i) {
+      Value values[Words::perWord];
+      for (int64_t element = 0; element < Words::perWord; ++element)
+        values[element] = joinElement<members>(x, i, element);
+      block[i] = Words::put(values);
+    }
+    memcpy(out, block, sizeof(block));
+  }
+};
+
+/// Combines full blocks in one way, and what is left in another.
+template <typename Block, typename Rest = Block>
 void reduceAll(const void *const *inputs, int64_t members, int64_t offset,
                int64_t count, int64_t ahead, void *out) {
   auto *to = static_cast<typename Block::Stored *>(out);
@@ -349,16 +418,53 @@ void reduceAll(const void *const *inputs, int64_t members, int64_t offset,
     Block::combine(inputs, members, offset + done, blockElements, ahead,
                    to + done);
   if (done < count)
-    Block::combine(inputs, members, offset + done, count - done, ahead,
-                   to + done);
+    Rest::combine(inputs, members, offset + done, count - done, ahead,
+                  to + done);
+}
+
+template <typename Format, typename Op, int64_t members>
+constexpr auto reduceSmallTree =
+    reduceAll<SmallTree<Format, Op, members>, Tree<Format, Op>>;
+
+/// Formats whose values are widened and rounded in a moment. Others gain
+/// nothing from having all inputs' values in registers.
+template <typename Format>
+constexpr bool isCheap =
+    sizeof(typename Format::Stored) == sizeof(typename Format::Value);
+template <> constexpr bool isCheap<BFloat16> = true;
+
+template <typename Format, typename Op>
+void reduceTree(const void *const *inputs, int64_t members, int64_t offset,
+                int64_t count, int64_t ahead, void *out) {
+  ReduceKernel kernel = reduceAll<Tree<Format, Op>>;
+  if constexpr (isCheap<Format>) {
+    if (members == 2)
+      kernel = reduceSmallTree<Format, Op, 2>;
+    else if (members == 4)
+      kernel = reduceSmallTree<Format, Op, 4>;
+    else if (members == 8)
+      kernel = reduceSmallTree<Format, Op, 8>;
+  }
+  kernel(inputs, members, offset, count, ahead, out);
+}
+
+/// A chain of two is a tree.
+template <typename Format, typename Op>
+void reduceChain(const void *const *inputs, int64_t members, int64_t offset,
+                 int64_t count, int64_t ahead, void *out) {
+  ReduceKernel kernel = reduceAll<Chain<Format, Op>>;
+  if constexpr (isCheap<Format>)
+    if (members == 2)
+      kernel = reduceSmallTree<Format, Op, 2>;
+  kernel(inputs, members, offset, count, ahead, out);
 }
 
 /// Where values are rounded, their order matters.
 template <typename Format, typename Op>
 ReduceKernel orderedKernel(ReduceOrder order) {
   if constexpr (isFloat<typename Format::Value>)
-    if (order == ReduceOrder::Tree)
-      return reduceAll<Tree<Format, Op>>;
+    return order == ReduceOrder::Tree ? reduceTree<Format, Op>
+                                      : reduceChain<Format, Op>;
   return reduceAll<Chain<Format, Op>>;
 }
 
