@@ -6,12 +6,15 @@
 // In this order: an all_reduce of which each rank keeps its own part becomes a
 // reduce_scatter; a reduce_scatter moves before an all_reduce, which then works
 // on less; collectives without uses go; small reductions of one group that
-// wait for one another needlessly become one.
+// wait for one another needlessly become one. So that they may, what is small
+// and computed from them is moved down to where it is needed.
 //
-// Gathers are left alone: that a weight is gathered twice was decided before.
+// Gathers of weights are left alone: that one is gathered twice was decided
+// before. Gathers of what small reductions made are grouped like these.
 
 #include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ShardingRule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -144,8 +147,8 @@ struct Candidate {
 };
 
 /// What the members of a group have in common.
-using GroupKey =
-    std::tuple<OperationName, ReduceKind, AxesAttr, Attribute, Attribute>;
+using GroupKey = std::tuple<OperationName, std::optional<ReduceKind>, AxesAttr,
+                            Attribute, Attribute>;
 
 std::optional<GroupKey> getGroupKey(Operation *op) {
   Attribute order = op->getAttr(WeftDialect::kOrderAttr);
@@ -155,19 +158,94 @@ std::optional<GroupKey> getGroupKey(Operation *op) {
   if (auto scatter = dyn_cast<ReduceScatterOp>(op))
     return GroupKey(op->getName(), scatter.getKind(), scatter.getAxes(),
                     scatter.getChannelAttr(), order);
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return GroupKey(op->getName(), std::nullopt, gather.getAxes(),
+                    gather.getChannelAttr(), order);
   return std::nullopt;
 }
+
+/// Says whether all tensors that the op takes and makes are small.
+bool isSmall(Operation *op, int64_t limit) {
+  auto fits = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || getBufferBytes(tensor) <= limit;
+  };
+  return llvm::all_of(op->getOperandTypes(), fits) &&
+         llvm::all_of(op->getResultTypes(), fits);
+}
+
+/// Small reductions, and what is small and computed from their results alone.
+class SmallOps {
+public:
+  SmallOps(Block &block, int64_t limit) : block(block), limit(limit) {
+    for (Operation &op : block)
+      if (isSmall(&op, limit))
+        add(&op);
+  }
+
+  bool isCandidate(Operation *op) const { return candidates.contains(op); }
+
+  /// Moves what is computed from reductions in front of its first use, unless
+  /// another waits for it.
+  void sink() {
+    for (Operation *op : llvm::reverse(derived)) {
+      if (op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
+            return isReduction(user);
+          }))
+        continue;
+      SmallVector<Operation *> users =
+          llvm::map_to_vector(op->getUsers(), [&](Operation *user) {
+            return block.findAncestorOpInBlock(*user);
+          });
+      op->moveBefore(*llvm::min_element(users, [](Operation *a, Operation *b) {
+        return a->isBeforeInBlock(b);
+      }));
+    }
+  }
+
+private:
+  static bool isReduction(Operation *op) {
+    return isa<AllReduceOp, ReduceScatterOp>(op);
+  }
+
+  bool isDerived(Operation *op) const {
+    if (!isMemoryEffectFree(op) && !isa<AllGatherOp>(op))
+      return false;
+    bool isAny = false;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      bool isOne = def && (candidates.contains(def) || derived.contains(def));
+      if (!isOne && !(def && isRematerializable(def)))
+        return false;
+      isAny |= isOne;
+    }
+    return isAny;
+  }
+
+  void add(Operation *op) {
+    bool isNew = isDerived(op);
+    if (isNew)
+      derived.insert(op);
+    if (isReduction(op) || (isNew && isa<AllGatherOp>(op)))
+      candidates.insert(op);
+  }
+
+  Block &block;
+  int64_t limit;
+  llvm::SetVector<Operation *> candidates, derived;
+};
 
 /// Groups the small reductions of one block.
 class Grouper {
 public:
-  Grouper(Block &block, int64_t limit) : block(block), limit(limit) {}
+  Grouper(Block &block, int64_t limit) : block(block), ops(block, limit) {}
 
   /// Returns the number of collectives that are gone.
   unsigned run() {
+    ops.sink();
     llvm::SetVector<GroupKey> keys;
     for (Operation &op : block)
-      if (isSmall(&op))
+      if (ops.isCandidate(&op))
         keys.insert(*getGroupKey(&op));
     unsigned merged = 0;
     for (const GroupKey &key : keys)
@@ -176,12 +254,6 @@ public:
   }
 
 private:
-  bool isSmall(Operation *op) const {
-    return getGroupKey(op) && llvm::all_of(op->getOperandTypes(), [&](Type t) {
-             return getBufferBytes(cast<RankedTensorType>(t)) <= limit;
-           });
-  }
-
   SmallVector<Candidate> collect(const GroupKey &key) {
     DenseMap<Operation *, int64_t> positions;
     for (auto [position, op] : llvm::enumerate(block))
@@ -189,7 +261,7 @@ private:
     SmallVector<Candidate> candidates;
     DenseMap<Operation *, int64_t> available;
     for (Operation &op : block) {
-      if (!isSmall(&op) || getGroupKey(&op) != key)
+      if (!ops.isCandidate(&op) || getGroupKey(&op) != key)
         continue;
       Candidate candidate{&op, -1, static_cast<int64_t>(positions.size())};
       for (Value operand : op.getOperands())
@@ -247,6 +319,8 @@ private:
       llvm::append_range(outputs, op->getResults());
       if (auto scatter = dyn_cast<ReduceScatterOp>(op))
         llvm::append_range(dims, scatter.getDims());
+      if (auto gather = dyn_cast<AllGatherOp>(op))
+        llvm::append_range(dims, gather.getDims());
       for (Operation *user : op->getUsers()) {
         Operation *outer = block.findAncestorOpInBlock(*user);
         if (!firstUser || outer->isBeforeInBlock(firstUser))
@@ -272,6 +346,10 @@ private:
       return AllReduceOp::create(builder, loc, types, reduce.getKind(), inputs,
                                  reduce.getMesh(), reduce.getAxes(),
                                  reduce.getChannelAttr());
+    if (auto gather = dyn_cast<AllGatherOp>(like))
+      return AllGatherOp::create(builder, loc, types, inputs, gather.getMesh(),
+                                 gather.getAxes(), dims,
+                                 gather.getChannelAttr());
     auto scatter = cast<ReduceScatterOp>(like);
     return ReduceScatterOp::create(builder, loc, types, scatter.getKind(),
                                    inputs, scatter.getMesh(), scatter.getAxes(),
@@ -279,7 +357,7 @@ private:
   }
 
   Block &block;
-  int64_t limit;
+  SmallOps ops;
 };
 
 /// Erases collectives without uses, and what only they used. Every rank runs

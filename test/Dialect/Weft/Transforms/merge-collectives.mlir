@@ -175,3 +175,51 @@ func.func @ordered_groups(%x: tensor<4xf32>, %y: tensor<2xf32>, %n: tensor<3xi32
   %2 = weft.all_reduce sum %y on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<2xf32>) -> tensor<2xf32>
   return %0, %2, %1 : tensor<4xf32>, tensor<2xf32>, tensor<3xi32>
 }
+
+// -----
+
+// What is small and made of reductions alone does not keep them apart: it goes
+// down to its first use. So do gathers of it, which become one. What a
+// reduction waits for stays, and so does what takes other values.
+
+// CHECK-LABEL: func.func @sink
+// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>, %[[W:.*]]: tensor<8xf32>
+// CHECK: %[[NEG:.*]] = arith.negf %[[W]]
+// CHECK: %[[R:.*]]:2 = weft.all_reduce sum %[[A]], %[[B]] on @mesh <{"dp"}>
+// CHECK: %[[G:.*]]:2 = weft.all_gather %[[R]]#0, %[[R]]#1 on @mesh <{"tp"}> dims [0, 0] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK: %[[SA:.*]] = arith.addf %[[G]]#0, %[[G]]#0
+// CHECK: arith.addf %[[SA]], %[[NEG]]
+// CHECK: %[[SB:.*]] = arith.mulf %[[G]]#1, %[[G]]#1
+// CHECK: arith.addf %[[SB]], %[[NEG]]
+weft.mesh @mesh = <["dp"=2, "tp"=2]>
+func.func @sink(%a: tensor<4xf32>, %b: tensor<4xf32>, %w: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = weft.all_reduce sum %a on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = weft.all_gather %0 on @mesh <{"tp"}> dims [0] : (tensor<4xf32>) -> tensor<8xf32>
+  %2 = arith.addf %1, %1 : tensor<8xf32>
+  %3 = weft.all_reduce sum %b on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = weft.all_gather %3 on @mesh <{"tp"}> dims [0] : (tensor<4xf32>) -> tensor<8xf32>
+  %5 = arith.mulf %4, %4 : tensor<8xf32>
+  %6 = arith.negf %w : tensor<8xf32>
+  %7 = arith.addf %2, %6 : tensor<8xf32>
+  %8 = arith.addf %5, %6 : tensor<8xf32>
+  return %7, %8 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @sink_chain
+// CHECK: %[[R:.*]] = weft.all_reduce sum %arg0 on @mesh <{"dp"}>
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[R]], %[[R]]
+// CHECK-NEXT: %[[M:.*]] = arith.mulf %[[R]], %arg1
+// CHECK-NEXT: %[[W:.*]] = arith.negf %arg1
+// CHECK-NEXT: %[[T:.*]] = weft.all_reduce sum %[[S]] on @mesh <{"dp"}>
+// CHECK-NEXT: return %[[T]], %[[M]], %[[W]]
+weft.mesh @mesh = <["dp"=2]>
+func.func @sink_chain(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = weft.all_reduce sum %a on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = arith.addf %0, %0 : tensor<4xf32>
+  %2 = arith.mulf %0, %b : tensor<4xf32>
+  %3 = arith.negf %b : tensor<4xf32>
+  %4 = weft.all_reduce sum %1 on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
+  return %4, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

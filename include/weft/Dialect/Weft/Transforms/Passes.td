@@ -267,10 +267,12 @@ def MergeCollectivesPass : Pass<"weft-merge-collectives", "::mlir::ModuleOp"> {
     - Collectives without uses are erased.
     - all_reduces, and reduce_scatters, of one kind over the same axes become
       one grouped collective if their operands are small and none of them
-      waits for another. It stands before the first use of any.
+      waits for another. It stands before the first use of any. What is small
+      and computed from their results alone moves down to its first use before;
+      gathers of it are grouped as well.
 
-    Gathers are not merged: a weight that is gathered for the forward pass and
-    again for the backward pass need not stay in memory between them.
+    Gathers of weights are not merged: one that is gathered for the forward
+    pass and again for the backward pass need not stay in memory between them.
   }];
   let options = [
     Option<"groupLimit", "group-limit", "int64_t", "65536",
