@@ -25,6 +25,18 @@ Term erf(Term x);
 Term rsqrt(Term x);
 
 // In f64.
+Term acosWide(Term x);
+Term acoshWide(Term x);
+Term asinWide(Term x);
+Term asinhWide(Term x);
+Term atan2Wide(Term y, Term x);
+Term atanWide(Term x);
+Term atanhWide(Term x);
+Term cbrtWide(Term x);
+Term cosWide(Term x);
+Term coshWide(Term x);
+Term erfWide(Term x);
+Term erfcWide(Term x);
 Term exp2Wide(Term x);
 Term expWide(Term x);
 Term expm1Wide(Term x);
@@ -32,24 +44,32 @@ Term log10Wide(Term x);
 Term log1pWide(Term x);
 Term log2Wide(Term x);
 Term logWide(Term x);
+Term powOfIntegerWide(Term x, Term y);
 Term powWide(Term x, Term y);
+Term sinWide(Term x);
+Term sinhWide(Term x);
+Term tanWide(Term x);
 Term tanhWide(Term x);
 
 // In f32, computed in f64.
-Term sin(Term x);
-Term cos(Term x);
-Term tan(Term x);
-Term log2(Term x);
-Term log10(Term x);
-Term cbrt(Term x);
+Term acos(Term x);
+Term acosh(Term x);
+Term asin(Term x);
+Term asinh(Term x);
 Term atan(Term x);
 Term atan2(Term y, Term x);
-Term asin(Term x);
-Term acos(Term x);
-Term sinh(Term x);
+Term atanh(Term x);
+Term cbrt(Term x);
+Term cos(Term x);
 Term cosh(Term x);
+Term erfc(Term x);
+Term log10(Term x);
+Term log2(Term x);
 Term pow(Term x, Term y);
 Term powOfInteger(Term x, Term y);
+Term sin(Term x);
+Term sinh(Term x);
+Term tan(Term x);
 
 } // namespace mlir::weft::formulas
 

@@ -54,8 +54,7 @@ func.func @halve(%x: f64) -> bf16 {
 // and formulas have no flags.
 
 // CHECK-LABEL: func @functions
-// CHECK-NOT: math.{{(acos|asin|atan|cbrt|cos|erf|exp|log|pow|rsqrt|sin|tan)}}
-// CHECK-NOT: math.fpowi
+// CHECK-NOT: math.{{(acos|asin|atan|cbrt|cos|erf|exp|fpowi|log|pow|rsqrt|sin|tan)}}
 // CHECK-NOT: fastmath
 // CHECK: return
 func.func @functions(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
@@ -81,16 +80,20 @@ func.func @functions(%x: f32, %y: f32, %n: i32) -> (f32, f32) {
   %19 = math.powf %18, %y : f32
   %20 = math.atan2 %19, %y : f32
   %21 = math.fpowi %20, %n : f32, i32
-  return %21, %19 : f32, f32
+  %22 = math.erfc %21 : f32
+  %23 = math.asinh %22 : f32
+  %24 = math.acosh %23 : f32
+  %25 = math.atanh %24 : f32
+  return %25, %19 : f32, f32
 }
 
 // -----
 
 // CHECK-LABEL: func @wide
-// CHECK-NOT: math.{{(exp|log|pow|rsqrt|tanh)}}
+// CHECK-NOT: math.{{(acos|asin|atan|cbrt|cos|erf|exp|fpowi|log|pow|rsqrt|sin|tan)}}
 // CHECK-NOT: fastmath
-// CHECK: math.erf
-func.func @wide(%x: f64, %y: f64) -> f64 {
+// CHECK: return
+func.func @wide(%x: f64, %y: f64, %n: i32) -> f64 {
   %0 = math.exp %x : f64
   %1 = math.log %0 : f64
   %2 = math.tanh %1 : f64
@@ -100,9 +103,24 @@ func.func @wide(%x: f64, %y: f64) -> f64 {
   %6 = math.log2 %5 : f64
   %7 = math.log10 %6 : f64
   %8 = math.log1p %7 : f64
-  %9 = math.powf %8, %y : f64
-  %10 = math.erf %9 : f64
-  return %10 : f64
+  %9 = math.erf %8 : f64
+  %10 = math.erfc %9 : f64
+  %11 = math.sin %10 : f64
+  %12 = math.cos %11 : f64
+  %13 = math.tan %12 : f64
+  %14 = math.atan %13 : f64
+  %15 = math.asin %14 : f64
+  %16 = math.acos %15 : f64
+  %17 = math.sinh %16 : f64
+  %18 = math.cosh %17 : f64
+  %19 = math.asinh %18 : f64
+  %20 = math.acosh %19 : f64
+  %21 = math.atanh %20 : f64
+  %22 = math.cbrt %21 : f64
+  %23 = math.powf %22, %y : f64
+  %24 = math.atan2 %23, %y : f64
+  %25 = math.fpowi %24, %n : f64, i32
+  return %25 : f64
 }
 
 // -----

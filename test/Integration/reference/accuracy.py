@@ -23,6 +23,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import equivalence
+import error_functions
 import ml_dtypes
 import numpy as np
 from elements import DTYPES, UNARY
@@ -33,8 +34,10 @@ EXTRA = {
     "math.ceil": np.ceil, "math.floor": np.floor, "math.roundeven": np.rint, "math.tan": np.tan,
     "math.atan": np.arctan, "math.log10": np.log10, "math.sinh": np.sinh, "math.cosh": np.cosh,
     "math.asin": np.arcsin, "math.acos": np.arccos, "math.trunc": np.trunc,
-    "math.tanh": np.tanh, "math.log1p": np.log1p,
+    "math.tanh": np.tanh, "math.log1p": np.log1p, "math.asinh": np.arcsinh, "math.acosh": np.arccosh,
+    "math.atanh": np.arctanh,
 }  # fmt: skip
+ERRORS = {"math.erf": error_functions.erf, "math.erfc": error_functions.erfc}
 BINARY = {"math.powf": np.power, "math.atan2": np.arctan2}
 POWERS = {"math.fpowi": np.power}  # the second operand is an integer
 
@@ -57,8 +60,11 @@ def edges(dtype):
     powers = 2.0 ** np.arange(info.minexp - info.nmant, info.maxexp)
     quarters = np.concatenate([np.arange(1, 2000), 3.0 ** np.arange(7, 70), 2.0 ** np.arange(11, 120)])
     logs = np.log([float(info.max), float(info.tiny), float(info.smallest_subnormal), 2.0 ** 0.5, 0.5 ** 0.5])
-    limits = np.concatenate([logs, logs / np.log(2), logs / np.log(10), [9.02, 10, 18, 20, 3.925, 4, 89, 104, 0.3466]])
-    values = np.concatenate([powers, quarters * (np.pi / 2), limits])
+    limits = np.concatenate([logs, logs / np.log(2), logs / np.log(10), [9.02, 10, 18, 20, 3.925, 4, 89, 104, 0.3466],
+                             [26.5, 27.2, 28, 710.47, 2.0**0.5 - 1]])  # fmt: skip
+    # No numbers of f32 and f64 are nearer to a whole number of quarter turns.
+    nearest = np.array([16367173 * 2.0**72, 6381956970095103 * 2.0**797])
+    values = np.concatenate([powers, quarters * (np.pi / 2), limits, nearest])
     values = with_neighbours(values[np.abs(values) < float(info.max)], dtype)
     return np.concatenate([values, -values])
 
@@ -141,6 +147,8 @@ def exact_results(name, inputs, dtype):
         return POWERS[name](a.astype(wide), n.astype(wide)), list(zip(a, n))
     if name == "math.rsqrt":
         return 1 / np.sqrt(x.astype(wide)), x
+    if name in ERRORS:
+        return ERRORS[name](x.astype(np.longdouble)), x
     return {**UNARY, **EXTRA}[name](x.astype(wide)), x
 
 

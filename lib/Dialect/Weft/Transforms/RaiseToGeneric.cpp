@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -48,6 +49,21 @@ struct DecomposeSoftmax : OpRewritePattern<linalg::SoftmaxOp> {
     if (failed(results))
       return rewriter.notifyMatchFailure(op, "cannot be decomposed");
     rewriter.replaceOp(op, *results);
+    return success();
+  }
+};
+
+/// math.sincos to one op for each result, as elementwise ops are. What the two
+/// have in common is computed once where they are in one kernel.
+struct SplitSincos : OpRewritePattern<math::SincosOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::SincosOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value sine = math::SinOp::create(rewriter, loc, op.getOperand());
+    Value cosine = math::CosOp::create(rewriter, loc, op.getOperand());
+    rewriter.replaceOp(op, {sine, cosine});
     return success();
   }
 };
@@ -270,8 +286,8 @@ struct UnreadInitToEmpty : OpRewritePattern<linalg::GenericOp> {
 
 void weft::populateRaiseToGenericPatterns(RewritePatternSet &patterns) {
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-  patterns.add<GeneralizeNamedOp, DecomposeSoftmax, ElementwiseToGeneric,
-               SplatToGeneric, GenerateToGeneric, InlineConstantInput,
-               ScalarInputToTensor, CapturedScalarToInput, UnreadInitToEmpty>(
-      patterns.getContext());
+  patterns.add<GeneralizeNamedOp, DecomposeSoftmax, SplitSincos,
+               ElementwiseToGeneric, SplatToGeneric, GenerateToGeneric,
+               InlineConstantInput, ScalarInputToTensor, CapturedScalarToInput,
+               UnreadInitToEmpty>(patterns.getContext());
 }

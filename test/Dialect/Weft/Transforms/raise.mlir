@@ -41,6 +41,20 @@ func.func @scalars(%x: tensor<8xf32>, %s: tensor<f32>) -> (tensor<8xf32>, tensor
 
 // -----
 
+// CHECK-LABEL: func @two_results
+func.func @two_results(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-NOT: math.sincos
+  // CHECK: %[[S:.*]] = linalg.generic
+  // CHECK: math.sin %
+  // CHECK: %[[C:.*]] = linalg.generic
+  // CHECK: math.cos %
+  // CHECK: return %[[S]], %[[C]]
+  %s, %c = math.sincos %x : tensor<8xf32>
+  return %s, %c : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func @structured
 func.func @structured(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<8x4xf32>, tensor<2x4x8xf32>, tensor<4x8xf32>) {
   %zero = arith.constant dense<0.0> : tensor<4xf32>
