@@ -372,31 +372,6 @@ struct FoldOperandTranspose : OpRewritePattern<MatmulOp> {
   }
 };
 
-/// A transpose that alone uses a contraction becomes its result map.
-struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(linalg::GenericOp op,
-                                PatternRewriter &rewriter) const override {
-    std::optional<AffineMap> transpose = matchTranspose(op);
-    if (!transpose)
-      return failure();
-    auto matmul = op->getOperand(0).getDefiningOp<MatmulOp>();
-    if (!matmul || !matmul->hasOneUse())
-      return failure();
-    AffineMap resultMap =
-        inversePermutation(*transpose).compose(matmul.getResultMap());
-    auto folded = MatmulOp::create(
-        rewriter, op.getLoc(), op->getResult(0).getType(), matmul.getLhs(),
-        matmul.getRhs(),
-        rewriter.getAffineMapArrayAttr(
-            {matmul.getLhsMap(), matmul.getRhsMap(), resultMap}));
-    copyOrder(matmul, folded);
-    rewriter.replaceOp(op, folded);
-    return success();
-  }
-};
-
 /// Says whether the op is elementwise, from one tensor to one of its shape.
 bool isUnaryElementwise(linalg::GenericOp op) {
   return op.getNumDpsInputs() == 1 && op->getNumResults() == 1 &&
@@ -406,43 +381,118 @@ bool isUnaryElementwise(linalg::GenericOp op) {
                       [](AffineMap map) { return map.isIdentity(); });
 }
 
-/// A transpose passes by an elementwise op, as a conversion, that alone uses a
-/// contraction, to be folded into that.
-struct TransposeBeforeElementwise : OpRewritePattern<linalg::GenericOp> {
+/// The contraction that `value` is made of by nothing but the ops in `between`,
+/// last first, which treat all dims alike and are what alone uses it.
+MatmulOp findContraction(Value value, SmallVectorImpl<Operation *> &between) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (!def->hasOneUse())
+      return nullptr;
+    if (auto matmul = dyn_cast<MatmulOp>(def))
+      return matmul;
+    auto generic = dyn_cast<linalg::GenericOp>(def);
+    bool isCollective = isa<AllGatherOp, ReduceScatterOp, AllReduceOp>(def) &&
+                        def->getNumOperands() == 1;
+    if (!isCollective && !(generic && isUnaryElementwise(generic)))
+      return nullptr;
+    between.push_back(def);
+    value = def->getOperand(0);
+  }
+  return nullptr;
+}
+
+/// The type of a transposed tensor; `transpose` is from its index to the
+/// tensor's.
+RankedTensorType transposeType(Type type, AffineMap transpose) {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<int64_t> shape(tensor.getRank());
+  for (auto [dim, size] : llvm::enumerate(tensor.getShape()))
+    shape[transpose.getDimPosition(dim)] = size;
+  return tensor.clone(shape);
+}
+
+/// Copies an op that treats all dims alike, for a transposed operand.
+Value cloneTransposed(OpBuilder &builder, Operation *op, Value operand,
+                      AffineMap transpose) {
+  builder.setInsertionPoint(op);
+  RankedTensorType type = transposeType(op->getResult(0).getType(), transpose);
+  SmallVector<Value> operands = {operand};
+  if (isa<linalg::GenericOp>(op))
+    operands.push_back(tensor::EmptyOp::create(
+        builder, op->getLoc(), type.getShape(), type.getElementType()));
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(type);
+  auto setDims = [&](auto collective) {
+    collective.setDims(transpose.getDimPosition(collective.getDims()[0]));
+  };
+  if (auto gather = dyn_cast<AllGatherOp>(copy))
+    setDims(gather);
+  else if (auto scatter = dyn_cast<ReduceScatterOp>(copy))
+    setDims(scatter);
+  return copy->getResult(0);
+}
+
+/// A transpose of what is made of a contraction, by a conversion or collectives,
+/// becomes the contraction's result map.
+struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!matchTranspose(op))
+    std::optional<AffineMap> transpose = matchTranspose(op);
+    if (!transpose)
       return failure();
-    auto elementwise = op->getOperand(0).getDefiningOp<linalg::GenericOp>();
-    if (!elementwise || !elementwise->hasOneUse() ||
-        !isUnaryElementwise(elementwise))
+    SmallVector<Operation *> between;
+    MatmulOp matmul = findContraction(op->getOperand(0), between);
+    if (!matmul)
       return failure();
-    auto matmul = elementwise->getOperand(0).getDefiningOp<MatmulOp>();
-    if (!matmul || !matmul->hasOneUse())
+    AffineMap resultMap =
+        inversePermutation(*transpose).compose(matmul.getResultMap());
+    rewriter.setInsertionPoint(matmul);
+    auto folded = MatmulOp::create(
+        rewriter, matmul.getLoc(), transposeType(matmul.getType(), *transpose),
+        matmul.getLhs(), matmul.getRhs(),
+        rewriter.getAffineMapArrayAttr(
+            {matmul.getLhsMap(), matmul.getRhsMap(), resultMap}));
+    copyOrder(matmul, folded);
+    Value value = folded;
+    for (Operation *passed : llvm::reverse(between))
+      value = cloneTransposed(rewriter, passed, value, *transpose);
+    rewriter.replaceOp(op, value);
+    for (Operation *passed : between)
+      rewriter.eraseOp(passed);
+    rewriter.eraseOp(matmul);
+    return success();
+  }
+};
+
+/// A contraction of which only a rounded copy is used rounds its sums itself.
+struct FoldResultRounding : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isUnaryElementwise(op))
       return failure();
-    Location loc = op.getLoc();
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    RankedTensorType moved =
-        type.clone(getElementTypeOrSelf(matmul.getResult().getType()));
-    auto getEmpty = [&](RankedTensorType of) {
-      return tensor::EmptyOp::create(rewriter, loc, of.getShape(),
-                                     of.getElementType());
-    };
-    auto transpose = linalg::GenericOp::create(
-        rewriter, loc, moved, matmul.getResult(), getEmpty(moved).getResult(),
-        op.getIndexingMapsArray(), op.getIteratorTypesArray(),
-        [](OpBuilder &b, Location l, ValueRange args) {
-          linalg::YieldOp::create(b, l, args[0]);
-        });
-    Value empty = getEmpty(type);
-    Operation *last = rewriter.clone(*elementwise);
-    rewriter.modifyOpInPlace(last, [&] {
-      last->setOperands({transpose.getResult(0), empty});
-      last->getResult(0).setType(type);
-    });
-    rewriter.replaceOp(op, last);
+    auto matmul = op->getOperand(0).getDefiningOp<MatmulOp>();
+    auto truncate = dyn_cast<arith::TruncFOp>(op.getBody()->front());
+    if (!matmul || !matmul->hasOneUse() || !truncate ||
+        truncate.getIn() != op.getBody()->getArgument(0) ||
+        op.getBody()->getTerminator()->getOperand(0) != truncate.getOut() ||
+        truncate.getRoundingmode() || !truncate.getType().isBF16() ||
+        !isGemm(getElementTypeOrSelf(matmul.getLhs().getType()),
+                getElementTypeOrSelf(matmul.getRhs().getType()),
+                truncate.getType()))
+      return failure();
+    // With a narrow result, leaves of such an order would be rounded too.
+    auto order = matmul->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+    if (order && order.getRounded())
+      return failure();
+    auto folded = MatmulOp::create(
+        rewriter, op.getLoc(), op->getResult(0).getType(), matmul.getLhs(),
+        matmul.getRhs(), matmul.getIndexingMaps());
+    copyOrder(matmul, folded);
+    rewriter.replaceOp(op, folded);
     return success();
   }
 };
@@ -510,7 +560,7 @@ LogicalResult simplify(func::FuncOp func) {
   // A sum over dims of size 1 is elementwise: its start is one more input.
   linalg::populateMoveInitOperandsToInputPattern(patterns);
   patterns.add<DropUnitLoops, FoldConstantGeneric, FoldOperandTranspose,
-               FoldResultTranspose, TransposeBeforeElementwise>(context);
+               FoldResultTranspose, FoldResultRounding>(context);
   return applyPatterns(func, std::move(patterns));
 }
 

@@ -103,11 +103,94 @@ func.func @mixed(%a: tensor<8x16xf16>, %b: tensor<16x4xf32>) -> tensor<8x4xf32> 
 // CHECK: linalg.generic {{.*}} ins(%[[M]] : tensor<4x8xf32>)
 // CHECK: arith.truncf
 // CHECK-NOT: linalg.generic
-func.func @transposed_conversion(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> (tensor<4x8xbf16> {weft.name = "y"}) {
+func.func @transposed_conversion(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> (tensor<4x8xf16> {weft.name = "y"}) {
   %m = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
       : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  %n = arith.truncf %m : tensor<8x4xf32> to tensor<8x4xf16>
+  %e = tensor.empty() : tensor<4x8xf16>
+  %t = linalg.transpose ins(%n : tensor<8x4xf16>) outs(%e : tensor<4x8xf16>) permutation = [1, 0]
+  return %t : tensor<4x8xf16>
+}
+
+// -----
+
+// So does one of what ranks made of it together, along its dims in their new
+// places.
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+weft.mesh @mesh = <["x"=2, "y"=2, "z"=2]>
+
+// CHECK-LABEL: func @transposed_collectives
+// CHECK: %[[M:.*]] = weft.matmul {{.*}}weft.order = #weft.order<leaves = 2>{{.*}} : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<4x8xf32>
+// CHECK: %[[S:.*]] = weft.reduce_scatter sum %[[M]] on @mesh <{"x"}> dims [1] {weft.order = #weft.order<leaves = 2>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+// CHECK: %[[R:.*]] = weft.all_reduce sum %[[S]] on @mesh <{"y"}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK: %[[C:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<4x4xf32>)
+// CHECK: %[[G:.*]] = weft.all_gather %[[C]] on @mesh <{"z"}> dims [0] : (tensor<4x4xbf16>) -> tensor<8x4xbf16>
+// CHECK-NEXT: return %[[G]]
+func.func @transposed_collectives(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> (tensor<8x4xbf16> {weft.name = "y"}) {
+  %m = weft.matmul %a, %b {weft.order = #weft.order<leaves = 2>, indexing_maps = [#mk, #kn, #mn]}
+      : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  %s = weft.reduce_scatter sum %m on @mesh <{"x"}> dims [0] {weft.order = #weft.order<leaves = 2>} : (tensor<8x4xf32>) -> tensor<4x4xf32>
+  %r = weft.all_reduce sum %s on @mesh <{"y"}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %n = arith.truncf %r : tensor<4x4xf32> to tensor<4x4xbf16>
+  %g = weft.all_gather %n on @mesh <{"z"}> dims [1] : (tensor<4x4xbf16>) -> tensor<4x8xbf16>
+  %e = tensor.empty() : tensor<8x4xbf16>
+  %t = linalg.transpose ins(%g : tensor<4x8xbf16>) outs(%e : tensor<8x4xbf16>) permutation = [1, 0]
+  return %t : tensor<8x4xbf16>
+}
+
+// What is used as it is stays as it is.
+// CHECK-LABEL: func @no_transposed_collectives
+// CHECK: weft.matmul {{.*}} -> tensor<8x4xf32>
+// CHECK: weft.reduce_scatter {{.*}} dims [0]
+// CHECK: linalg.generic
+func.func @no_transposed_collectives(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>)
+    -> (tensor<4x4xf32> {weft.name = "x"}, tensor<4x4xf32> {weft.name = "y"}) {
+  %m = weft.matmul %a, %b {indexing_maps = [#mk, #kn, #mn]} : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  %s = weft.reduce_scatter sum %m on @mesh <{"x"}> dims [0] : (tensor<8x4xf32>) -> tensor<4x4xf32>
+  %e = tensor.empty() : tensor<4x4xf32>
+  %t = linalg.transpose ins(%s : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) permutation = [1, 0]
+  return %s, %t : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// A contraction rounds its sums to bf16 itself where only that is used of them.
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+
+// CHECK-LABEL: func @rounded_result
+// CHECK: %[[M:.*]] = weft.matmul {{.*}}weft.order = #weft.order<leaves = 2>{{.*}} : tensor<8x16xbf16>, tensor<16x4xf32> -> tensor<8x4xbf16>
+// CHECK-NEXT: return %[[M]]
+func.func @rounded_result(%a: tensor<8x16xbf16>, %b: tensor<16x4xf32>) -> (tensor<8x4xbf16> {weft.name = "y"}) {
+  %m = weft.matmul %a, %b {weft.order = #weft.order<leaves = 2>, indexing_maps = [#mk, #kn, #mn]}
+      : tensor<8x16xbf16>, tensor<16x4xf32> -> tensor<8x4xf32>
   %n = arith.truncf %m : tensor<8x4xf32> to tensor<8x4xbf16>
-  %e = tensor.empty() : tensor<4x8xbf16>
-  %t = linalg.transpose ins(%n : tensor<8x4xbf16>) outs(%e : tensor<4x8xbf16>) permutation = [1, 0]
-  return %t : tensor<4x8xbf16>
+  return %n : tensor<8x4xbf16>
+}
+
+// Not if leaves would be rounded with it, if the sums are used too, and not to
+// a type or in a way that the runtime does not round.
+// CHECK-LABEL: func @no_rounded_result
+// CHECK-COUNT-4: weft.matmul {{.*}} -> tensor<8x4xf32>
+func.func @no_rounded_result(%a: tensor<8x16xbf16>, %b: tensor<16x4xbf16>)
+    -> (tensor<8x4xbf16> {weft.name = "w"}, tensor<8x4xf32> {weft.name = "x"}, tensor<8x4xbf16> {weft.name = "x2"},
+        tensor<8x4xf16> {weft.name = "y"}, tensor<8x4xbf16> {weft.name = "z"}) {
+  %0 = weft.matmul %a, %b {weft.order = #weft.order<leaves = 2, rounded = true>, indexing_maps = [#mk, #kn, #mn]}
+      : tensor<8x16xbf16>, tensor<16x4xbf16> -> tensor<8x4xf32>
+  %w = arith.truncf %0 : tensor<8x4xf32> to tensor<8x4xbf16>
+  %x = weft.matmul %a, %b {weft.order = #weft.order<leaves = 4>, indexing_maps = [#mk, #kn, #mn]}
+      : tensor<8x16xbf16>, tensor<16x4xbf16> -> tensor<8x4xf32>
+  %x2 = arith.truncf %x : tensor<8x4xf32> to tensor<8x4xbf16>
+  %2 = weft.matmul %a, %b {weft.order = #weft.order<leaves = 8>, indexing_maps = [#mk, #kn, #mn]}
+      : tensor<8x16xbf16>, tensor<16x4xbf16> -> tensor<8x4xf32>
+  %y = arith.truncf %2 : tensor<8x4xf32> to tensor<8x4xf16>
+  %3 = weft.matmul %a, %b {weft.order = #weft.order<leaves = 1>, indexing_maps = [#mk, #kn, #mn]}
+      : tensor<8x16xbf16>, tensor<16x4xbf16> -> tensor<8x4xf32>
+  %z = arith.truncf %3 toward_zero : tensor<8x4xf32> to tensor<8x4xbf16>
+  return %w, %x, %x2, %y, %z : tensor<8x4xbf16>, tensor<8x4xf32>, tensor<8x4xbf16>, tensor<8x4xf16>, tensor<8x4xbf16>
 }

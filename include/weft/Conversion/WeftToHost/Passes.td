@@ -12,8 +12,9 @@ def PrepareHostPass : Pass<"weft-prepare-host", "::mlir::ModuleOp"> {
   let description = [{
     Turns everything that computes elementwise or reduces into linalg.generic
     (lookups and the scatters that hit each element once among them), drops
-    dims of size 1, moves transposes into the maps of contractions, and writes
-    sums of padded parts as concatenations.
+    dims of size 1, moves transposes into the maps of contractions, also from
+    behind collectives, and what alone is used of a contraction's result, its
+    rounding to bf16, into the contraction.
 
     *Requires* a module of the `local` phase with one public function.
     *Ensures* that tensors are computed by linalg.generic, linalg.fill,
