@@ -90,6 +90,11 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
     pm.addPass(createOrderSerialAxisPass({options.accumulate}));
   // One form of each computation, so that the partitioner needs to know few.
   pm.addPass(createRaisePass());
+  // Along batch axes weights are stored, not computed, in shards: propagation
+  // must not carry these axes into compute.
+  InferStoragePassOptions storage;
+  storage.infer = options.inferStorage;
+  pm.addPass(createInferStoragePass(storage));
   // Fewer sums that ranks have to join one by one, in declared orders.
   if (!options.invariant.empty()) {
     JoinContractionsPassOptions join;
@@ -104,11 +109,6 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
   orders.minLeaf = options.minLeaf;
   orders.partials = options.partials;
   pm.addPass(createAssignOrdersPass(orders));
-  // Along batch axes weights are stored, not computed, in shards: propagation
-  // must not carry these axes into compute.
-  InferStoragePassOptions storage;
-  storage.infer = options.inferStorage;
-  pm.addPass(createInferStoragePass(storage));
 }
 
 /// Canonicalization of straight-line code: no branch is to be simplified.

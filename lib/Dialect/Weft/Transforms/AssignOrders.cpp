@@ -2,14 +2,16 @@
 
 // weft-assign-orders: gives each reduction of a global module its order.
 //
-// Orders are functions of global shapes and of the number of leaves alone, so
-// that they are the same on every mesh. What would round contributions before
+// Orders are functions of global shapes, of the number of leaves, and of how
+// axes whose sizes may matter cut sums, so that they are the same on every mesh
+// of other sizes. What would round contributions before
 // they are joined is written apart here: a contraction with a narrow result
 // becomes one with a wide result and a cast. So is what axes cut in parts that
 // are not contiguous: a reduction over several loops. What would tell -0 from
 // +0 on some meshes only, a lookup in a table that may be sharded, is followed
 // by + 0.
 
+#include "FreeAxes.h"
 #include "ReductionStages.h"
 
 #include "weft/Dialect/Weft/Transforms/Passes.h"
@@ -201,38 +203,41 @@ void narrowMove(Operation *op, Type element) {
 
 class OrderAssignment {
 public:
-  OrderAssignment(MLIRContext *context, int64_t leaves, int64_t minLeaf,
+  OrderAssignment(ModuleOp module, int64_t leaves, int64_t minLeaf,
                   bool roundsPartials)
-      : context(context), leaves(leaves), minLeaf(minLeaf),
-        roundsPartials(roundsPartials) {}
+      : module(module), context(module.getContext()), leaves(leaves),
+        minLeaf(minLeaf), roundsPartials(roundsPartials) {}
 
-  void run(ModuleOp module) {
-    if (roundsPartials) {
-      SmallVector<MatmulOp> matmuls;
-      module.walk([&](MatmulOp op) { matmuls.push_back(op); });
-      for (MatmulOp op : matmuls)
-        takeInCast(op);
+  /// Brings sums into the form that is given orders.
+  void prepare() {
+    for (Operation *op : getOps()) {
+      auto generic = dyn_cast<linalg::GenericOp>(op);
+      if (auto take = dyn_cast<TakeOp>(op))
+        addZero(take);
+      else if (generic && needsOrder(op))
+        splitReduction(generic);
     }
-    SmallVector<Operation *> ops;
-    module.walk([&](Operation *op) { ops.push_back(op); });
-    for (Operation *op : ops)
-      assign(op);
+  }
+
+  void run(const FreeParts &freeParts) {
+    if (roundsPartials)
+      for (Operation *op : getOps())
+        if (auto matmul = dyn_cast<MatmulOp>(op))
+          takeInCast(matmul, freeParts.get(op));
+    for (Operation *op : getOps())
+      if (auto matmul = dyn_cast<MatmulOp>(op))
+        assign(matmul, freeParts.get(op));
+      else if (needsOrder(op))
+        op->setAttr(WeftDialect::kOrderAttr,
+                    getOrder(cast<linalg::LinalgOp>(op), freeParts.get(op)));
   }
 
 private:
-  void assign(Operation *op) {
-    if (auto take = dyn_cast<TakeOp>(op))
-      return addZero(take);
-    if (!needsOrder(op))
-      return;
-    if (auto matmul = dyn_cast<MatmulOp>(op))
-      return assign(matmul);
-    SmallVector<linalg::LinalgOp> reductions = {cast<linalg::LinalgOp>(op)};
-    if (auto generic = dyn_cast<linalg::GenericOp>(op))
-      reductions =
-          llvm::to_vector_of<linalg::LinalgOp>(splitReduction(generic));
-    for (linalg::LinalgOp reduction : reductions)
-      reduction->setAttr(WeftDialect::kOrderAttr, getOrder(reduction));
+  /// Returns all ops: those that come up in a walk may be erased.
+  SmallVector<Operation *> getOps() {
+    SmallVector<Operation *> ops;
+    module.walk([&](Operation *op) { ops.push_back(op); });
+    return ops;
   }
 
   /// Says whether some dim is in all three tensors.
@@ -249,10 +254,17 @@ private:
     return getElementTypeOrSelf(value).isBF16();
   }
 
-  int64_t countLeaves(MatmulOp op) const {
+  /// Each of the parts that free axes make has leaves of its own. Their number
+  /// is a power of two, so that other axes may cut the sum first.
+  int64_t countLeaves(Operation *op, int64_t parts, int64_t least) const {
+    int64_t size = computeProduct(getReductionSizes(op));
+    int64_t each = parts == 1 ? leaves : leaves & -leaves;
+    return parts * chooseLeaves(each, size / parts, least);
+  }
+
+  int64_t countLeaves(MatmulOp op, int64_t parts) const {
     bool isLong = isBatched(op) || (isBF16(op.getLhs()) && isBF16(op.getRhs()));
-    int64_t least = isLong ? minLeaf * kLongFactor : minLeaf;
-    return chooseLeaves(leaves, computeProduct(getReductionSizes(op)), least);
+    return countLeaves(op, parts, isLong ? minLeaf * kLongFactor : minLeaf);
   }
 
   /// Says whether there are contractions of such operands whose leaves are
@@ -266,8 +278,9 @@ private:
 
   /// A contraction in f32 of which only a rounded copy is used becomes one with
   /// a narrow result, whose parts may be rounded.
-  void takeInCast(MatmulOp op) {
-    if (!getElementTypeOrSelf(op.getType()).isF32() || countLeaves(op) == 1)
+  void takeInCast(MatmulOp op, int64_t parts) {
+    if (!getElementTypeOrSelf(op.getType()).isF32() ||
+        countLeaves(op, parts) == 1)
       return;
     SmallVector<Operation *> path;
     linalg::GenericOp cast = findCast(op, path);
@@ -283,8 +296,8 @@ private:
     cast.erase();
   }
 
-  void assign(MatmulOp op) {
-    int64_t chosen = countLeaves(op);
+  void assign(MatmulOp op, int64_t parts) {
+    int64_t chosen = countLeaves(op, parts);
     Type element = getElementTypeOrSelf(op.getType());
     bool isNarrow = element.getIntOrFloatBitWidth() < 32 && chosen > 1;
     bool isRounded = isNarrow && roundsPartials && mayRound(op, element);
@@ -294,17 +307,16 @@ private:
                 OrderAttr::get(context, chosen, /*lanes=*/1, isRounded));
   }
 
-  OrderAttr getOrder(linalg::LinalgOp op) const {
+  OrderAttr getOrder(linalg::LinalgOp op, int64_t parts) const {
     if (!isPlainReduction(op))
       return OrderAttr::get(context, 1, 1, false);
     bool alongRows =
         op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
-    int64_t least = minLeaf / kReductionDivisor;
-    int64_t size = computeProduct(getReductionSizes(op));
-    int64_t chosen = chooseLeaves(leaves, size, least);
+    int64_t chosen = countLeaves(op, parts, minLeaf / kReductionDivisor);
     int64_t lanes = 1;
     if (alongRows) {
-      int64_t run = getReductionSizes(op).back(), length = size / chosen;
+      SmallVector<int64_t> sizes = getReductionSizes(op);
+      int64_t run = sizes.back(), length = computeProduct(sizes) / chosen;
       if (std::min(run, length) >= kLanes && isWholeRuns(length, run))
         lanes = kLanes;
     }
@@ -363,6 +375,7 @@ private:
         .getResult(0);
   }
 
+  ModuleOp module;
   MLIRContext *context;
   int64_t leaves, minLeaf;
   bool roundsPartials;
@@ -394,9 +407,18 @@ struct AssignOrdersPass : weft::impl::AssignOrdersPassBase<AssignOrdersPass> {
       }
       return;
     }
+    OrderAssignment assignment(getOperation(), leaves, minLeaf,
+                               partials == "bf16");
+    assignment.prepare();
+    auto run = [&](OpPassManager &pm, Operation *op) {
+      return runPipeline(pm, op);
+    };
+    FreeParts freeParts;
+    if (hasFreeAxes(getOperation(), *wanted) &&
+        failed(freeParts.count(getOperation(), *wanted, run)))
+      return signalPassFailure();
     getOperation()->setAttr(WeftDialect::kInvarianceAttr, *wanted);
-    OrderAssignment(&getContext(), leaves, minLeaf, partials == "bf16")
-        .run(getOperation());
+    assignment.run(freeParts);
   }
 
 private:

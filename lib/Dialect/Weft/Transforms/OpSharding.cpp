@@ -173,8 +173,6 @@ void AtomCollector::cutAtLeaves(const FactorSharding &sharding) {
   int64_t left = order.leaves;
   for (int loop : order.loops)
     for (const AxisRef &axis : sharding.axes[loop]) {
-      if (!llvm::is_contained(order.axes, axis.axis))
-        continue;
       int64_t common = std::gcd(left, axis.size);
       if (common > 1)
         cuts[axis.axis].insert(axis.pre * common);
@@ -296,9 +294,7 @@ class Chooser {
 public:
   Chooser(const OpView &view, ReshardPlanner &planner)
       : view(view), planner(planner), atoms(AtomCollector(view).run(order)),
-        isKept(view.operands.size(), false) {
-    fixFreeAxes();
-  }
+        isKept(view.operands.size(), false) {}
 
   OpSharding run();
 
@@ -320,7 +316,6 @@ private:
                        Measure measure) const;
   void addWork(const OpSharding &choice, Cost &cost) const;
 
-  void fixFreeAxes();
   bool findKept();
   std::optional<Cost> search(OpSharding &best);
   void enumerate(OpSharding &best, std::optional<Cost> &bestCost);
@@ -337,8 +332,6 @@ private:
   AxisList kept;
   Reduction keptKind = Reduction::Sum;
   SmallVector<bool, 4> isKept;
-  /// Per atom the position that it must have, or -1 if it may have any.
-  SmallVector<int, 4> fixed;
   /// Some assignment costs no more.
   double limit = std::numeric_limits<double>::infinity();
 };
@@ -421,9 +414,6 @@ void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
 /// Makes the choice that an assignment means; false if it is not legal.
 bool Chooser::makeChoice(const Assignment &assignment,
                          OpSharding &choice) const {
-  for (auto [position, must] : llvm::zip_equal(assignment, fixed))
-    if (must >= 0 && position != must)
-      return false;
   choice = OpSharding(*view.rule);
   choice.kept = kept;
   choice.kind = keptKind;
@@ -509,7 +499,7 @@ void Chooser::enumerate(OpSharding &best, std::optional<Cost> &bestCost) {
 
 /// Changes one atom at a time as long as that helps.
 void Chooser::improve(OpSharding &best, std::optional<Cost> &bestCost) {
-  Assignment current = fixed;
+  Assignment current(atoms.size(), -1);
   consider(current, best, bestCost);
   bool changed = true;
   while (changed) {
@@ -522,27 +512,6 @@ void Chooser::improve(OpSharding &best, std::optional<Cost> &bestCost) {
         else
           current[i] = before;
       }
-  }
-}
-
-/// Whether an axis whose size may change bits cuts a sum must not depend on the
-/// sizes of others, as costs do: it cuts where an operand is sharded over it.
-void Chooser::fixFreeAxes() {
-  fixed.assign(atoms.size(), -1);
-  if (!view.rule->order)
-    return;
-  const SumOrder &order = *view.rule->order;
-  for (const TensorView &tensor : view.operands) {
-    if (!tensor.type || tensor.isFree)
-      continue;
-    FactorSharding own = projectToFactors(*view.rule, *tensor.factors,
-                                          tensor.sources[0].withoutStorage());
-    for (auto [atom, position] : llvm::zip_equal(atoms, fixed))
-      for (int loop : order.loops)
-        if (!llvm::is_contained(order.axes, atom.axis.axis) &&
-            anyOverlap(own.axes[loop], atom.axis) &&
-            llvm::is_contained(atom.factors, loop))
-          position = llvm::find(atom.factors, loop) - atom.factors.begin();
   }
 }
 
@@ -564,10 +533,7 @@ std::optional<Cost> Chooser::search(OpSharding &best) {
     enumerate(best, bestCost);
   else
     improve(best, bestCost);
-  if (bestCost || llvm::all_of(fixed, [](int must) { return must < 0; }))
-    return bestCost;
-  fixed.assign(atoms.size(), -1);
-  return search(best);
+  return bestCost;
 }
 
 /// Finds the contributions that the op can leave as they are: the axes that

@@ -117,116 +117,55 @@ int64_t mlir::weft::chooseLeaves(int64_t leaves, int64_t size,
 
 std::optional<SumOrder> mlir::weft::getSumOrder(Operation *op,
                                                 ArrayRef<int> loops) {
-  InvarianceAttr invariance = getInvariance(op);
-  if (!invariance)
+  if (!getInvariance(op))
     return std::nullopt;
   SumOrder order;
   order.loops.assign(loops.begin(), loops.end());
   if (auto attr = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr))
     order.leaves = attr.getLeaves();
-  for (auto mesh : op->getParentOfType<ModuleOp>().getOps<MeshOp>())
-    for (auto [axis, entry] : llvm::enumerate(mesh.getMesh().getAxes()))
-      if (invariance.hasAxis(entry.getName()))
-        order.axes.push_back(axis);
   return order;
 }
 
-namespace {
-
-/// How the axes cut a sum.
-struct SumCut {
-  /// Per loop what is left by free axes, and the parts that listed axes make.
-  SmallVector<int64_t> sizes, parts;
-  AxisList freeAxes, listedAxes;
-
-  int64_t numParts() const { return numShards(listedAxes); }
-  int64_t size() const {
-    int64_t product = 1;
-    for (int64_t size : sizes)
-      product *= size;
-    return product;
-  }
-  /// The leaves of a sum that free axes have cut.
-  int64_t leavesOf(int64_t leaves) const {
-    while (leaves > 1 && size() % leaves != 0)
-      leaves = leaves % 2 == 0 ? leaves / 2 : 1;
-    return leaves;
-  }
-};
-
-/// Adds what the axes of one loop cut; false if no rank's part would be
-/// contiguous in what free axes leave of the sum.
-bool addLoop(const SumOrder &order, int64_t size, ArrayRef<AxisRef> axes,
-             bool &mayGoOn, SumCut &cut) {
-  AxisList freeAxes, listed;
-  for (const AxisRef &axis : axes) {
-    bool isListed = llvm::is_contained(order.axes, axis.axis);
-    if (!isListed && !listed.empty())
-      return false;
-    (isListed ? listed : freeAxes).push_back(axis);
-  }
-  int64_t shards = numShards(freeAxes), parts = numShards(listed);
-  int64_t left = llvm::divideCeilSigned(size, shards);
-  if (parts > 1 && (!mayGoOn || size % (shards * parts) != 0))
-    return false;
-  mayGoOn = mayGoOn && parts == left;
-  cut.sizes.push_back(left);
-  cut.parts.push_back(parts);
-  llvm::append_range(cut.freeAxes, freeAxes);
-  llvm::append_range(cut.listedAxes, listed);
-  return true;
-}
-
-std::optional<SumCut> cutSum(const ShardingRule &rule,
-                             const FactorSharding &sharding) {
-  SumCut cut;
+/// Returns in how many parts the axes cut a sum; nullopt if a rank's part is
+/// not contiguous.
+static std::optional<int64_t> countParts(const ShardingRule &rule,
+                                         const FactorSharding &sharding) {
+  int64_t parts = 1;
   bool mayGoOn = true;
-  for (int loop : rule.order->loops)
-    if (!addLoop(*rule.order, rule.factors[loop].size, sharding.axes[loop],
-                 mayGoOn, cut))
+  for (int loop : rule.order->loops) {
+    int64_t size = rule.factors[loop].size;
+    int64_t shards = numShards(sharding.axes[loop]);
+    if (shards > 1 && (!mayGoOn || size % shards != 0))
       return std::nullopt;
-  return cut;
+    mayGoOn = mayGoOn && shards == size;
+    parts *= shards;
+  }
+  return parts;
 }
-
-} // namespace
 
 bool mlir::weft::keepsOrder(const ShardingRule &rule,
                             const FactorSharding &sharding) {
   if (!rule.order)
     return true;
-  std::optional<SumCut> cut = cutSum(rule, sharding);
-  if (!cut)
+  std::optional<int64_t> parts = countParts(rule, sharding);
+  if (!parts)
     return false;
-  int64_t parts = cut->numParts();
-  if (parts == 1)
-    return true;
-  int64_t leaves = cut->leavesOf(rule.order->leaves);
-  if (leaves % parts != 0 || !llvm::isPowerOf2_64(leaves / parts))
-    return false;
-  // One collective joins all parts: its tree must have that of the listed axes
-  // as subtrees.
-  return cut->freeAxes.empty() || llvm::isPowerOf2_64(parts);
+  int64_t leaves = rule.order->leaves;
+  return *parts == 1 ||
+         (leaves % *parts == 0 && llvm::isPowerOf2_64(leaves / *parts));
 }
 
 AxisList mlir::weft::getOrderedAxes(const ShardingRule &rule,
                                     const FactorSharding &sharding) {
-  std::optional<SumCut> cut = cutSum(rule, sharding);
-  if (!cut)
-    return {};
-  AxisList axes = cut->freeAxes;
-  llvm::append_range(axes, cut->listedAxes);
+  AxisList axes;
+  for (int loop : rule.order->loops)
+    llvm::append_range(axes, sharding.axes[loop]);
   return canonicalAxes(axes);
 }
 
 OrderAttr mlir::weft::getLocalOrder(OrderAttr order, const ShardingRule &rule,
                                     const FactorSharding &sharding) {
-  std::optional<SumCut> cut = cutSum(rule, sharding);
-  if (!cut)
-    return order;
-  int64_t leaves = cut->leavesOf(order.getLeaves());
-  int64_t lanes = order.getLanes();
-  if (lanes > 1 && !isWholeRuns(cut->size() / leaves, cut->sizes.back()))
-    lanes = 1;
-  return OrderAttr::get(order.getContext(), leaves / cut->numParts(), lanes,
-                        order.getRounded());
+  int64_t parts = countParts(rule, sharding).value_or(1);
+  return OrderAttr::get(order.getContext(), order.getLeaves() / parts,
+                        order.getLanes(), order.getRounded());
 }

@@ -40,8 +40,8 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
-// An axis that is not listed cuts in three, major of the listed one: each rank
-// sums a sixth of K, the halves of each third in one subtree.
+// An axis that is not listed cuts in three: each rank sums a sixth of K, the
+// halves of each third in one subtree. Six parts of unequal depth join at once.
 // CHECK-LABEL: func @free_axis
 // CHECK: %[[PART:.*]] = weft.matmul {{.*}} weft.order = #weft.order<leaves = 4>} : tensor<8x128xf32>, tensor<128x8xf32>
 // CHECK: weft.all_reduce sum %[[PART]] on @mesh <{"dp", "tp"}> {weft.order = #weft.order<leaves = 6>}
@@ -50,7 +50,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
   func.func @free_axis(%x: tensor<8x768xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"dp", "tp"}]>},
                        %w: tensor<768x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp", "tp"}, {}]>})
       -> (tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
-    %0 = weft.matmul %x, %w {weft.order = #weft.order<leaves = 8>, indexing_maps = [
+    %0 = weft.matmul %x, %w {weft.order = #weft.order<leaves = 24>, indexing_maps = [
            affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
          : tensor<8x768xf32>, tensor<768x8xf32> -> tensor<8x8xf32>
     return %0 : tensor<8x8xf32>
@@ -234,16 +234,15 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
-// Updates over an axis that is not listed are added on each rank, though to
-// gather them would cost less here: costs depend on the sizes of other axes.
-// CHECK-LABEL: func @free_axis_always_cuts
-// CHECK-NOT: all_gather
-// CHECK: weft.scatter_add {{.*}} tensor<4xi32>, tensor<4x8xf32>
-// CHECK: weft.all_reduce sum {{.*}} on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<64x8xf32>)
+// Updates over an axis that is not listed are added in one chain as well.
+// CHECK-LABEL: func @free_scatter
+// CHECK: all_gather
+// CHECK: weft.scatter_add {{.*}} tensor<8xi32>, tensor<8x8xf32>
+// CHECK-NOT: all_reduce
 module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
   weft.mesh @mesh = <["dp"=2, "tp"=2]>
-  func.func @free_axis_always_cuts(%x: tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp"}, {}]>},
-                                   %i: tensor<8xi32> {weft.sharding = #weft.sharding<@mesh, [{"dp"}]>})
+  func.func @free_scatter(%x: tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp"}, {}]>},
+                          %i: tensor<8xi32> {weft.sharding = #weft.sharding<@mesh, [{"dp"}]>})
       -> (tensor<64x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
     %zeros = arith.constant dense<0.0> : tensor<64x8xf32>
     %0 = weft.scatter_add %zeros, %i, %x {axis = 0 : i64, table_map = affine_map<(b, d) -> (d)>, index_map = affine_map<(b, d) -> (b)>}

@@ -99,7 +99,9 @@ def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
     of leaves, leaves / 2, leaves / 4, ... that cuts the reduction in equal
     leaves of at least `min-leaf` elements; four times that for a contraction
     with batch dims or of bf16, and half of it for what is no contraction. An op whose
-    accumulator is not just added to (or multiplied) has one leaf.
+    accumulator is not just added to (or multiplied) has one leaf. Of a sum that
+    axes of the mesh which are not in `axes` cut in equal parts, where operands
+    are sharded over them, each part has leaves of its own.
 
     - A weft.matmul of several leaves with a result narrower than f32 becomes one
       with an f32 result, and a truncf, so that ranks' parts are joined before
@@ -115,7 +117,8 @@ def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
     Without `axes` nothing changes; if the module has `weft.invariance` already,
     the sizes of its mesh are checked against it.
 
-    *Requires* the form that `weft-raise` ensures. The size of each axis, and the
+    *Requires* the form that `weft-raise` ensures, and storage axes, which
+    `weft-infer-storage` finds. The size of each of `axes`, and the
     number of parts in which such axes cut a dimension of an integer argument, is
     1 or leaves / 2^j. Other sizes are reported at the mesh.
 

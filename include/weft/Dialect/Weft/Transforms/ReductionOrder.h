@@ -3,25 +3,26 @@
 // Orders of floating-point reductions (OrderAttr) and how axes of the mesh may
 // cut them.
 //
-// Where a module has `weft.invariance`, the axes that it lists may cut a sum
-// only so that each rank holds whole subtrees of its order. Let K be the
-// flattened index of the op's reduction loops. Worked example: K of (8, 64)
-// elements in 8 leaves of 64. Cut in 2 or 4 parts along the first loop, a rank
-// holds 4 or 2 leaves, which are one subtree. Cut in 2 along the second, it
-// holds the half of each leaf: not allowed. Cut in 16, first in 8 along the
-// first loop and then in 2 along the second, it would hold half a leaf: not
-// allowed either.
+// Where a module has `weft.invariance`, axes may cut a sum only so that each
+// rank holds whole subtrees of its order. Let K be the flattened index of the
+// op's reduction loops. Worked example: K of (8, 64) elements in 8 leaves of 64.
+// Cut in 2 or 4 parts along the first loop, a rank holds 4 or 2 leaves, which
+// are one subtree. Cut in 2 along the second, it holds the half of each leaf:
+// not allowed. Cut in 16, first in 8 along the first loop and then in 2 along
+// the second, it would hold half a leaf: not allowed either.
 //
-// Other axes are *free*: they may cut anywhere. What a listed axis cuts is what
-// these leave, and their parts are joined after (major of) those of listed
-// ones. Whether they cut must not depend on the sizes of listed axes: they do
-// where an operand is sharded over them, whatever it costs.
+// That goes for *free* axes, which the module does not list, as well: then it
+// does not matter whether they cut a sum, which they may on one mesh and not on
+// another. But their sizes may change orders: a sum that they want to cut in t
+// parts has t trees of leaves, and one of t parts above.
 
 #ifndef WEFT_DIALECT_WEFT_TRANSFORMS_REDUCTIONORDER_H
 #define WEFT_DIALECT_WEFT_TRANSFORMS_REDUCTIONORDER_H
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/ShardingRule.h"
+
+#include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::weft {
 
@@ -32,6 +33,9 @@ inline constexpr llvm::StringLiteral kOneRankModule = "one_rank";
 /// Returns the `weft.invariance` of the module around `op`; null if it has
 /// none.
 InvarianceAttr getInvariance(Operation *op);
+
+/// Gives the listed axes of the mesh size 1, in shardings too.
+void shrinkListedAxes(ModuleOp module, InvarianceAttr invariance);
 
 /// Says whether the result of the op depends on the order in which it reduces:
 /// contractions, and sums and products of floating-point numbers.
@@ -65,7 +69,7 @@ std::optional<SumOrder> getSumOrder(Operation *op, ArrayRef<int> loops);
 bool keepsOrder(const ShardingRule &rule, const FactorSharding &sharding);
 
 /// Returns the axes that cut the op's sum, as the ranks' parts are to be
-/// joined: free axes first, then those of the loops, major first.
+/// joined: those of outer loops first, major first.
 AxisList getOrderedAxes(const ShardingRule &rule,
                         const FactorSharding &sharding);
 

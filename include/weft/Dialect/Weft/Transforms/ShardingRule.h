@@ -66,8 +66,6 @@ struct SumOrder {
   int64_t leaves = 1;
   /// The factors of its loops, major first.
   SmallVector<int, 2> loops;
-  /// The axes of the mesh that may cut it in subtrees only.
-  SmallVector<int, 4> axes;
 };
 
 struct ShardingRule {
