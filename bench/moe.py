@@ -50,11 +50,15 @@ def weights(c):
             "final_norm": tree["final_norm"][:2]}
 
 
+def choose(c, gates):
+    """The experts of each token."""
+    return lax.top_k(gates, c.chosen)[1]
+
+
 def route(c, x, router):
     """For each token its share of each place of each expert: (group, token, expert, place)."""
     gates = jax.nn.softmax((x @ router).astype(jnp.float32))
-    _, chosen = lax.top_k(gates, c.chosen)
-    hit = jnp.sum(jax.nn.one_hot(chosen, c.experts, dtype=jnp.int32), -2)
+    hit = jnp.sum(jax.nn.one_hot(choose(c, gates), c.experts, dtype=jnp.int32), -2)
     place = jnp.where(hit > 0, jnp.cumsum(hit, 1) - 1, -1)
     gates = gates * hit
     gates = gates / jnp.sum(gates, -1, keepdims=True)
