@@ -267,6 +267,11 @@ std::string checkOptions(const CompileOptions &options) {
     return "--report needs a file of its own, not '" + options.report + "'";
   if (!options.compare.empty() && options.report.empty())
     return "--compare is for a report: --report is missing";
+  CompileOptions defaults;
+  if (options.invariant.empty() && (options.leaves != defaults.leaves ||
+                                    options.partials != defaults.partials))
+    return "--leaves and --partials are for sums with an order: --invariant is "
+           "missing";
   if (options.to && *kind != OutputKind::Text)
     return "--to " + stringifyPhase(*options.to).str() +
            " is for text, and '" + options.output + "' is not";
