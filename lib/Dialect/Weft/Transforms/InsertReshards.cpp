@@ -114,6 +114,7 @@ private:
   SmallVector<Operation *> getUsesToCome(Value value, Operation *op);
   bool mayStayPartial(Value value, ArrayRef<Operation *> users);
   void findSummands(Value value, TensorView &view);
+  AxisList getJoinedWith(Value value);
   bool addSummand(Value value, TensorView &view);
   AxisList getStorage(const OpView &view, const OpSharding &choice,
                       unsigned index) const;
@@ -409,6 +410,22 @@ TensorView ReshardInsertion::viewOperand(Operation *op, Value value,
   return view;
 }
 
+/// Returns the axes of contributions that the only use of a value takes too.
+AxisList ReshardInsertion::getJoinedWith(Value value) {
+  AxisList axes;
+  auto user = value.hasOneUse()
+                  ? dyn_cast<linalg::LinalgOp>(*value.user_begin())
+                  : linalg::LinalgOp();
+  if (!getInvariance(func) || !user || user.getNumReductionLoops() != 0)
+    return axes;
+  for (Value operand : user->getOperands()) {
+    auto it = states.find(operand);
+    if (it != states.end() && !it->second->isFree)
+      llvm::append_range(axes, it->second->versions.front().sharding.partial);
+  }
+  return axes;
+}
+
 bool hasReduction(const ShardingRule &rule) {
   return llvm::any_of(rule.factors, [](const Factor &factor) {
     return factor.kind == FactorKind::Reduction;
@@ -428,6 +445,7 @@ OpView ReshardInsertion::viewOp(Operation *op, const ShardingRule &rule) {
     result.wish = getStatedSharding(value, mesh.mesh);
     if (hasReduction(rule))
       findSummands(value, result);
+    result.joinedWith = getJoinedWith(value);
   }
   return view;
 }
@@ -459,14 +477,18 @@ AxisList ReshardInsertion::getStorage(const OpView &view,
 }
 
 /// Returns the axes of a result that nobody wished: those along which
-/// contributions to operands were joined in parts.
+/// contributions to operands were joined in parts, or updates were.
 AxisList ReshardInsertion::getScatteredAxes(const OpView &view,
                                             const Sharding &made) const {
   AxisList joined;
   for (const TensorView &operand : view.operands) {
     llvm::append_range(joined, operand.scattered);
-    if (!operand.sources.empty())
-      llvm::append_range(joined, operand.sources[0].partial);
+    if (operand.sources.empty())
+      continue;
+    llvm::append_range(joined, operand.sources[0].partial);
+    // Updates that may not be cut by rows are cut across.
+    if (isa<ScatterAddOp>(view.op))
+      llvm::append_range(joined, operand.sources[0].usedAxes());
   }
   AxisList used = made.usedAxes();
   if (const std::optional<Sharding> &wish = view.results[0].wish)

@@ -219,6 +219,50 @@ std::optional<Sharding> getScattered(const TensorView &tensor) {
   return std::nullopt;
 }
 
+/// Returns the axes that cut the rows of updates, if their sum has an order and
+/// so may not be cut.
+AxisList getRowAxes(const OpView &view) {
+  AxisList axes;
+  if (!isa<ScatterAddOp>(view.op) || !view.rule->order ||
+      view.operands[2].sources.empty())
+    return axes;
+  FactorSharding own =
+      projectToFactors(*view.rule, *view.operands[2].factors,
+                       view.operands[2].sources[0].withoutStorage());
+  for (int loop : view.rule->order->loops)
+    llvm::append_range(axes, own.axes[loop]);
+  return axes;
+}
+
+/// Such axes may cut what is added to each row instead: those first that rows
+/// are wished to be cut by. Returns the sharding of the updates for that.
+std::optional<Sharding> getCutAcross(const OpView &view) {
+  AxisList axes = getRowAxes(view);
+  if (axes.empty())
+    return std::nullopt;
+  const TensorView &updates = view.operands[2];
+  AffineMap tableMap = cast<ScatterAddOp>(view.op).getTableMap();
+  int64_t across = updates.type.getRank() - 1;
+  while (across >= 0 && !tableMap.isFunctionOfDim(across))
+    --across;
+  if (across < 0)
+    return std::nullopt;
+  AxisList wished;
+  if (const std::optional<Sharding> &wish = view.results[0].wish)
+    wished = wish->usedAxes();
+  llvm::stable_sort(axes, [&](const AxisRef &a, const AxisRef &b) {
+    return anyOverlap(wished, a) && !anyOverlap(wished, b);
+  });
+  Sharding cut = updates.sources[0].resolved().withoutAxes(axes);
+  AxisList &list = cut.dims[across];
+  for (const AxisRef &axis : axes) {
+    list.push_back(axis);
+    if (updates.type.getDimSize(across) % numShards(list) != 0)
+      list.pop_back();
+  }
+  return cut;
+}
+
 /// Cuts an axis into atoms.
 AxisList AtomCollector::cut(const AxisRef &axis) const {
   AxisList atoms;
@@ -259,6 +303,8 @@ SmallVector<Atom> AtomCollector::run(SmallVectorImpl<AxisList> &order) {
     if (onParts && mustBeJoined(*tensor))
       if (std::optional<Sharding> scattered = getScattered(*tensor))
         addTensor(*tensor, *scattered);
+  if (std::optional<Sharding> across = getCutAcross(view))
+    addTensor(view.operands[2], *across);
 
   SmallVector<Atom> atoms;
   order.assign(view.rule->factors.size(), {});
@@ -294,7 +340,7 @@ class Chooser {
 public:
   Chooser(const OpView &view, ReshardPlanner &planner)
       : view(view), planner(planner), atoms(AtomCollector(view).run(order)),
-        isKept(view.operands.size(), false) {}
+        rowAxes(getRowAxes(view)), isKept(view.operands.size(), false) {}
 
   OpSharding run();
 
@@ -328,6 +374,8 @@ private:
   ReshardPlanner &planner;
   SmallVector<AxisList> order;
   SmallVector<Atom> atoms;
+  /// What is cut across by them is gathered unless it is wished.
+  AxisList rowAxes;
   /// Contributions that are to be kept by what is searched now.
   AxisList kept;
   Reduction keptKind = Reduction::Sum;
@@ -373,14 +421,29 @@ double Chooser::getOperandCost(unsigned index, const OpSharding &choice,
   return best.value_or(0);
 }
 
+/// Lets `target` keep the parts that `made` has of it over some of the axes.
+void keepParts(const Sharding &made, const AxisList &axes, Sharding &target) {
+  if (axes.empty())
+    return;
+  for (auto [mine, wanted] : llvm::zip_equal(made.dims, target.dims)) {
+    AxisList parts = subtractAxes(mine, wanted);
+    AxisList all = wanted;
+    llvm::append_range(all, parts);
+    if (canonicalAxes(all) == canonicalAxes(mine) &&
+        subtractAxes(parts, axes).empty())
+      wanted = mine;
+  }
+}
+
 double Chooser::getResultCost(unsigned index, const OpSharding &choice,
                               Measure measure) const {
   const TensorView &tensor = view.results[index];
   if (!tensor.type)
     return 0;
   Sharding made = getMade(view, choice, index);
-  double cost =
-      getMoveCost(tensor, made, getTarget(tensor.wish, made), measure);
+  Sharding target = getTarget(tensor.wish, made.withoutAxes(rowAxes));
+  keepParts(made, tensor.joinedWith, target);
+  double cost = getMoveCost(tensor, made, target, measure);
   if (!made.isPartial())
     return cost;
   bool isPaidFor =

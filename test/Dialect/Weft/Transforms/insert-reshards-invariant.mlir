@@ -161,15 +161,15 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 // CHECK-DAG: weft.all_reduce max {{.*}} on @mesh <{"dp"}> :
 // CHECK-DAG: weft.all_gather {{.*}} (tensor<4xi32>)
 // CHECK-DAG: weft.all_gather {{.*}} (tensor<4x8xf32>)
-// CHECK-DAG: weft.scatter_add {{.*}} : tensor<16x8xf32>, tensor<8xi32>, tensor<8x8xf32>
+// CHECK-DAG: weft.scatter_add {{.*}} : tensor<64x8xf32>, tensor<8xi32>, tensor<8x8xf32>
 module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>} {
   weft.mesh @mesh = <["dp"=2]>
   func.func @exact_and_scatter(%x: tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp"}, {}]>},
                                %i: tensor<8xi32> {weft.sharding = #weft.sharding<@mesh, [{"dp"}]>})
       -> (tensor<8xf32> {weft.sharding = #weft.sharding<@mesh, [{}]>},
-          tensor<16x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+          tensor<64x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
     %low = arith.constant dense<0xFF800000> : tensor<8xf32>
-    %zeros = arith.constant dense<0.0> : tensor<16x8xf32>
+    %zeros = arith.constant dense<0.0> : tensor<64x8xf32>
     %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
            iterator_types = ["reduction", "parallel"]} ins(%x : tensor<8x8xf32>) outs(%low : tensor<8xf32>) {
     ^bb0(%a: f32, %acc: f32):
@@ -177,8 +177,8 @@ module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>
       linalg.yield %m : f32
     } -> tensor<8xf32>
     %1 = weft.scatter_add %zeros, %i, %x {axis = 0 : i64, table_map = affine_map<(b, d) -> (d)>, index_map = affine_map<(b, d) -> (b)>}
-      : tensor<16x8xf32>, tensor<8xi32>, tensor<8x8xf32>
-    return %0, %1 : tensor<8xf32>, tensor<16x8xf32>
+      : tensor<64x8xf32>, tensor<8xi32>, tensor<8x8xf32>
+    return %0, %1 : tensor<8xf32>, tensor<64x8xf32>
   }
 }
 
@@ -248,5 +248,64 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
     %0 = weft.scatter_add %zeros, %i, %x {axis = 0 : i64, table_map = affine_map<(b, d) -> (d)>, index_map = affine_map<(b, d) -> (b)>}
       : tensor<64x8xf32>, tensor<8xi32>, tensor<8x8xf32>
     return %0 : tensor<64x8xf32>
+  }
+}
+
+// -----
+
+// Updates that are cut by rows are cut across where the sum is wished to be cut
+// so (fsdp); over others (dp) they are gathered.
+// CHECK-LABEL: func @across
+// CHECK-DAG: weft.all_to_all {{.*}} on @mesh <{"fsdp"}> split [1] concat [0] : (tensor<{{.*}}x64xf32>) -> tensor<{{.*}}x32xf32>
+// CHECK-DAG: weft.all_gather {{.*}} on @mesh <{"dp"}> dims [0] : (tensor<{{.*}}x32xf32>) -> tensor<{{.*}}x32xf32>
+// CHECK: weft.scatter_add {{.*}} : tensor<512x32xf32>, tensor<64xi32>, tensor<64x32xf32>
+// CHECK: return
+module attributes {weft.invariance = #weft.invariance<axes = ["dp", "fsdp"], leaves = 8>} {
+  weft.mesh @mesh = <["dp"=2, "fsdp"=2]>
+  func.func @across(%x: tensor<64x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp", "fsdp"}, {}]>},
+                    %i: tensor<64xi32> {weft.sharding = #weft.sharding<@mesh, [{"dp", "fsdp"}]>})
+      -> (tensor<512x64xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"fsdp"}], storage = {"fsdp"}>}) {
+    %zeros = arith.constant dense<0.0> : tensor<512x64xf32>
+    %0 = weft.scatter_add %zeros, %i, %x {axis = 0 : i64, table_map = affine_map<(b, d) -> (d)>, index_map = affine_map<(b, d) -> (b)>}
+      : tensor<512x64xf32>, tensor<64xi32>, tensor<64x64xf32>
+    %1 = weft.shard %0 to <@mesh, [{}, {"fsdp"}], storage = {"fsdp"}> : tensor<512x64xf32>
+    return %1 : tensor<512x64xf32>
+  }
+}
+
+// -----
+
+// What is added to contributions over both is cut by both: it joins their parts,
+// which are gathered once.
+// CHECK-LABEL: func @across_with_parts
+// CHECK-COUNT-2: weft.all_to_all
+// CHECK: weft.scatter_add {{.*}} : tensor<512x16xf32>, tensor<64xi32>, tensor<64x16xf32>
+// CHECK: weft.reduce_scatter sum {{.*}} on @mesh <{"fsdp"}> dims [1] {weft.order = #weft.order<leaves = 2>}
+// CHECK: weft.reduce_scatter sum {{.*}} on @mesh <{"dp"}> dims [1] {weft.order = #weft.order<leaves = 2>} : {{.*}} -> tensor<512x16xf32>
+// CHECK: arith.addf
+// CHECK: weft.all_gather {{.*}} on @mesh <{"dp"}> dims [1] : (tensor<512x16xf32>) -> tensor<512x32xf32>
+// CHECK-NOT: all_gather
+// CHECK: return
+module attributes {weft.invariance = #weft.invariance<axes = ["dp", "fsdp"], leaves = 8>} {
+  weft.mesh @mesh = <["dp"=2, "fsdp"=2]>
+  func.func @across_with_parts(%x: tensor<64x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp", "fsdp"}, {}]>},
+                               %y: tensor<64x512xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp", "fsdp"}, {}]>},
+                               %i: tensor<64xi32> {weft.sharding = #weft.sharding<@mesh, [{"dp", "fsdp"}]>})
+      -> (tensor<512x64xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"fsdp"}], storage = {"fsdp"}>}) {
+    %zeros = arith.constant dense<0.0> : tensor<512x64xf32>
+    %h = weft.matmul %y, %x {weft.order = #weft.order<leaves = 8>, indexing_maps = [
+           affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+         : tensor<64x512xf32>, tensor<64x64xf32> -> tensor<512x64xf32>
+    %s = weft.scatter_add %zeros, %i, %x {axis = 0 : i64, table_map = affine_map<(b, d) -> (d)>, index_map = affine_map<(b, d) -> (b)>}
+      : tensor<512x64xf32>, tensor<64xi32>, tensor<64x64xf32>
+    %e = tensor.empty() : tensor<512x64xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+           iterator_types = ["parallel", "parallel"]} ins(%h, %s : tensor<512x64xf32>, tensor<512x64xf32>) outs(%e : tensor<512x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %t = arith.addf %a, %b : f32
+      linalg.yield %t : f32
+    } -> tensor<512x64xf32>
+    %1 = weft.shard %0 to <@mesh, [{}, {"fsdp"}], storage = {"fsdp"}> : tensor<512x64xf32>
+    return %1 : tensor<512x64xf32>
   }
 }

@@ -57,6 +57,10 @@ struct TensorView {
   /// there may be. The sum is combined once.
   SmallVector<Sharding, 2> knownSummands;
   int64_t numOpenSummands = 0;
+  /// Of a result that only one op uses, together with contributions in a
+  /// declared order: the axes along which those are joined. That op may work on
+  /// parts, and gather what it makes of them.
+  AxisList joinedWith;
 };
 
 struct OpView {
