@@ -20,12 +20,14 @@ using namespace mlir::weft;
 
 namespace {
 
-/// One reduction or result: what it is called, how it is done, and its form.
+/// One reduction or result: what it is called, how it is done, its form, and
+/// the argument that a result is in the next step.
 struct Line {
-  std::string name, order, form;
+  std::string name, order, form, updated;
 };
 
 struct Certificate {
+  std::vector<std::string> arguments;
   std::vector<Line> results, reductions;
 };
 
@@ -47,17 +49,21 @@ static std::optional<Certificate> parseCertificate(StringRef text) {
   if (!results || !ops || root->getInteger("version") != 1)
     return std::nullopt;
   Certificate certificate;
+  if (const llvm::json::Array *arguments = root->getArray("arguments"))
+    for (const llvm::json::Value &value : *arguments)
+      certificate.arguments.push_back(value.getAsString().value_or("").str());
   for (const llvm::json::Value &value : *results)
     if (const llvm::json::Object *result = value.getAsObject())
-      certificate.results.push_back(
-          {getText(*result, "name"), "", getText(*result, "form")});
+      certificate.results.push_back({getText(*result, "name"), "",
+                                     getText(*result, "form"),
+                                     getText(*result, "updates")});
   for (const llvm::json::Value &value : *ops)
     if (const llvm::json::Object *op = value.getAsObject()) {
       std::string name = getText(*op, "kind"), place = getText(*op, "location");
       if (!place.empty())
         name += " at " + place;
       certificate.reductions.push_back(
-          {name, getText(*op, "order"), getText(*op, "form")});
+          {name, getText(*op, "order"), getText(*op, "form"), ""});
     }
   return certificate;
 }
@@ -142,26 +148,54 @@ static bool printReduction(ArrayRef<Line> a, ArrayRef<Line> b, StringRef pathA,
   return false;
 }
 
+/// Prints how arguments or results are bound differently; false if they are
+/// not.
+static bool printInterface(const Certificate &a, const Certificate &b,
+                           StringRef pathA, StringRef pathB) {
+  auto print = [&](const Twine &what, const Twine &valueA,
+                   const Twine &valueB) {
+    llvm::outs() << "differ: " << what << " " << valueA << " in " << pathA
+                 << ", " << valueB << " in " << pathB << "\n";
+    return true;
+  };
+  auto quote = [](StringRef name) { return ("'" + name + "'").str(); };
+  auto updates = [](StringRef name) {
+    return name.empty() ? "updates no argument"
+                        : "updates '" + name.str() + "'";
+  };
+  if (a.arguments.size() != b.arguments.size())
+    return print("number of arguments:", Twine(a.arguments.size()),
+                 Twine(b.arguments.size()));
+  if (a.results.size() != b.results.size())
+    return print("number of results:", Twine(a.results.size()),
+                 Twine(b.results.size()));
+  for (size_t i = 0; i < a.arguments.size(); ++i)
+    if (a.arguments[i] != b.arguments[i])
+      return print("argument " + Twine(i) + " is", quote(a.arguments[i]),
+                   quote(b.arguments[i]));
+  for (size_t i = 0; i < a.results.size(); ++i)
+    if (a.results[i].name != b.results[i].name)
+      return print("result " + Twine(i) + " is", quote(a.results[i].name),
+                   quote(b.results[i].name));
+  for (size_t i = 0; i < a.results.size(); ++i)
+    if (a.results[i].updated != b.results[i].updated)
+      return print("result " + quote(a.results[i].name),
+                   updates(a.results[i].updated),
+                   updates(b.results[i].updated));
+  return false;
+}
+
 int mlir::weft::diffOrder(StringRef pathA, StringRef pathB) {
   std::optional<Certificate> a = readCertificate(pathA);
   std::optional<Certificate> b = readCertificate(pathB);
   if (!a || !b)
     return 2;
-  if (a->results.size() != b->results.size()) {
-    llvm::outs() << "differ: " << pathA << " has " << a->results.size()
-                 << " results, " << pathB << " has " << b->results.size()
-                 << "\n";
+  if (printInterface(*a, *b, pathA, pathB))
     return 1;
-  }
-  for (auto [i, pair] : llvm::enumerate(llvm::zip(a->results, b->results))) {
-    auto [resultA, resultB] = pair;
-    if (resultA.name == resultB.name && isSame(resultA, resultB))
+  for (auto [resultA, resultB] : llvm::zip(a->results, b->results)) {
+    if (isSame(resultA, resultB))
       continue;
-    if (resultA.name != resultB.name)
-      llvm::outs() << "differ: result " << i << " is '" << resultA.name
-                   << "' in " << pathA << ", '" << resultB.name << "' in "
-                   << pathB << "\n";
-    else if (!printReduction(a->reductions, b->reductions, pathA, pathB))
+    if (!printReduction(a->reductions, b->reductions, pathA, pathB))
       llvm::outs() << "differ: result '" << resultA.name
                    << "' is computed differently, from equal sums\n";
     return 1;

@@ -24,6 +24,21 @@ static std::string getPlace(Location loc) {
       .str();
 }
 
+/// Arguments are bound by name.
+static std::string getArgumentName(func::FuncOp func, unsigned index) {
+  if (auto name =
+          func.getArgAttrOfType<StringAttr>(index, WeftDialect::kNameAttr))
+    return name.str();
+  return ("argument" + Twine(index)).str();
+}
+
+/// The argument that a result is in the next step; empty if it is none.
+static std::string getUpdated(func::FuncOp func, unsigned index) {
+  auto alias =
+      func.getResultAttrOfType<IntegerAttr>(index, WeftDialect::kAliasAttr);
+  return alias ? getArgumentName(func, alias.getInt()) : "";
+}
+
 static std::string getResultName(func::FuncOp func, unsigned index) {
   if (auto name =
           func.getResultAttrOfType<StringAttr>(index, WeftDialect::kNameAttr))
@@ -31,14 +46,26 @@ static std::string getResultName(func::FuncOp func, unsigned index) {
   return ("result" + Twine(index)).str();
 }
 
+/// What the program gives, step after step: forms speak of arguments by number.
+static std::string getDigest(const LocalLifter &program, func::FuncOp func) {
+  llvm::SHA256 digest;
+  auto add = [&](StringRef word) {
+    digest.update(std::to_string(word.size()) + ":");
+    digest.update(word);
+  };
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    add(getArgumentName(func, i));
+  for (auto [i, form] : llvm::enumerate(program.getResults())) {
+    add(getResultName(func, i));
+    add(getUpdated(func, i));
+    digest.update(form->digest);
+  }
+  return llvm::toHex(digest.final(), /*LowerCase=*/true);
+}
+
 std::string mlir::weft::proof::writeCertificate(const LocalLifter &program,
                                                 func::FuncOp func,
                                                 InvarianceAttr invariance) {
-  llvm::SHA256 digest;
-  for (auto [i, form] : llvm::enumerate(program.getResults())) {
-    digest.update(getResultName(func, i));
-    digest.update(form->digest);
-  }
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream json(os);
@@ -49,12 +76,17 @@ std::string mlir::weft::proof::writeCertificate(const LocalLifter &program,
         json.value(axis);
     });
     json.attribute("leaves", invariance.getLeaves());
-    auto hash = digest.final();
-    json.attribute("digest", llvm::toHex(hash, /*LowerCase=*/true));
+    json.attribute("digest", getDigest(program, func));
+    json.attributeArray("arguments", [&] {
+      for (unsigned i = 0; i < func.getNumArguments(); ++i)
+        json.value(getArgumentName(func, i));
+    });
     json.attributeArray("results", [&] {
       for (auto [i, form] : llvm::enumerate(program.getResults()))
         json.object([&] {
           json.attribute("name", getResultName(func, i));
+          if (std::string updated = getUpdated(func, i); !updated.empty())
+            json.attribute("updates", updated);
           json.attribute("form", digestToHex(form->digest));
         });
     });
