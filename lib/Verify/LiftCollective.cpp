@@ -104,33 +104,41 @@ LogicalResult LocalLifter::joinParts(Operation *op, LocalValue &value) {
   return success();
 }
 
-/// Combines parts of which each is needed once, in any order.
-LogicalResult LocalLifter::uniteParts(Operation *op, LocalValue &value) {
-  // Parts that go together get the number of the least of them.
-  std::map<int64_t, int64_t> least;
-  RankVector part = value.contribution.part;
+int64_t LocalLifter::getSet(std::vector<int64_t> parts) {
+  auto [it, isNew] = setNumbers.try_emplace(std::move(parts), sets.size());
+  if (isNew)
+    sets.push_back(it->first);
+  return it->second;
+}
+
+/// Combines sets of parts, of which each is needed once, in any order.
+LogicalResult LocalLifter::uniteParts(
+    Operation *op, LocalValue &value,
+    function_ref<SmallVector<int64_t>(int64_t rank)> getSets) {
+  Contribution &contribution = value.contribution;
+  std::vector<int64_t> united;
+  bool isWhole = true;
   for (int64_t rank = 0; rank < numRanks; ++rank) {
-    SmallVector<int64_t> parts = getOfMembers(part, rank);
+    std::vector<int64_t> parts;
+    for (int64_t set : getSets(rank))
+      llvm::append_range(parts, sets[set]);
     llvm::sort(parts);
-    bool isOnce = llvm::adjacent_find(parts) == parts.end();
-    for (int64_t one : parts)
-      isOnce &= least.try_emplace(one, parts[0]).first->second == parts[0];
-    if (!isOnce) {
+    if (llvm::adjacent_find(parts) != parts.end()) {
       InFlightDiagnostic diag = op->emitOpError("combines parts ");
       llvm::interleaveComma(parts, diag);
-      return diag << " of " << value.contribution.parts << " of "
-                  << value.form->str() << ", which are not all different";
+      return diag << " of " << contribution.parts << " of " << value.form->str()
+                  << ", which are not all different";
     }
+    isWhole &= int64_t(parts.size()) == contribution.parts;
+    united.push_back(getSet(std::move(parts)));
   }
-  // What was made of neighbours or not is numbered anew.
-  std::map<int64_t, int64_t> numbers;
-  for (auto [one, first] : least)
-    numbers.try_emplace(first, 0);
-  int64_t next = 0;
-  for (auto &entry : numbers)
-    entry.second = next++;
-  value.contribution.part = perRank(
-      [&](int64_t rank) { return numbers.at(least.at((*part)[rank])); });
+  // The sum of one element and zeros.
+  if (contribution.kind == Contribution::Disjoint &&
+      isa<FloatType>(value.form->element))
+    value.form = forms.getAddZero(value.form, op);
+  contribution.part = intern(std::move(united));
+  if (isWhole)
+    contribution = Contribution();
   return success();
 }
 
@@ -147,16 +155,15 @@ LogicalResult LocalLifter::combine(Operation *op, ReduceKind kind,
     return op->emitOpError("combines contributions to a ")
            << stringifyReduceKind(contribution.reduction) << " by "
            << stringifyReduceKind(kind);
+  if (contribution.kind != Contribution::Ordered)
+    return uniteParts(op, value, [&](int64_t rank) {
+      return getOfMembers(contribution.part, rank);
+    });
   if (contribution.parts % groupSize != 0)
     return op->emitOpError("combines ")
            << groupSize << " parts of " << contribution.parts;
-  bool isOrdered = contribution.kind == Contribution::Ordered;
-  if (failed(isOrdered ? joinParts(op, value) : uniteParts(op, value)))
+  if (failed(joinParts(op, value)))
     return failure();
-  // The sum of one element and zeros.
-  if (contribution.kind == Contribution::Disjoint &&
-      isa<FloatType>(value.form->element))
-    value.form = forms.getAddZero(value.form, op);
   contribution.parts /= groupSize;
   if (contribution.parts == 1)
     contribution = Contribution();

@@ -67,7 +67,7 @@ Contribution LocalLifter::makeParts(ArrayRef<LocalDim> loops,
     int64_t part = 0;
     for (const LocalDim &loop : loops)
       part = part * countChunks(loop) + (*loop.chunk)[rank];
-    return part;
+    return kind == Contribution::Ordered ? part : getSet({part});
   });
   return contribution;
 }

@@ -497,52 +497,88 @@ LogicalResult LocalLifter::readOperands(linalg::LinalgOp op, BodyLifter &body,
   return success();
 }
 
-/// Whether an op says that it joins what its two inputs are parts of.
-static bool isJoin(linalg::LinalgOp op) {
-  if (!op->hasAttr(WeftDialect::kOrderAttr) || op.getNumReductionLoops() != 0 ||
-      op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+/// The op that computes each element of a result from those of two operands;
+/// null if another op does.
+static Operation *getPairwise(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() != 0 || op.getNumDpsInputs() != 2 ||
+      op.getNumDpsInits() != 1 || !op.hasPureTensorSemantics() ||
+      !llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
       !llvm::all_of(op.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isIdentity(); }))
+    return nullptr;
+  Operation *def =
+      op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+  bool isPairwise = def && def->getNumOperands() == 2 &&
+                    def->getOperand(0) == op.getBlock()->getArgument(0) &&
+                    def->getOperand(1) == op.getBlock()->getArgument(1);
+  return isPairwise && hasDeclaredResult(def) ? def : nullptr;
+}
+
+/// Whether an op joins what its two inputs are parts of: it says so, or it
+/// combines them as one would parts that may be combined in any order.
+bool LocalLifter::isJoin(linalg::LinalgOp op) const {
+  Operation *pairwise = getPairwise(op);
+  if (!pairwise)
     return false;
-  Value yielded = op.getBlock()->getTerminator()->getOperand(0);
-  auto sum = yielded.getDefiningOp<arith::AddFOp>();
-  return sum && sum.getLhs() == op.getBlock()->getArgument(0) &&
-         sum.getRhs() == op.getBlock()->getArgument(1) &&
-         hasDeclaredResult(sum);
+  if (op->hasAttr(WeftDialect::kOrderAttr))
+    return isa<arith::AddFOp>(pairwise);
+  const LocalValue &a = getTensor(op.getDpsInputs()[0]);
+  const LocalValue &b = getTensor(op.getDpsInputs()[1]);
+  return a.form == b.form &&
+         getExactKind(pairwise) == a.contribution.reduction &&
+         a.contribution.kind == b.contribution.kind &&
+         (a.contribution.kind == Contribution::Exact ||
+          a.contribution.kind == Contribution::Disjoint) &&
+         a.contribution.part != b.contribution.part;
+}
+
+/// Joins neighbouring parts of a tree; false if they are none.
+bool LocalLifter::joinNeighbours(LocalValue &a, const LocalValue &b) {
+  Contribution &contribution = a.contribution;
+  RankVector part = contribution.part, other = b.contribution.part;
+  bool isRight = contribution.kind == Contribution::Ordered &&
+                 contribution.reduction == ReduceKind::Sum &&
+                 contribution.parts % 2 == 0;
+  for (int64_t rank = 0; isRight && rank < numRanks; ++rank)
+    isRight = (*part)[rank] % 2 == 0 && (*other)[rank] == (*part)[rank] + 1;
+  if (!isRight)
+    return false;
+  a.form = forms.getJoined(a.form, {2, a.form->element});
+  contribution.parts /= 2;
+  contribution.part = perRank([&](int64_t rank) { return (*part)[rank] / 2; });
+  if (contribution.parts == 1)
+    contribution = Contribution();
+  return true;
 }
 
 /// Joins two parts that the rank has computed one after the other.
 LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
   LocalValue a = getTensor(op.getDpsInputs()[0]);
   const LocalValue &b = getTensor(op.getDpsInputs()[1]);
-  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
-  bool isRight = order.getLeaves() == 2 && order.getLanes() == 1 &&
-                 a.form == b.form &&
-                 a.contribution.kind == Contribution::Ordered &&
-                 b.contribution.kind == Contribution::Ordered &&
-                 a.contribution.reduction == ReduceKind::Sum &&
-                 a.contribution.parts == b.contribution.parts &&
-                 a.contribution.parts % 2 == 0;
-  for (int64_t rank = 0; isRight && rank < numRanks; ++rank) {
-    int64_t first = (*a.contribution.part)[rank];
-    isRight = first % 2 == 0 && (*b.contribution.part)[rank] == first + 1;
-  }
-  if (!isRight)
-    return op->emitOpError("joins ")
-           << a.form->str() << " and " << b.form->str()
-           << ", which are not two neighbouring parts of one sum";
   for (auto [dim, other] : llvm::zip(a.dims, b.dims)) {
     if (failed(meet(op, dim, other)))
       return failure();
     dim.padding = nullptr;
   }
-  a.form = forms.getJoined(a.form, {2, a.form->element});
-  RankVector part = a.contribution.part;
-  a.contribution.parts /= 2;
-  a.contribution.part =
-      perRank([&](int64_t rank) { return (*part)[rank] / 2; });
-  if (a.contribution.parts == 1)
-    a.contribution = Contribution();
+  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  bool isAlike = a.form == b.form &&
+                 a.contribution.kind == b.contribution.kind &&
+                 a.contribution.reduction == b.contribution.reduction &&
+                 a.contribution.parts == b.contribution.parts &&
+                 (!order || (order.getLeaves() == 2 && order.getLanes() == 1));
+  bool hasSets = a.contribution.kind == Contribution::Exact ||
+                 a.contribution.kind == Contribution::Disjoint;
+  if (isAlike && hasSets) {
+    RankVector set = a.contribution.part, other = b.contribution.part;
+    if (failed(uniteParts(op, a, [&](int64_t rank) {
+          return SmallVector<int64_t>{(*set)[rank], (*other)[rank]};
+        })))
+      return failure();
+  } else if (!isAlike || !joinNeighbours(a, b)) {
+    return op->emitOpError("joins ")
+           << a.form->str() << " and " << b.form->str()
+           << ", which are not two neighbouring parts of one sum";
+  }
   return setTensor(op, op->getResult(0), std::move(a));
 }
 

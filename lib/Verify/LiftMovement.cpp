@@ -350,7 +350,7 @@ LogicalResult LocalLifter::collapseGroup(Operation *op,
   result.size = 1;
   for (const LocalDim &dim : dims)
     result.size *= dim.size;
-  Contribution parts = makeParts(dims, Contribution::Exact);
+  Contribution parts = makeParts(dims, Contribution::Ordered);
   result.chunk = parts.part ? parts.part : uniform(0);
   return success();
 }

@@ -17,7 +17,8 @@
 // A value may be a contribution: rank r then holds part[r] of `parts` parts of
 // a reduction. Data movement and collectives are all that may happen to it.
 // A collective that combines parts p * g to p * g + g - 1, in this order,
-// leaves part p of parts / g.
+// leaves part p of parts / g. If the order does not matter, what a rank holds
+// is a set of parts, which grows until it has them all.
 
 #ifndef WEFT_LIB_VERIFY_LOCALLIFTER_H
 #define WEFT_LIB_VERIFY_LOCALLIFTER_H
@@ -63,6 +64,7 @@ struct Contribution {
   };
   Kind kind = Whole;
   ReduceKind reduction = ReduceKind::Sum;
+  /// Which part a rank has; of Exact and Disjoint ones, the number of its set.
   RankVector part = nullptr;
   int64_t parts = 1;
 
@@ -143,7 +145,10 @@ private:
   void scatter(LocalDim &dim);
   LogicalResult combine(Operation *op, ReduceKind kind, LocalValue &value);
   LogicalResult joinParts(Operation *op, LocalValue &value);
-  LogicalResult uniteParts(Operation *op, LocalValue &value);
+  LogicalResult
+  uniteParts(Operation *op, LocalValue &value,
+             function_ref<SmallVector<int64_t>(int64_t rank)> getSets);
+  int64_t getSet(std::vector<int64_t> parts);
   LogicalResult checkSame(Operation *op, const LocalValue &value,
                           ArrayRef<int64_t> exceptDims, bool withParts);
   LogicalResult permute(PermuteOp op, LocalValue &value);
@@ -182,6 +187,8 @@ private:
                                       MutableArrayRef<LocalDim> loops);
   LogicalResult liftFold(linalg::LinalgOp op, BodyLifter &body,
                          MutableArrayRef<LocalDim> loops);
+  bool isJoin(linalg::LinalgOp op) const;
+  bool joinNeighbours(LocalValue &a, const LocalValue &b);
   LogicalResult liftJoin(linalg::LinalgOp op);
   LogicalResult readOperands(linalg::LinalgOp op, BodyLifter &body,
                              bool reduces);
@@ -234,6 +241,9 @@ private:
   bool isReference;
   int64_t numRanks;
   std::set<std::vector<int64_t>> vectors;
+  /// Sets of parts, ascending, by number.
+  std::vector<std::vector<int64_t>> sets;
+  std::map<std::vector<int64_t>, int64_t> setNumbers;
   DenseMap<Value, LocalValue> tensors;
   DenseMap<Value, LocalScalar> scalars;
   /// Axes of the collective at hand, and its number of members.

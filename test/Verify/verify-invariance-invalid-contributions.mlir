@@ -165,3 +165,100 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
     }
   }
 }
+
+// -----
+
+// The greatest of three microbatches, of which one is taken twice.
+
+#in = affine_map<(i) -> (i)>
+#out = affine_map<(i) -> ()>
+#one = affine_map<() -> ()>
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=1]>
+  func.func @f(%x: tensor<24xf32> {weft.global_type = tensor<24xf32>}) -> tensor<f32> {
+    %low = arith.constant dense<0xFF800000> : tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    %a = tensor.extract_slice %x[0] [8] [1] : tensor<24xf32> to tensor<8xf32>
+    %b = tensor.extract_slice %x[8] [8] [1] : tensor<24xf32> to tensor<8xf32>
+    %0 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["reduction"]} ins(%a : tensor<8xf32>) outs(%low : tensor<f32>) {
+    ^bb0(%u: f32, %o: f32):
+      %z = arith.maximumf %o, %u : f32
+      linalg.yield %z : f32
+    } -> tensor<f32>
+    %1 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["reduction"]} ins(%b : tensor<8xf32>) outs(%low : tensor<f32>) {
+    ^bb0(%u: f32, %o: f32):
+      %z = arith.maximumf %o, %u : f32
+      linalg.yield %z : f32
+    } -> tensor<f32>
+    %2 = linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = []} ins(%0, %1 : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%u: f32, %v: f32, %o: f32):
+      %z = arith.maximumf %u, %v : f32
+      linalg.yield %z : f32
+    } -> tensor<f32>
+    // expected-error @+1 {{combines parts 0, 1, 1 of 3 of arith.maximumf}}
+    %3 = linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = []} ins(%2, %1 : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%u: f32, %v: f32, %o: f32):
+      %z = arith.maximumf %u, %v : f32
+      linalg.yield %z : f32
+    } -> tensor<f32>
+    return %3 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<24xf32>) -> tensor<f32> {
+      %low = arith.constant dense<0xFF800000> : tensor<f32>
+      %0 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["reduction"]} ins(%x : tensor<24xf32>) outs(%low : tensor<f32>) {
+      ^bb0(%u: f32, %o: f32):
+        %z = arith.maximumf %o, %u : f32
+        linalg.yield %z : f32
+      } -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// The sum of two of three microbatches.
+
+#in = affine_map<(i) -> (i)>
+#out = affine_map<(i) -> ()>
+#one = affine_map<() -> ()>
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=1]>
+  func.func @f(%x: tensor<24xi32> {weft.global_type = tensor<24xi32>}) -> tensor<i32> {
+    %zero = arith.constant dense<0> : tensor<i32>
+    %e = tensor.empty() : tensor<i32>
+    %a = tensor.extract_slice %x[0] [8] [1] : tensor<24xi32> to tensor<8xi32>
+    %b = tensor.extract_slice %x[8] [8] [1] : tensor<24xi32> to tensor<8xi32>
+    %0 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["reduction"]} ins(%a : tensor<8xi32>) outs(%zero : tensor<i32>) {
+    ^bb0(%u: i32, %o: i32):
+      %z = arith.addi %o, %u : i32
+      linalg.yield %z : i32
+    } -> tensor<i32>
+    %1 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["reduction"]} ins(%b : tensor<8xi32>) outs(%zero : tensor<i32>) {
+    ^bb0(%u: i32, %o: i32):
+      %z = arith.addi %o, %u : i32
+      linalg.yield %z : i32
+    } -> tensor<i32>
+    %2 = linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = []} ins(%0, %1 : tensor<i32>, tensor<i32>) outs(%e : tensor<i32>) {
+    ^bb0(%u: i32, %v: i32, %o: i32):
+      %z = arith.addi %u, %v : i32
+      linalg.yield %z : i32
+    } -> tensor<i32>
+    // expected-error @+1 {{result #0 is a contribution: one of 3 parts of arith.addi}}
+    return %2 : tensor<i32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<24xi32>) -> tensor<i32> {
+      %zero = arith.constant dense<0> : tensor<i32>
+      %0 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["reduction"]} ins(%x : tensor<24xi32>) outs(%zero : tensor<i32>) {
+      ^bb0(%u: i32, %o: i32):
+        %z = arith.addi %o, %u : i32
+        linalg.yield %z : i32
+      } -> tensor<i32>
+      return %0 : tensor<i32>
+    }
+  }
+}

@@ -39,10 +39,10 @@ static void dropSubAxes(ModuleOp module, InvarianceAttr invariance) {
     for (DimShardingAttr dim : sharding.getDims())
       dims.push_back(DimShardingAttr::get(dim.getContext(), keep(dim.getAxes()),
                                           dim.getIsOpen()));
-    return ShardingAttr::get(
-        sharding.getContext(), sharding.getMesh(), dims,
-        keep(sharding.getStorage()), sharding.getPartialKind(),
-        keep(sharding.getPartial()));
+    return ShardingAttr::get(sharding.getContext(), sharding.getMesh(), dims,
+                             keep(sharding.getStorage()),
+                             sharding.getPartialKind(),
+                             keep(sharding.getPartial()));
   });
   replacer.recursivelyReplaceElementsIn(module);
 }
