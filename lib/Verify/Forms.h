@@ -86,21 +86,21 @@ struct Form {
   /// The op, in one word.
   std::string name;
   /// All else that tells the form from others, without operands.
-  std::string details;
-  SmallVector<const Form *, 2> operands;
+  std::string details = {};
+  SmallVector<const Form *, 2> operands = {};
   /// Global sizes; empty for scalars and values that are the same everywhere.
-  SmallVector<int64_t> shape;
-  Type element;
-  Order order;
+  SmallVector<int64_t> shape = {};
+  Type element = {};
+  Order order = {};
   /// Of a Read: from loops to dimensions.
-  AffineMap map;
+  AffineMap map = {};
   /// Of a Constant.
-  Attribute value;
+  Attribute value = {};
   /// Whether a scalar depends on the loops around it.
   bool dependsOnLoops = false;
   /// The op that made it first.
   Operation *op = nullptr;
-  std::string digest;
+  std::string digest = {};
 
   /// As in `matmul of 8x1024xf32: tree 8 of chain 128`.
   std::string str() const;

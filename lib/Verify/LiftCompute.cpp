@@ -338,7 +338,7 @@ LogicalResult LocalLifter::liftScatterAdd(ScatterAddOp op) {
     return failure();
   value.dims = init->dims;
   for (auto [i, expr] : llvm::enumerate(op.getTableMap().getResults()))
-    value.dims[i + (int64_t(i) >= op.getAxis())] =
+    value.dims[i + (i >= op.getAxis())] =
         loops[cast<AffineDimExpr>(expr).getPosition()];
   if (!rows.chunk)
     inferRows(op.getBase(), rows);
