@@ -7,7 +7,8 @@
 A seed is a program, a number of leaves, and a list of builds: the first has one
 rank (or, if only some axes are to be invariant, one along those), the others
 have other meshes, shardings, schedules, instruction sets and numbers of
-threads. A seed whose results differ is named, and its files are written to
+threads; in some, ranks go through the parts of an axis by themselves. A seed
+whose results or certificates differ is named, and its files are written to
 --keep with the commands that made them. The first programs are compiled in fast
 mode as well, --control many, where some results have to differ: else the
 comparison could not fail. Ends with `N passed, N failed`.
@@ -42,6 +43,16 @@ class Failed(Exception):
     """A tool failed, or results differ."""
 
 
+class Refused(Failed):
+    """A program is not compiled."""
+
+
+def may_be_refused(build, problem):
+    """A batch in more parts than there are leaves; microbatches of which the
+    compiler cannot see that they are parts of sums."""
+    return bool(build.serial) or "cannot be invariant with" in str(problem)
+
+
 @dataclass
 class Build:
     """How a program is compiled and run."""
@@ -50,6 +61,7 @@ class Build:
     order: list
     layout: int
     may_cut_axes: bool = False
+    serial: str = ""
     compile_flags: list = field(default_factory=list)
     run_flags: list = field(default_factory=list)
     environment: dict = field(default_factory=dict)
@@ -57,7 +69,8 @@ class Build:
     @property
     def name(self):
         mesh = ",".join(f"{axis}={self.sizes[axis]}" for axis in self.order)
-        extra = [*self.compile_flags, *self.run_flags, *(f"{k}={v}" for k, v in self.environment.items())]
+        serial = [f"--accumulate {self.serial}"] if self.serial else []
+        extra = [*serial, *self.compile_flags, *self.run_flags, *(f"{k}={v}" for k, v in self.environment.items())]
         return " ".join([mesh, *map(str, extra)])
 
 
@@ -136,7 +149,17 @@ def plan(seed, count):
     mode = Mode(invariant, leaves, rng.choice(["f32"] * 4 + ["bf16"]), rng.choice([None, None, None, 4, 16]))
     layout = rng.randrange(1 << 30) if rng.random() < 0.5 or fixed else None
     first = Build({name: fixed.get(name, 1) for name in program.names}, program.names, layout or 0)
-    return program, mode, [first] + [random_build(rng, program, leaves, fixed, layout) for _ in range(count)]
+    builds = [first] + [random_build(rng, program, leaves, fixed, layout) for _ in range(count)]
+    add_microbatches(random.Random(f"{seed} serial"), builds, fixed)
+    return program, mode, builds
+
+
+def add_microbatches(rng, builds, fixed):
+    """Lets ranks of some builds go through an axis by themselves."""
+    for build in builds[1:]:
+        axes = [name for name, size in build.sizes.items() if size > 1 and name not in fixed]
+        if axes and rng.random() < 0.2:
+            build.serial = rng.choice(axes)
 
 
 # ---- running
@@ -157,7 +180,8 @@ class Workplace:
         except subprocess.TimeoutExpired:
             raise Failed(f"{self.commands[-1]} takes too long") from None
         if done.returncode:
-            raise Failed(f"{self.commands[-1]} ended with {done.returncode}:\n{done.stderr[:1500]}")
+            failure = Failed if words[0] == "weft-run" else Refused
+            raise failure(f"{self.commands[-1]} ended with {done.returncode}:\n{(done.stdout + done.stderr)[:1500]}")
 
     def write_inputs(self, program):
         rng = np.random.default_rng(self.seed)
@@ -167,20 +191,23 @@ class Workplace:
             named[name[1:]] = array, element
         equivalence.write_safetensors(self.folder / "in.safetensors", named)
 
-    def compile(self, source, tag, mode, flags):
+    def compile(self, tag, mode, build):
         """Compiles in this mode; in fast mode without one."""
+        source, flags = f"{tag}.mlir", build.compile_flags
         if mode and mode.min_leaf:
-            storage = " infer-storage=false" if "--no-infer-storage" in flags else ""
-            self.call("weft-opt", source, f"--weft-global-to-local={mode}{storage}", "-o", f"{tag}.local.mlir")
+            options = str(mode) + (" infer-storage=false" if "--no-infer-storage" in flags else "")
+            options += f" accumulate={build.serial}" if build.serial else ""
+            self.call("weft-opt", source, f"--weft-global-to-local={options}", "-o", f"{tag}.local.mlir")
             source, flags = f"{tag}.local.mlir", [f for f in flags if f != "--no-infer-storage"]
-        elif mode:
-            flags = [*mode.flags(), *flags]
+        else:
+            flags = [*flags, "--accumulate", build.serial] if build.serial else flags
+            flags = [*mode.flags(), *flags] if mode else flags
         self.call("weft-compile", source, "-o", f"{tag}.so", *flags)
 
     def run(self, program, build, tag, mode, steps):
         """The results of a build, by name."""
         (self.folder / f"{tag}.mlir").write_text(program.text(build.sizes, build.order, build.layout, build.may_cut_axes))
-        self.compile(f"{tag}.mlir", tag, mode, build.compile_flags)
+        self.compile(tag, mode, build)
         self.call("weft-run", f"{tag}.so", "--inputs", "in.safetensors", "--outputs", f"{tag}.safetensors",
                   "--steps", steps, "--poison", "--quiet", *build.run_flags, environment=build.environment)  # fmt: skip
         return equivalence.read_safetensors(self.folder / f"{tag}.safetensors")
@@ -217,15 +244,16 @@ def check(seed, count, folder, is_fast):
         for number, build in enumerate(builds):
             try:
                 actual = place.run(program, build, f"build{number}", mode, steps)
-            except Failed as problem:
-                # A batch in more parts than there are leaves.
-                if number and "cannot be invariant with" in str(problem):
+            except Refused as problem:
+                if number and may_be_refused(build, problem):
                     continue
                 raise
             if expected is None:
                 expected = actual
             elif where := difference(expected, actual):
                 raise Failed(f"{mode}, build {number}, {build.name}: {where}")
+            elif mode:
+                place.call("weft-compile", "--diff-order", "build0.so", f"build{number}.so")
     finally:
         (folder / "commands").write_text("\n".join(place.commands) + "\n")
 
