@@ -9,6 +9,7 @@
 #include "core/collective.h"
 #include "core/types.h"
 #include "host/reduce.h"
+#include "host/stream.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,18 +31,24 @@ int64_t roundRobin(const Exchange &exchange, int64_t turn) {
   return member < exchange.size ? member : member - exchange.size;
 }
 
+void copyCached(void *to, const void *from, int64_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
 void allGather(const Exchange &exchange, int32_t i) {
   const weft_rt_operand &operand = exchange.collective->operands[i];
   int64_t row = byteSize(operand.type, operand.extent * operand.inner);
   char *out = outputOf(exchange, exchange.index, i);
   if (row == 0)
     return;
+  bool isMuch = streams(out, row, operand.outer * exchange.size * row);
+  auto *copy = isMuch ? streamCopy : copyCached;
   // Row by row, so that the output is written from front to back.
   for (int64_t outer = 0; outer < operand.outer; ++outer) {
     for (int64_t turn = 0; turn < exchange.size; ++turn) {
       int64_t member = roundRobin(exchange, turn);
-      std::memcpy(out + (outer * exchange.size + member) * row,
-                  inputOf(exchange, member, i) + outer * row, row);
+      copy(out + (outer * exchange.size + member) * row,
+           inputOf(exchange, member, i) + outer * row, row);
     }
   }
 }
@@ -58,6 +65,28 @@ ReduceOrder orderOf(const weft_rt_collective &collective) {
   return isTree(collective) ? ReduceOrder::Tree : ReduceOrder::Chain;
 }
 
+/// Elements that are reduced at once where the result is then copied; it stays
+/// in a cache until then.
+constexpr int64_t blockElements = 4096;
+
+/// Combines `count` elements at element `at` of all inputs of an operand.
+void reduceInputs(const Exchange &exchange, weft_rt_type type, int64_t at,
+                  int64_t count, int64_t ahead, void *out) {
+  reduce(type, exchange.collective->reduction, orderOf(*exchange.collective),
+         exchange.inputs, exchange.size, at, count, ahead, out);
+}
+
+/// The same for an output that goes past the caches.
+void reduceStreaming(const Exchange &exchange, weft_rt_type type, int64_t at,
+                     int64_t count, int64_t ahead, char *out) {
+  alignas(64) char block[blockElements * 8];
+  for (int64_t done = 0; done < count; done += blockElements) {
+    int64_t size = std::min(blockElements, count - done);
+    reduceInputs(exchange, type, at + done, size, ahead, block);
+    streamCopy(out + byteSize(type, done), block, byteSize(type, size));
+  }
+}
+
 void reduceScatter(const Exchange &exchange, int32_t i) {
   const weft_rt_operand &operand = exchange.collective->operands[i];
   int64_t row = operand.extent * operand.inner;
@@ -69,11 +98,15 @@ void reduceScatter(const Exchange &exchange, int32_t i) {
   // Two rows ahead, where rows are short; more would be evicted again before
   // they are read, as rows far apart compete for the same places in a cache.
   int64_t ahead = row < fetchAhead ? 2 * exchange.size * row : fetchAhead;
-  for (int64_t outer = 0; outer < operand.outer; ++outer)
-    reduce(operand.type, exchange.collective->reduction,
-           orderOf(*exchange.collective), exchange.inputs, exchange.size,
-           (outer * exchange.size + exchange.index) * row, row, ahead,
-           out + outer * rowBytes);
+  bool isMuch = streams(out, rowBytes, operand.outer * rowBytes);
+  for (int64_t outer = 0; outer < operand.outer; ++outer) {
+    int64_t at = (outer * exchange.size + exchange.index) * row;
+    char *to = out + outer * rowBytes;
+    if (isMuch)
+      reduceStreaming(exchange, operand.type, at, row, ahead, to);
+    else
+      reduceInputs(exchange, operand.type, at, row, ahead, to);
+  }
 }
 
 /// The elements [begin, end) of an all_reduce that belong to the part of
@@ -94,7 +127,6 @@ Slice sliceOf(const Exchange &exchange, int64_t extent, int64_t member) {
 /// cache when they are copied. In place, outputs are inputs; but no other part
 /// reads this slice of them.
 void allReduce(const Exchange &exchange, int32_t i) {
-  constexpr int64_t blockElements = 4096;
   const weft_rt_operand &operand = exchange.collective->operands[i];
   Slice slice = sliceOf(exchange, operand.extent, exchange.index);
   collectInputs(exchange, i);
@@ -102,9 +134,7 @@ void allReduce(const Exchange &exchange, int32_t i) {
     int64_t count = std::min(blockElements, slice.end - at);
     int64_t offset = byteSize(operand.type, at);
     char *reduced = outputOf(exchange, exchange.index, i) + offset;
-    reduce(operand.type, exchange.collective->reduction,
-           orderOf(*exchange.collective), exchange.inputs, exchange.size, at,
-           count, fetchAhead, reduced);
+    reduceInputs(exchange, operand.type, at, count, fetchAhead, reduced);
     for (int64_t turn = 1; turn < exchange.size; ++turn)
       std::memcpy(outputOf(exchange, roundRobin(exchange, turn), i) + offset,
                   reduced, byteSize(operand.type, count));
@@ -185,6 +215,7 @@ void movePart(const Exchange &exchange) {
   Move move = moveFor(exchange.collective->kind);
   for (int32_t i = 0; i < exchange.collective->num_operands; ++i)
     move(exchange, i);
+  finishStreams();
 }
 
 } // namespace weft::rt
