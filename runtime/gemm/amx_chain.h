@@ -98,7 +98,7 @@ inline TileFunction amxTileForRows(int rows,
 }
 
 template <class Chain, class T>
-void amxTile(const TileArgs &t, TilePipeline &) {
+void amxTile(const TileArgs &t, TileInFlight &) {
   constexpr auto rows = std::make_integer_sequence<int, Chain::kChainRows>();
   if (t.cols > T::kWidth)
     amxTileForRows<Chain, T, 2>(t.rows, rows)(t);

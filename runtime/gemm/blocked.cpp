@@ -72,8 +72,8 @@ public:
         bottomInC(sumsLikeC && !plan.accumulate),
         rounds(plan.rounded && !sumsLikeC),
         waiting(std::max(0, order.places() - bottomInC)) {
-    pipeline.tile.sums = reinterpret_cast<float *>(ws.inFlight);
-    pipeline.spare = reinterpret_cast<float *>(ws.inFlight + kTileBytes);
+    inFlight.sums = ws.inFlight;
+    inFlight.exact = plan.accumulate;
   }
 
   void run(const Rectangle &rectangle);
@@ -128,7 +128,7 @@ private:
   int64_t tileBegin[kTilesPerBlock + 1];
 
   Sums joins[kMaxJoins]; // of the current tile
-  TilePipeline pipeline;
+  TileInFlight inFlight;
 };
 
 void RectangleRun::run(const Rectangle &rectangle) {
@@ -268,7 +268,7 @@ void RectangleRun::runBlockOfRows(int64_t begin, int64_t count,
                 isUniform(rowC, rows, strideC), strideC});
   }
   if (kernels.drain)
-    kernels.drain(pipeline);
+    kernels.drain(inFlight);
 }
 
 void RectangleRun::chooseA(int64_t rows) {
@@ -419,7 +419,7 @@ void RectangleRun::finishInC(TileArgs &tile, const TileRow &row, int index) {
   tile.to = {ws.tile, kernels.cols};
   sumTile(tile);
   if (kernels.drain)
-    kernels.drain(pipeline);
+    kernels.drain(inFlight);
   kernels.flush({ws.tile, tile.narrow, kernels.cols, row.rows, p.columns, c,
                  plan.typeC, ws.mC + row.first, ws.nC + column, p.unitC,
                  joinsC || plan.accumulate});
@@ -431,7 +431,7 @@ void RectangleRun::sumTile(TileArgs &tile) {
     return sumFoldedTile(tile);
   tile.narrow |= roundsLeaf;
   tile.wideJoins = roundsLeaf ? pass.continues : tile.numJoins;
-  kernels.tile(tile, pipeline);
+  kernels.tile(tile, inFlight);
 }
 
 void RectangleRun::sumFoldedTile(const TileArgs &tile) {
@@ -439,7 +439,7 @@ void RectangleRun::sumFoldedTile(const TileArgs &tile) {
   TileArgs leaf = tile;
   leaf.to = {ws.tile, kernels.cols};
   leaf.numJoins = ownJoins;
-  kernels.tile(leaf, pipeline);
+  kernels.tile(leaf, inFlight);
   kernels.fold({leaf.to, tile.rows, tile.cols, plan.typeC, tile.to,
                 tile.joins + ownJoins, tile.numJoins - ownJoins});
 }

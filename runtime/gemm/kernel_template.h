@@ -120,7 +120,7 @@ inline TileFunction tileForRows(int rows, std::integer_sequence<int, Row...>) {
   return table[rows - 1];
 }
 
-template <class T> void tile(const TileArgs &t, TilePipeline &) {
+template <class T> void tile(const TileArgs &t, TileInFlight &) {
   constexpr auto rows = std::make_integer_sequence<int, T::kRows>();
   static_assert(T::kVecs == 2, "one and two vectors are covered below");
   if (t.cols > T::kWidth)

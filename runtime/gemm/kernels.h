@@ -45,23 +45,18 @@ struct TileArgs {
   int wideJoins;
 };
 
-/// A tile whose products are summed and wait in `sums` for joins and rounding,
-/// so that kernels may do this while they compute the next tile.
+/// A tile whose products are summed, in registers as it may be, so that it is
+/// stored, joined and rounded while products of the next tile are computed.
 struct TileInFlight {
-  float *sums;
   int rows = 0; // none: nothing is in flight
   int cols;
-  Sums to;
-  int numJoins;
+  bool complete; // only has to be stored to `to`
+  bool exact;    // narrow rows may meet subnormal numbers; stays
   bool narrow;
-  int wideJoins;
+  int wideJoins, numJoins;
+  Sums to;
   Sums joins[kMaxJoins];
-};
-
-/// `spare`, as large as `sums`, is for the tile after.
-struct TilePipeline {
-  TileInFlight tile;
-  float *spare;
+  void *sums; // for a tile of them
 };
 
 /// Rounds sums to `type` and adds `joins`, one after the other, rounding each
@@ -122,9 +117,9 @@ struct KernelSet {
   void (*begin)(); // before the tiles of a rectangle, or null
   void (*end)();
   /// May leave the tile in flight.
-  void (*tile)(const TileArgs &, TilePipeline &);
+  void (*tile)(const TileArgs &, TileInFlight &);
   /// Finishes the tile that is in flight; null where none ever is.
-  void (*drain)(TilePipeline &);
+  void (*drain)(TileInFlight &);
   /// [step][lane], the elements of a step together.
   void (*packLanes)(const PackArgs &);
   /// [lane][k].

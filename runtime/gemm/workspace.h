@@ -25,7 +25,7 @@ struct alignas(64) Workspace {
   char packedA[kPackedABytes];
   char packedB[kPackedBBytes];
   char tile[kTileBytes];
-  char inFlight[2 * kTileBytes];
+  char inFlight[kTileBytes];
   char tileStack[kTileStack * kTileBytes];
   int64_t kA[kLongestPass], kB[kLongestPass];
   int64_t nB[kMaxBlockColumns], nC[kMaxBlockColumns];
