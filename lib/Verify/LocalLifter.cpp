@@ -7,6 +7,7 @@
 #include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SHA256.h"
@@ -310,6 +311,7 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
       .Case([&](func::ReturnOp op) { return liftReturn(op); })
       .Case([&](linalg::LinalgOp op) { return liftLinalg(op); })
       .Case([&](MatmulOp op) { return liftMatmul(op); })
+      .Case([&](scf::ForOp op) { return liftFor(op); })
       .Case([&](TakeOp op) { return liftTake(op); })
       .Case([&](ScatterAddOp op) { return liftScatterAdd(op); })
       .Case([&](tensor::ExtractSliceOp op) { return liftExtractSlice(op); })

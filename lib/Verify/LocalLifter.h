@@ -36,6 +36,10 @@
 #include <set>
 #include <vector>
 
+namespace mlir::scf {
+class ForOp;
+}
+
 namespace mlir::weft::proof {
 
 /// A number for each rank. Equal vectors are one object.
@@ -230,6 +234,12 @@ private:
   FailureOr<LocalValue> getUncombined(Operation *op, Value value);
   /// The tensor; fails if some rank does not have all of it.
   FailureOr<LocalValue> getWhole(Operation *op, Value value);
+
+  // Loops.
+  LogicalResult liftFor(scf::ForOp op);
+  FailureOr<const Form *> getWholeForm(Operation *op, Value value);
+  LogicalResult setWhole(Operation *op, Value value, Form form);
+
   const LocalValue &getTensor(Value value) const { return tensors.at(value); }
   /// Notes what a result is. Always succeeds: the end of following an op.
   LogicalResult setTensor(Operation *op, Value result, LocalValue value);
@@ -249,6 +259,8 @@ private:
   /// Axes of the collective at hand, and its number of members.
   AxisList group;
   int64_t groupSize = 1;
+  /// The number of loops around what is followed.
+  int64_t loopDepth = 0;
   SmallVector<const Form *> results;
   DenseMap<const Form *, Operation *> origins;
   SmallVector<LiftedReduction> reductions;

@@ -246,3 +246,59 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
     }
   }
 }
+
+// -----
+
+// A sum in an open order, inside of a loop.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<8xf32>) -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    return %zero : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<8xf32>) -> tensor<f32> {
+      %zero = arith.constant dense<0.0> : tensor<f32>
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c1000 = arith.constant 1000 : index
+      %r = scf.for %i = %c0 to %c1000 step %c1 iter_args(%a = %zero) -> (tensor<f32>) {
+        // expected-error @+1 {{adds up 8 elements in an open order}}
+        %0 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<8xf32>) outs(%a : tensor<f32>) {
+        ^bb0(%u: f32, %o: f32):
+          %s = arith.addf %o, %u : f32
+          linalg.yield %s : f32
+        } -> tensor<f32>
+        scf.yield %0 : tensor<f32>
+      }
+      return %r : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// A loop that carries what nothing has defined.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+    return %x : tensor<8xf32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c1000 = arith.constant 1000 : index
+      %e = tensor.empty() : tensor<8xf32>
+      // expected-error @+1 {{'scf.for' op uses elements that nothing has defined}}
+      %r = scf.for %i = %c0 to %c1000 step %c1 iter_args(%a = %e) -> (tensor<8xf32>) {
+        scf.yield %x : tensor<8xf32>
+      }
+      return %r : tensor<8xf32>
+    }
+  }
+}
