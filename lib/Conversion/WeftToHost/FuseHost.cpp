@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Two steps. Elementwise producers are fused into their consumers by upstream's
-// patterns, where that does not repeat work. Then ops are grouped greedily in
-// program order: an op joins the group of a producer or of a sibling if the
-// group still has one loop structure (KernelShape), little scratch memory, no
-// value leaves the group and comes back, and no value that leaves it waits for a
-// collective only because of others in the group: what is computed early is not
-// to be late, for it may run, or feed a collective, beside that one. Groups
-// become weft_rt.fused, placed in an order that keeps the program's wherever
-// dependences allow.
+// Three steps. Elementwise producers are fused into their consumers by
+// upstream's patterns, where that does not repeat work. Parts of concatenations
+// are made to be computed in place. Then ops are grouped greedily in program
+// order: an op joins the group of a producer or of a sibling if the group still
+// has one loop structure (KernelShape), little scratch memory, no value leaves
+// the group and comes back, and no value that leaves it waits for a collective
+// only because of others in the group: what is computed early is not to be late,
+// for it may run, or feed a collective, beside that one. Groups become
+// weft_rt.fused, placed in an order that keeps the program's wherever dependences
+// allow.
 
 #include "BufferPlan.h"
 #include "KernelShape.h"
@@ -24,7 +25,10 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <set>
@@ -127,6 +131,84 @@ LogicalResult fuseElementwise(func::FuncOp func) {
   RewritePatternSet cleanup(func.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(cleanup);
   return applyPatternsGreedily(func, std::move(cleanup), config);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of concatenations
+//===----------------------------------------------------------------------===//
+
+/// Says whether `operand` is a result that only goes into concatenations, in
+/// another shape, of an op that can be computed in that shape.
+bool shouldExpand(OpOperand *operand) {
+  auto expand = dyn_cast<tensor::ExpandShapeOp>(operand->getOwner());
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  return expand && producer && producer.isAllParallelLoops() &&
+         !producer.hasIndexSemantics() && !isJoin(producer) &&
+         llvm::all_of(expand->getUsers(), llvm::IsaPred<tensor::ConcatOp>);
+}
+
+/// Says whether a part that is computed in place would be copied for others that
+/// use it: kernels and contractions read it there.
+bool isShared(OpOperand &part) {
+  auto op = part.get().getDefiningOp<linalg::GenericOp>();
+  return op && op->getBlock() == part.getOwner()->getBlock() && !isJoin(op) &&
+         llvm::any_of(part.get().getUses(), [&](OpOperand &use) {
+           return &use != &part &&
+                  !isa<linalg::LinalgOp, MatmulOp>(use.getOwner());
+         });
+}
+
+/// A part that others need elsewhere gets a copy of its own, which the kernel
+/// that computes it writes along with it: a pass over memory is spared.
+void copySharedParts(func::FuncOp func) {
+  SmallVector<OpOperand *> parts;
+  func.walk([&](tensor::ConcatOp concat) {
+    for (OpOperand &part : concat->getOpOperands())
+      if (isShared(part))
+        parts.push_back(&part);
+  });
+  for (OpOperand *part : parts) {
+    Value value = part->get();
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    Location loc = value.getLoc();
+    auto type = cast<RankedTensorType>(value.getType());
+    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                          type.getElementType());
+    AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+    SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                               utils::IteratorType::parallel);
+    auto copy = linalg::GenericOp::create(
+        builder, loc, type, value, empty, ArrayRef<AffineMap>{map, map},
+        iterators, [](OpBuilder &nested, Location nestedLoc, ValueRange args) {
+          linalg::YieldOp::create(nested, nestedLoc, args[0]);
+        });
+    part->set(copy.getResult(0));
+  }
+}
+
+/// Prepares parts to be computed where the concatenation has them.
+LogicalResult prepareParts(func::FuncOp func) {
+  SmallVector<Operation *> reshapes;
+  func.walk([&](tensor::ExpandShapeOp op) {
+    if (shouldExpand(&op.getSrcMutable()))
+      reshapes.push_back(op);
+  });
+  if (!reshapes.empty()) {
+    RewritePatternSet patterns(func.getContext());
+    linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, shouldExpand);
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
+      return failure();
+    // Ops that read one tensor read one reshape of it.
+    IRRewriter rewriter(func.getContext());
+    DominanceInfo dominance(func);
+    eliminateCommonSubExpressions(rewriter, dominance, func);
+  }
+  copySharedParts(func);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -558,7 +640,7 @@ struct FuseHostPass : public weft::impl::FuseHostPassBase<FuseHostPass> {
       moveOrdersIntoBodies(func);
       LogicalResult fused = fuseElementwise(func);
       moveOrdersOutOfBodies(func);
-      if (failed(fused))
+      if (failed(fused) || failed(prepareParts(func)))
         return signalPassFailure();
       nameFills(func);
       materializeSplats(func);

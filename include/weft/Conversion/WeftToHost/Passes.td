@@ -35,6 +35,8 @@ def FuseHostPass : Pass<"weft-fuse-host", "::mlir::ModuleOp"> {
     again on that row (softmax, norms, cross-entropy) are one kernel, and so are
     ops that read the same operands over the same space (the parts of an
     optimizer update). Values that live only inside a group never reach memory.
+    What goes into a concatenation is computed in the shape that it has there,
+    and apart from what others use of it, so that it can be computed in place.
     A value that leaves a group waits for no later collective than it would by
     itself: updates of weights whose gradients come one after the other are
     kernels of their own.
