@@ -430,6 +430,8 @@ static SmallVector<int64_t> guessSizes(tensor::ExpandShapeOp op, unsigned first,
   for (Operation *user : op->getUsers())
     if (auto gather = dyn_cast<AllGatherOp>(user))
       llvm::for_each(gather.getDims(), prefer);
+    else if (auto exchange = dyn_cast<AllToAllOp>(user))
+      llvm::for_each(exchange.getConcatDims(), prefer);
     else if (auto concat = dyn_cast<tensor::ConcatOp>(user))
       prefer(concat.getDim());
   int64_t others = 1;

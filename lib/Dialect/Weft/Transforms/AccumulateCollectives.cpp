@@ -552,21 +552,18 @@ SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
     return exchangeParts(members, split, concatDim,
                          type.getDimSize(split) / axes.size);
   SmallVector<int64_t> parts = getParts(type.getDimSize(split));
-  SmallVector<int64_t> own = {1, 1, 1, type.getDimSize(concatDim)};
+  SmallVector<Value> seen = llvm::map_to_vector(
+      members, [&](Value member) { return expand(member, split, parts); });
   // Where the two dims begin after both are seen as four.
   int64_t from = split + (split > concatDim ? 3 : 0);
   int64_t to = concatDim + (concatDim > split ? 3 : 0);
-  SmallVector<Value> seen = llvm::map_to_vector(members, [&](Value member) {
-    if (split == concatDim)
-      return expand(member, split, parts);
-    bool splitFirst = split > concatDim;
-    member = splitFirst ? expand(member, split, parts)
-                        : expand(member, concatDim, own);
-    return splitFirst ? expand(member, concatDim, own)
-                      : expand(member, split, parts);
-  });
+  bool isOne = split == concatDim;
   SmallVector<Value> results;
-  for (Value result : exchangeParts(seen, from + 1, to + 1, /*size=*/1)) {
+  for (Value result : exchangeParts(seen, split + 1, isOne ? to + 1 : to,
+                                    /*size=*/1)) {
+    if (!isOne)
+      result = expand(result, to,
+                      {1, axes.size, 1, type.getDimSize(concatDim)});
     result = allToAll(result, axes.minor, axes.numMinor, from + 2, to + 2);
     result = allToAll(result, axes.major, axes.numMajor, from, to);
     result = collapse(result, std::max(from, to));
