@@ -69,7 +69,7 @@ public:
   /// Stops before anything is written; null after an error.
   OwningOpRef<ModuleOp> makeModule(std::unique_ptr<llvm::MemoryBuffer> input) {
     locate(*input);
-    if (failed(parse(std::move(input))) || failed(runPhases()))
+    if (failed(parse(std::move(input))) || failed(compile()))
       return nullptr;
     return std::move(module);
   }
@@ -98,6 +98,11 @@ private:
   LogicalResult planWithinLimit();
   LogicalResult scheduleAndPlan(Phase phase);
   LogicalResult runPhases();
+  bool fitsGatheredOnce();
+  LogicalResult compile() {
+    regather = !fitsGatheredOnce();
+    return runPhases();
+  }
   FailureOr<Report> planCopy(OwningOpRef<ModuleOp> copy, StringRef policy);
   FailureOr<Report> reportOn(ModuleOp planned);
   LogicalResult describe(OwningOpRef<ModuleOp> unscheduled);
@@ -111,6 +116,8 @@ private:
   OutputKind kind = OutputKind::Text;
   Location inputLoc = UnknownLoc::get(&context);
   OwningOpRef<ModuleOp> module;
+  /// Weights are gathered for each microbatch.
+  bool regather = false;
   /// With a report: what passes said, and the page.
   std::shared_ptr<RemarkLog> remarks;
   std::string page;
@@ -186,7 +193,7 @@ LogicalResult Compilation::partition(Phase phase) {
   if (phase > Phase::Local || getLastPhase() == Phase::Global)
     return success();
   if (phase == Phase::Global && failed(runPipeline([&](OpPassManager &pm) {
-        buildPartitionPipeline(pm, options.accumulate);
+        buildPartitionPipeline(pm, {options.accumulate, regather});
       })))
     return failure();
   // Of a program that was partitioned elsewhere, or edited, too.
@@ -346,6 +353,25 @@ LogicalResult Compilation::runPhases() {
   return lower(phase);
 }
 
+/// Says whether weights that are gathered once for all microbatches fit in the
+/// limit of memory, by planning a copy.
+bool Compilation::fitsGatheredOnce() {
+  if (options.accumulate.empty() || options.schedule.memoryLimit == 0 ||
+      getLastPhase() < Phase::Planned || detectPhase(*module) != Phase::Global)
+    return true;
+  CompileOptions changed = options;
+  changed.to = Phase::Planned;
+  changed.report.clear();
+  changed.compare.clear();
+  changed.stats = changed.proofs = changed.progress = false;
+  // What is said of a copy that does not fit is nobody's error.
+  ScopedDiagnosticHandler handler(&context, [](Diagnostic &diagnostic) {});
+  Compilation other(context, changed, remarks);
+  other.inputLoc = inputLoc;
+  other.module = module->clone();
+  return succeeded(other.runPhases());
+}
+
 /// Compiles a copy to the planned phase, with a policy, for a report alone.
 FailureOr<Report> Compilation::planCopy(OwningOpRef<ModuleOp> copy,
                                         StringRef policy) {
@@ -474,7 +500,7 @@ LogicalResult Compilation::run(std::unique_ptr<llvm::MemoryBuffer> input,
   kind = getOutputKind(options.output).value_or(OutputKind::Text);
   locate(*input);
   if (failed(checkPath()) || failed(parse(std::move(input))) ||
-      failed(runPhases()) || failed(write(os)))
+      failed(compile()) || failed(write(os)))
     return failure();
   if (!options.header.empty() &&
       failed(writeFile(options.header, [&](raw_ostream &stream) {

@@ -52,9 +52,10 @@ struct MakeOneRankPass
 
 } // namespace
 
-void weft::buildPartitionPipeline(OpPassManager &pm, StringRef accumulate) {
+void weft::buildPartitionPipeline(OpPassManager &pm,
+                                  const Accumulation &accumulation) {
   pm.addPass(std::make_unique<MakeOneRankPass>());
-  buildPartitionStepsPipeline(pm, accumulate);
+  buildPartitionStepsPipeline(pm, accumulation);
 }
 
 void weft::registerMakeOneRankPass() { PassRegistration<MakeOneRankPass>(); }

@@ -119,7 +119,7 @@ static std::unique_ptr<Pass> createCanonicalizeBlockPass() {
 }
 
 void weft::buildPartitionStepsPipeline(OpPassManager &pm,
-                                       StringRef accumulate) {
+                                       const Accumulation &accumulation) {
   // From the user's shardings to one for each value ...
   pm.addPass(createPropagateShardingsPass());
   // ... and where two of them meet, the cheapest way from one to the other.
@@ -132,8 +132,9 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizeBlockPass());
   pm.addPass(createCSEPass());
   // One rank goes through the microbatches: collectives between them are gone.
-  if (!accumulate.empty()) {
-    pm.addPass(createAccumulatePass({accumulate.str()}));
+  if (!accumulation.axis.empty()) {
+    pm.addPass(
+        createAccumulatePass({accumulation.axis, accumulation.regather}));
     pm.addPass(createCanonicalizeBlockPass());
   }
   // Fewer and smaller collectives, now that all are there.
@@ -152,7 +153,7 @@ void weft::registerWeftPipelines() {
       "weft-global-to-local", "from the global to the local phase",
       [](OpPassManager &pm, const GlobalOptions &options) {
         buildCanonicalizeGlobalPipeline(pm, options);
-        buildPartitionPipeline(pm, options.accumulate);
+        buildPartitionPipeline(pm, {options.accumulate});
         // Of a program whose bits must not depend on the mesh.
         pm.addPass(createVerifyInvariancePass());
       });

@@ -73,14 +73,22 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
 void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                      const GlobalOptions &options);
 
+/// Gradient accumulation.
+struct Accumulation {
+  /// The mesh axis that each rank goes through by itself; empty: none.
+  std::string axis;
+  /// Weights are gathered for each microbatch: less memory, more bytes.
+  bool regather = false;
+};
+
 /// Canonical `global` to `local`. An invariant module gets its program for one
-/// rank as well, as a module inside. Each rank goes through the mesh axis
-/// `accumulate` by itself, if it is not empty.
-void buildPartitionPipeline(OpPassManager &pm, llvm::StringRef accumulate = {});
+/// rank as well, as a module inside.
+void buildPartitionPipeline(OpPassManager &pm,
+                            const Accumulation &accumulation = {});
 
 /// The same without the program for one rank.
 void buildPartitionStepsPipeline(OpPassManager &pm,
-                                 llvm::StringRef accumulate = {});
+                                 const Accumulation &accumulation = {});
 
 void registerMakeOneRankPass();
 

@@ -4,14 +4,14 @@
 // axis, one after the other.
 //
 // A value of the local program *varies* if it depends on the coordinate; what
-// makes it is cloned once per coordinate. A collective over the axis is a *join*:
-// it takes all clones of its operands. The new program goes through the old one
-// in rounds, one per coordinate: round c has clone c of each op that varies. An
-// op behind a join cannot be in the rounds before it, so there are as many
-// *stages* of rounds as joins lie one behind another; each op is in the last
-// stage in which it is in time, so that little waits in memory for a join. What
-// does not vary stands where it is needed first, or, if no clone needs it, in the
-// last round, which so looks like the old program.
+// makes it is cloned once per coordinate. A collective over the axis is a
+// *join*: it takes all clones of its operands. The new program goes through the
+// old one in rounds, one per coordinate: round c has clone c of each op that
+// varies. An op behind a join cannot be in the rounds before it, so there are
+// as many *stages* of rounds as joins lie one behind another; each op is in the
+// last stage in which it is in time, so that little waits in memory for a join.
+// What does not vary stands where it is needed first, or, if no clone needs it,
+// in the last round, which so looks like the old program.
 
 #include "Accumulate.h"
 
@@ -39,7 +39,9 @@ bool isJoin(Operation *op, const SerialAxis &serial) {
   return getCollectiveKind(op) && serial.isIn(getCollectiveAxes(op).getAxes());
 }
 
-bool isReduction(Operation *op) { return isa<AllReduceOp, ReduceScatterOp>(op); }
+bool isReduction(Operation *op) {
+  return isa<AllReduceOp, ReduceScatterOp>(op);
+}
 
 //===----------------------------------------------------------------------===//
 // What varies, and when
@@ -61,6 +63,8 @@ struct OpFacts {
   SmallVector<Value> taken;
   /// Joins are not cloned, but their results may vary.
   bool isJoin = false, isCloned = false;
+  /// A gather whose clones are all the same, so that none has to stay.
+  bool isRepeated = false;
   /// How many joins lie one behind another before the op.
   int level = 0;
   /// The stage of a clone's rounds.
@@ -69,7 +73,7 @@ struct OpFacts {
 
 class Variation {
 public:
-  Variation(func::FuncOp func, const SerialAxis &serial);
+  Variation(func::FuncOp func, const SerialAxis &serial, bool regather);
 
   bool varies(Value value) const { return varying.contains(value); }
   const OpFacts &of(Operation *op) const { return facts.find(op)->second; }
@@ -77,6 +81,7 @@ public:
 
 private:
   void visitForward(Operation *op);
+  void repeatGathers(Block &block);
   void visitBackward(Operation *op, Block &block);
 
   const SerialAxis &serial;
@@ -92,7 +97,7 @@ bool isSerial(ShardingAttr sharding, const SerialAxis &serial) {
          });
 }
 
-Variation::Variation(func::FuncOp func, const SerialAxis &serial)
+Variation::Variation(func::FuncOp func, const SerialAxis &serial, bool regather)
     : serial(serial) {
   for (BlockArgument arg : func.getArguments())
     if (isSerial(func.getArgAttrOfType<ShardingAttr>(
@@ -102,6 +107,8 @@ Variation::Variation(func::FuncOp func, const SerialAxis &serial)
   Block &block = func.getBody().front();
   for (Operation &op : block.without_terminator())
     visitForward(&op);
+  if (regather)
+    repeatGathers(block);
   for (Operation &op : llvm::reverse(block.without_terminator()))
     visitBackward(&op, block);
 }
@@ -130,6 +137,30 @@ void Variation::visitForward(Operation *op) {
   numStages = std::max(numStages, fact.level + 1);
 }
 
+/// Lets gathers before all joins vary, and what is made of them, where a clone
+/// needs it.
+void Variation::repeatGathers(Block &block) {
+  DenseSet<Operation *> needed;
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    if (llvm::any_of(op.getUsers(), [&](Operation *inner) {
+          Operation *user = block.findAncestorOpInBlock(*inner);
+          return needed.contains(user) ||
+                 (user != block.getTerminator() && of(user).isCloned);
+        }))
+      needed.insert(&op);
+  for (Operation &op : block.without_terminator()) {
+    OpFacts &fact = facts[&op];
+    if (fact.isCloned || fact.isJoin || !needed.contains(&op))
+      continue;
+    fact.isRepeated = isa<AllGatherOp>(op) && fact.level == 0;
+    fact.isCloned =
+        fact.isRepeated ||
+        llvm::any_of(fact.taken, [&](Value value) { return varies(value); });
+    if (fact.isCloned)
+      varying.insert(op.result_begin(), op.result_end());
+  }
+}
+
 void Variation::visitBackward(Operation *op, Block &block) {
   OpFacts &fact = facts[op];
   fact.stage = numStages - 1;
@@ -141,7 +172,8 @@ void Variation::visitBackward(Operation *op, Block &block) {
       continue;
     }
     const OpFacts &other = of(user);
-    fact.stage = std::min(fact.stage, other.isCloned ? other.stage : other.level);
+    fact.stage =
+        std::min(fact.stage, other.isCloned ? other.stage : other.level);
     isUsed = true;
   }
   if (!isUsed)
@@ -267,9 +299,10 @@ ShardingAttr dropSerialAxis(ShardingAttr sharding, const SerialAxis &serial) {
 /// Writes the new function behind the old one, in the same block.
 class FunctionAccumulator {
 public:
-  FunctionAccumulator(func::FuncOp func, const SerialAxis &serial)
+  FunctionAccumulator(func::FuncOp func, const SerialAxis &serial,
+                      bool regather)
       : func(func), block(func.getBody().front()), serial(serial),
-        variation(func, serial), builder(block.getTerminator()),
+        variation(func, serial, regather), builder(block.getTerminator()),
         maps(serial.size) {
     for (auto [position, op] : llvm::enumerate(block.without_terminator())) {
       positions[&op] = position;
@@ -327,8 +360,8 @@ private:
   /// Arguments that are cut are so where a coordinate needs them first.
   void addArguments(ArrayRef<BlockArgument> oldArgs) {
     for (auto [arg, dims] : llvm::zip(oldArgs, argDims)) {
-      Type type = dims.empty() ? arg.getType()
-                               : getWholeType(arg.getType(), dims);
+      Type type =
+          dims.empty() ? arg.getType() : getWholeType(arg.getType(), dims);
       wholeArgs.push_back(block.addArgument(type, arg.getLoc()));
       if (dims.empty())
         mapAll(arg, wholeArgs.back());
@@ -404,15 +437,33 @@ private:
     for (Value value : variation.of(op).taken)
       get(value, 0);
     Operation *clone = builder.clone(*op, maps[0]);
+    if (isa<AllGatherOp>(clone))
+      clone = reuseGather(clone);
     for (auto [old, value] : llvm::zip(op->getResults(), clone->getResults()))
       mapAll(old, value);
+  }
+
+  /// A weight that was gathered for the forward and again for the backward pass
+  /// stays from the one to the other, as the next microbatch needs it there.
+  Operation *reuseGather(Operation *gather) {
+    for (Operation *earlier : gathers) {
+      if (serial.size == 1 ||
+          !OperationEquivalence::isEquivalentTo(
+              earlier, gather, OperationEquivalence::IgnoreLocations))
+        continue;
+      gather->erase();
+      return earlier;
+    }
+    gathers.push_back(gather);
+    return gather;
   }
 
   void emitClone(Operation *op, int64_t coordinate) {
     if (auto index = dyn_cast<AxisIndexOp>(op);
         index && serial.isIn(index.getAxes().getAxes())) {
       maps[coordinate].map(index.getResult(), makeIndex(index, coordinate));
-    } else if (std::optional<int64_t> same = findSame(op, coordinate)) {
+    } else if (std::optional<int64_t> same = findSame(op, coordinate);
+               same && !variation.of(op).isRepeated) {
       for (Value result : op->getResults())
         maps[coordinate].map(result, maps[*same].lookup(result));
     } else {
@@ -456,8 +507,8 @@ private:
       value = arith::AddIOp::create(builder, loc, scaled, value);
     }
     if (axes.numMinor > 1) {
-      value = arith::MulIOp::create(builder, loc, value,
-                                    constant(axes.numMinor));
+      value =
+          arith::MulIOp::create(builder, loc, value, constant(axes.numMinor));
       value = arith::AddIOp::create(builder, loc, value, index(axes.minor));
     }
     return value;
@@ -508,9 +559,8 @@ private:
       Join &join = joins[{op, operand}].ofGroups[first];
       results = local.finish(join.finish(builder, op->getLoc()));
     } else {
-      results = local.run(llvm::map_to_vector(members, [&](int64_t c) {
-        return get(op->getOperand(operand), c);
-      }));
+      results = local.run(llvm::map_to_vector(
+          members, [&](int64_t c) { return get(op->getOperand(operand), c); }));
     }
     for (auto [c, result] : llvm::zip_equal(members, results))
       maps[c].map(op->getResult(operand), result);
@@ -560,6 +610,8 @@ private:
   SmallVector<IRMapping> maps;
   /// Ops that are not cloned, and are there.
   DenseSet<Operation *> emitted;
+  /// The gathers that are done once.
+  SmallVector<Operation *> gathers;
   /// The dims that the axis cuts, and the new arguments.
   SmallVector<SmallVector<SerialDim>> argDims, resultDims;
   SmallVector<Value> wholeArgs;
@@ -571,14 +623,16 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// A join of what ranks have reduced is done before they reduce it: the ranks
-/// then move the sum, not each summand. Only where the order is open.
-bool joinFirst(AllReduceOp join, const SerialAxis &serial) {
+/// then move the sum, not each summand. Only where the order is open, and not
+/// where a part of each summand needs less memory (`keepsParts`).
+bool joinFirst(AllReduceOp join, const SerialAxis &serial, bool keepsParts) {
   if (join.getInputs().size() != 1 || join->hasAttr(WeftDialect::kOrderAttr))
     return false;
   Operation *inner = join.getInputs()[0].getDefiningOp();
   if (!inner || !isReduction(inner) || inner->getNumOperands() != 1 ||
       !inner->hasOneUse() || inner->hasAttr(WeftDialect::kOrderAttr) ||
-      isJoin(inner, serial) || inner->getAttr("kind") != join.getKindAttr())
+      isJoin(inner, serial) || inner->getAttr("kind") != join.getKindAttr() ||
+      (keepsParts && isa<ReduceScatterOp>(inner)))
     return false;
   AxesSplit axes = *splitAxes(join.getAxes().getAxes(), serial);
   OpBuilder builder(inner);
@@ -598,17 +652,18 @@ bool joinFirst(AllReduceOp join, const SerialAxis &serial) {
   } else {
     join.setAxesAttr(AxesAttr::get(join.getContext(), rest));
   }
-  while (joinFirst(first, serial)) {
+  while (joinFirst(first, serial, keepsParts)) {
   }
   return true;
 }
 
-/// Fails if a collective over the axis stands in a region, or has no local form.
+/// Fails if a collective over the axis stands in a region, or has no local
+/// form.
 LogicalResult checkFunction(func::FuncOp func, const SerialAxis &serial) {
   WalkResult result = func.walk([&](Operation *op) {
     auto index = dyn_cast<AxisIndexOp>(op);
-    bool isSerial = index ? serial.isIn(index.getAxes().getAxes())
-                          : isJoin(op, serial);
+    bool isSerial =
+        index ? serial.isIn(index.getAxes().getAxes()) : isJoin(op, serial);
     if (!isSerial)
       return WalkResult::advance();
     if (op->getParentOp() != func)
@@ -645,8 +700,8 @@ struct AccumulatePass : public weft::impl::AccumulatePassBase<AccumulatePass> {
     Block &block = func.getBody().front();
     for (auto op : llvm::make_early_inc_range(block.getOps<AllReduceOp>()))
       if (isJoin(op, serial))
-        joinFirst(op, serial);
-    return FunctionAccumulator(func, serial).run();
+        joinFirst(op, serial, regather);
+    return FunctionAccumulator(func, serial, regather).run();
   }
 };
 

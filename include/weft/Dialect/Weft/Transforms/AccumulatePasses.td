@@ -48,6 +48,12 @@ def AccumulatePass : Pass<"weft-accumulate", "::mlir::ModuleOp"> {
       axes. Without one all of it is joined first, and also what ranks had
       reduced before: fewest bytes.
 
+    What does not depend on the coordinate is done once, and gathers of the same
+    value are one: it stays for all coordinates. With `regather` it is gathered
+    again for each of them, as often as the program with the axis does, and
+    parts of a sum that ranks reduce-scatter are so before they are joined, if
+    the order is open: more bytes on the wire, less memory.
+
     *Requires* the form that weft-partition makes, with the axis last in each
     dimension of arguments and results (weft-order-serial-axis), and sizes that
     the axis divides where other axes cut the dimension, too.
@@ -58,7 +64,9 @@ def AccumulatePass : Pass<"weft-accumulate", "::mlir::ModuleOp"> {
     @example test/Dialect/Weft/Transforms/accumulate.mlir
   }];
   let options = [
-    Option<"axis", "axis", "std::string", "", "the axis">
+    Option<"axis", "axis", "std::string", "", "the axis">,
+    Option<"regather", "regather", "bool", "false",
+           "gather weights again for each coordinate">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
