@@ -28,8 +28,9 @@ from run import BIN, HERE, ROOT, call, write_inputs
 INPUTS = sorted((HERE / "Inputs").glob("*.mlir.gz"))
 MESHES = ["dp=2,fsdp=2,tp=2", "dp=1,fsdp=2,tp=4", "dp=2,fsdp=1,tp=1"]
 HARMLESS = ["renamed", "reordered"]
-# An order is part of the form, whatever the numbers are.
-NEVER_ACCEPTED = {"fewer_leaves", "more_leaves", "fast_math", "no_collective"}
+# What is wrong whatever the numbers are. (An order is, too, but for a collective
+# behind a lookup, which adds zeros to one part.)
+NEVER_ACCEPTED = {"fast_math", "no_collective"}
 
 
 class Mutator:
