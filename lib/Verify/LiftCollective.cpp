@@ -226,6 +226,10 @@ LogicalResult LocalLifter::liftCollective(Operation *op) {
   group = getAxes(getCollectiveAxes(op));
   groupSize = numShards(group);
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (stacks.contains(operand)) {
+      gatherStack(operand, op->getResult(i));
+      continue;
+    }
     LocalValue value = getTensor(operand);
     for (LocalDim &dim : value.dims)
       dim.padding = nullptr;

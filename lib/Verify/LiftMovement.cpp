@@ -45,6 +45,10 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
     return success();
   }
   bool isWhole = countChunks(dim) == 1;
+  // A chunk, and not less of a dimension of any size: its other chunks are cut
+  // out, too.
+  if (isWhole && size > 0 && dim.extent % size == 0)
+    fix(dim);
   if (isWhole && number && *stride == 1 && number == 0 && size >= dim.size) {
     dim.extent = size; // padding goes
     return success();
@@ -82,6 +86,8 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
 }
 
 LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
+  if (stacks.contains(op.getSource()))
+    return pickEntry(op);
   LocalValue value = getTensor(op.getSource());
   // What the one-rank program does not cut is a part that the rank goes through
   // by itself.
@@ -290,7 +296,7 @@ bool LocalLifter::concatChunks(tensor::ConcatOp op) {
 }
 
 LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
-  if (concatChunks(op))
+  if (stackEntries(op) || concatChunks(op))
     return success();
   Form form{FormKind::Tensor, "concat", std::to_string(op.getDim())};
   LocalValue value;

@@ -180,6 +180,14 @@ private:
   bool padForRanks(tensor::PadOp op, LocalValue &value, const Form *padding);
   RankVector getNumber(OpFoldResult value);
 
+  // Stacks.
+  bool stackEntries(tensor::ConcatOp op);
+  LocalValue moveEntry(
+      const LocalValue &alike,
+      function_ref<std::pair<const LocalValue *, int64_t>(int64_t)> getSource);
+  void gatherStack(Value stack, Value result);
+  LogicalResult pickEntry(tensor::ExtractSliceOp op);
+
   // Computation.
   LogicalResult liftLinalg(linalg::LinalgOp op);
   LogicalResult liftMatmul(MatmulOp op);
@@ -255,6 +263,8 @@ private:
   std::vector<std::vector<int64_t>> sets;
   std::map<std::vector<int64_t>, int64_t> setNumbers;
   DenseMap<Value, LocalValue> tensors;
+  /// The entries of values that are stacked, to be gathered and picked.
+  DenseMap<Value, std::vector<LocalValue>> stacks;
   DenseMap<Value, LocalScalar> scalars;
   /// Axes of the collective at hand, and its number of members.
   AxisList group;
