@@ -12,6 +12,8 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SHA256.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::weft::proof;
 
@@ -166,6 +168,11 @@ static bool isPossible(ArrayRef<int64_t> shape, ArrayRef<int64_t> other) {
          });
 }
 
+static int64_t countElements(ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
 const Form *FormTable::getReshape(const Form *operand, ArrayRef<int64_t> shape,
                                   std::string groups, Operation *op) {
   if (operand->shape.empty() && !shape.empty() &&
@@ -185,6 +192,13 @@ const Form *FormTable::getReshape(const Form *operand, ArrayRef<int64_t> shape,
     operand = operand->operands[0];
   if (operand->shape == SmallVector<int64_t>(shape))
     return operand;
+  // A dimension of any size gets it from the number of elements.
+  if (operand->kind == FormKind::Move && operand->name == "reshape" &&
+      StringRef(operand->details).starts_with("[") &&
+      llvm::count(operand->operands[0]->shape, kAnySize) == 1 &&
+      countElements(operand->shape) == countElements(shape) &&
+      isPossible(operand->operands[0]->shape, shape))
+    return operand->operands[0];
   return getMove("reshape", "", operand, shape, op);
 }
 

@@ -86,3 +86,40 @@ module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>
     }
   }
 }
+
+// -----
+
+// Numbers of rows are cut twice and put together at once.
+
+#v = affine_map<(i) -> (i)>
+// CHECK: weft.certificate =
+// CHECK: module @one_rank
+module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>} {
+  weft.mesh @mesh = <["dp"=1]>
+  func.func @f() -> tensor<8xi32> {
+    %e = tensor.empty() : tensor<8xi32>
+    %rows = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]} outs(%e : tensor<8xi32>) {
+    ^bb0(%o: i32):
+      %i = linalg.index 0 : index
+      %n = arith.index_cast %i : index to i32
+      linalg.yield %n : i32
+    } -> tensor<8xi32>
+    %a = tensor.expand_shape %rows [[0, 1]] output_shape [2, 4] : tensor<8xi32> into tensor<2x4xi32>
+    %b = tensor.expand_shape %a [[0], [1, 2]] output_shape [2, 2, 2] : tensor<2x4xi32> into tensor<2x2x2xi32>
+    %y = tensor.collapse_shape %b [[0, 1, 2]] : tensor<2x2x2xi32> into tensor<8xi32>
+    return %y : tensor<8xi32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["dp"=1]>
+    func.func @f() -> tensor<8xi32> {
+      %e = tensor.empty() : tensor<8xi32>
+      %rows = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]} outs(%e : tensor<8xi32>) {
+      ^bb0(%o: i32):
+        %i = linalg.index 0 : index
+        %n = arith.index_cast %i : index to i32
+        linalg.yield %n : i32
+      } -> tensor<8xi32>
+      return %rows : tensor<8xi32>
+    }
+  }
+}
