@@ -8,9 +8,9 @@
 #none = affine_map<(i) -> ()>
 #one = affine_map<(i) -> (i)>
 weft.mesh @mesh = <["dp"=2, "tp"=2]>
-func.func @step(%x: tensor<8x2048xbf16> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{"dp"}, {"tp"}]>},
-                %w: tensor<2048x64xbf16> {weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>},
-                %u: tensor<2048x64xbf16> {weft.name = "u", weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>},
+func.func @step(%x: tensor<8x4096xbf16> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{"dp"}, {"tp"}]>},
+                %w: tensor<4096x64xbf16> {weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>},
+                %u: tensor<4096x64xbf16> {weft.name = "u", weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>},
                 %t: tensor<64x16xf32> {weft.name = "t", weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>},
                 %n: tensor<8xi32> {weft.name = "n", weft.sharding = #weft.sharding<@mesh, [{"dp"}]>})
     -> (tensor<f32> {weft.name = "loss"},
@@ -23,7 +23,7 @@ func.func @step(%x: tensor<8x2048xbf16> {weft.name = "x", weft.sharding = #weft.
   %low = arith.constant dense<0xFF800000> : tensor<8xf32>
   %table = arith.constant dense<0.0> : tensor<64x16xf32>
   %e = tensor.empty() : tensor<8x64xf32>
-  %h = weft.matmul %x, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<8x2048xbf16>, tensor<2048x64xbf16> -> tensor<8x64xbf16>
+  %h = weft.matmul %x, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<8x4096xbf16>, tensor<4096x64xbf16> -> tensor<8x64xbf16>
   %y = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
       ins(%h : tensor<8x64xbf16>) outs(%e : tensor<8x64xf32>) {
   ^bb0(%a: bf16, %o: f32):

@@ -133,9 +133,10 @@ private:
 constexpr int64_t kLanes = 16;
 
 /// Contractions of each of many batches are short, and cut by batch rather than
-/// by K: their leaves are longer. So are those of bf16, whose chains are fast:
-/// it is joining them that costs. Leaves of other reductions cost little.
-constexpr int64_t kLongFactor = 4;
+/// by K: their leaves are longer. Even more so those of bf16, whose chains are
+/// fast: it is joining them that costs. Leaves of other reductions cost little.
+constexpr int64_t kBatchedFactor = 4;
+constexpr int64_t kBF16Factor = 8;
 constexpr int64_t kReductionDivisor = 2;
 
 /// Says whether the op computes each element from one of its only input.
@@ -263,8 +264,10 @@ private:
   }
 
   int64_t countLeaves(MatmulOp op, int64_t parts) const {
-    bool isLong = isBatched(op) || (isBF16(op.getLhs()) && isBF16(op.getRhs()));
-    return countLeaves(op, parts, isLong ? minLeaf * kLongFactor : minLeaf);
+    if (isBF16(op.getLhs()) && isBF16(op.getRhs()))
+      return countLeaves(op, parts, minLeaf * kBF16Factor);
+    return countLeaves(op, parts,
+                       isBatched(op) ? minLeaf * kBatchedFactor : minLeaf);
   }
 
   /// Says whether there are contractions of such operands whose leaves are

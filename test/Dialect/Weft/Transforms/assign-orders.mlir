@@ -62,11 +62,11 @@ func.func @batched(%a: tensor<3x4x48xf32>, %b: tensor<3x48x8xf32>) -> tensor<3x4
 // TWICE-COUNT-1: truncf
 // TWICE-NOT: truncf
 // TWICE: return
-func.func @narrow(%a: tensor<4x192xbf16>, %b: tensor<192x8xbf16>, %e: tensor<4x7xbf16>, %f: tensor<7x8xbf16>)
+func.func @narrow(%a: tensor<4x256xbf16>, %b: tensor<256x8xbf16>, %e: tensor<4x7xbf16>, %f: tensor<7x8xbf16>)
     -> (tensor<4x8xbf16>, tensor<4x8xbf16>) {
   %0 = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
          affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
-       : tensor<4x192xbf16>, tensor<192x8xbf16> -> tensor<4x8xbf16>
+       : tensor<4x256xbf16>, tensor<256x8xbf16> -> tensor<4x8xbf16>
   %1 = weft.matmul %e, %f {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
          affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
        : tensor<4x7xbf16>, tensor<7x8xbf16> -> tensor<4x8xbf16>

@@ -97,9 +97,9 @@ def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
     reduces floating-point numbers otherwise than by max or min. The order is a
     function of the op's global shape, `leaves` and `min-leaf` alone: the largest
     of leaves, leaves / 2, leaves / 4, ... that cuts the reduction in equal
-    leaves of at least `min-leaf` elements; four times that for a contraction
-    with batch dims or of bf16, and half of it for what is no contraction. An op whose
-    accumulator is not just added to (or multiplied) has one leaf. Of a sum that
+    leaves of at least `min-leaf` elements; eight times that for a contraction of
+    bf16, four times that for another with batch dims, and half of it for what is
+    no contraction. An op whose accumulator is not just added to (or multiplied) has one leaf. Of a sum that
     axes of the mesh which are not in `axes` cut in equal parts, where operands
     are sharded over them, each part has leaves of its own.
 
