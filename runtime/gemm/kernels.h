@@ -49,11 +49,11 @@ struct TileArgs {
 /// stored, joined and rounded while products of the next tile are computed.
 struct TileInFlight {
   int rows = 0; // none: nothing is in flight
-  int cols;
-  bool complete; // only has to be stored to `to`
-  bool exact;    // narrow rows may meet subnormal numbers; stays
-  bool narrow;
-  int wideJoins, numJoins;
+  int cols = 0;
+  bool complete = false; // only has to be stored to `to`
+  bool exact = false;    // narrow rows may meet subnormal numbers; stays
+  bool narrow = false;
+  int wideJoins = 0, numJoins = 0;
   Sums to;
   Sums joins[kMaxJoins];
   void *sums; // for a tile of them

@@ -228,7 +228,7 @@ class Mutator:
                 yield body
 
     def make_wrong_buffer(self):
-        """An op reads another buffer of the same type."""
+        """An op reads another buffer of the same type; which part of one it reads is make_shifted_view's."""
         types = {}
         for s in self.body:
             if s.kind in ("weft_rt.buffer", "weft_rt.view"):
@@ -238,7 +238,8 @@ class Mutator:
             if not names:
                 continue
             name = self.random.choice(names)
-            others = [n for n in types if types[n] == types[name] and n != name]
+            root = self.program.root
+            others = [n for n in types if types[n] == types[name] and root[n] != root[name]]
             if others:
                 body = list(self.body)
                 body[site] = Statement(re.sub(re.escape(name) + r"\b", self.random.choice(others),
