@@ -6,10 +6,10 @@
 // order: an op joins the group of a producer or of a sibling if the group still
 // has one loop structure (KernelShape), little scratch memory, no value leaves
 // the group and comes back, and no value that leaves it waits for a collective
-// only because of others in the group: what is computed early is not to be late,
-// for it may run, or feed a collective, beside that one. Groups become
-// weft_rt.fused, placed in an order that keeps the program's wherever dependences
-// allow.
+// only because of others in the group: what is computed early is not to be
+// late, for it may run, or feed a collective, beside that one. Groups become
+// weft_rt.fused, placed in an order that keeps the program's wherever
+// dependences allow.
 
 #include "BufferPlan.h"
 #include "KernelShape.h"
@@ -60,9 +60,9 @@ int64_t getNumElements(Value value) {
 
 bool isHeavy(linalg::GenericOp op) {
   return llvm::any_of(op.getBody()->getOperations(), [](Operation &inner) {
-    return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp,
-               math::SinOp, math::CosOp, math::Log1pOp, math::ExpM1Op,
-               tensor::ExtractOp>(inner) ||
+    return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp,
+               math::PowFOp, math::SinOp, math::CosOp, math::Log1pOp,
+               math::ExpM1Op, tensor::ExtractOp>(inner) ||
            inner.getNumRegions() != 0;
   });
 }
@@ -147,8 +147,8 @@ bool shouldExpand(OpOperand *operand) {
          llvm::all_of(expand->getUsers(), llvm::IsaPred<tensor::ConcatOp>);
 }
 
-/// Says whether a part that is computed in place would be copied for others that
-/// use it: kernels and contractions read it there.
+/// Says whether a part that is computed in place would be copied for others
+/// that use it: kernels and contractions read it there.
 bool isShared(OpOperand &part) {
   auto op = part.get().getDefiningOp<linalg::GenericOp>();
   return op && op->getBlock() == part.getOwner()->getBlock() && !isJoin(op) &&
@@ -171,19 +171,7 @@ void copySharedParts(func::FuncOp func) {
     Value value = part->get();
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
-    Location loc = value.getLoc();
-    auto type = cast<RankedTensorType>(value.getType());
-    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                          type.getElementType());
-    AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                               utils::IteratorType::parallel);
-    auto copy = linalg::GenericOp::create(
-        builder, loc, type, value, empty, ArrayRef<AffineMap>{map, map},
-        iterators, [](OpBuilder &nested, Location nestedLoc, ValueRange args) {
-          linalg::YieldOp::create(nested, nestedLoc, args[0]);
-        });
-    part->set(copy.getResult(0));
+    part->set(createCopy(builder, value.getLoc(), value).getResult(0));
   }
 }
 
@@ -376,8 +364,9 @@ bool Grouping::delays(ArrayRef<linalg::GenericOp> ops) {
   });
 }
 
-/// Says whether a path of dependences leads from group `from` back to group `to`
-/// by way of another group: edges from `from` straight to `to` do not count.
+/// Says whether a path of dependences leads from group `from` back to group
+/// `to` by way of another group: edges from `from` straight to `to` do not
+/// count.
 bool Grouping::reaches(int from, int to) {
   std::set<int> seen;
   SmallVector<int> stack;
@@ -418,7 +407,8 @@ bool Grouping::isProfitable(const KernelShape &shape) {
   for (auto &[value, dims] : shape.valueDims) {
     bool waits = false;
     for (const Member &member : shape.members)
-      if (llvm::is_contained(linalg::GenericOp(member.op)->getOperands(), value))
+      if (llvm::is_contained(linalg::GenericOp(member.op)->getOperands(),
+                             value))
         waits |= !shape.isForwarded(value, member) && !shape.isRowScalar(value);
     if (waits)
       scratch += shape.getRowElements(value) *
@@ -477,9 +467,8 @@ void Grouping::tryJoin(linalg::GenericOp op) {
       add(user, operand);
     }
   }
-  llvm::stable_sort(candidates, [&](auto &a, auto &b) {
-    return a.first < b.first;
-  });
+  llvm::stable_sort(candidates,
+                    [&](auto &a, auto &b) { return a.first < b.first; });
   DenseSet<int> tried;
   for (auto [size, group] : candidates)
     if (tried.insert(group).second && tryJoinGroup(op, group))
@@ -544,7 +533,8 @@ void Grouping::build(int id) {
   llvm::SetVector<Value> inputs;
   DenseSet<Operation *> members(group.begin(), group.end());
   auto isCopied = [](Operation *def) {
-    return def && (isa<tensor::EmptyOp>(def) || def->hasTrait<OpTrait::ConstantLike>());
+    return def && (isa<tensor::EmptyOp>(def) ||
+                   def->hasTrait<OpTrait::ConstantLike>());
   };
   llvm::SetVector<Operation *> local;
   std::function<void(Value)> need = [&](Value value) {

@@ -10,6 +10,7 @@
 
 #include "Orders.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -90,8 +91,8 @@ private:
 LogicalResult Analysis::uniteThrough(unsigned consumer, OpOperand &operand) {
   unsigned from = producer[operand.get()];
   linalg::GenericOp op = ops[from];
-  AffineMap written = op.getIndexingMapMatchingResult(
-      cast<OpResult>(operand.get()));
+  AffineMap written =
+      op.getIndexingMapMatchingResult(cast<OpResult>(operand.get()));
   linalg::GenericOp reader = ops[consumer];
   AffineMap read = reader.getMatchingIndexingMap(&operand);
   for (auto [writeExpr, readExpr] :
@@ -119,8 +120,7 @@ LogicalResult Analysis::uniteLoops() {
   for (unsigned i = 0; i < ops.size(); ++i) {
     linalg::GenericOp op = ops[i];
     for (OpOperand &operand : op->getOpOperands())
-      if (producer.count(operand.get()) &&
-          failed(uniteThrough(i, operand)))
+      if (producer.count(operand.get()) && failed(uniteThrough(i, operand)))
         return failure();
     // A value of the group that a body looks into is not there row by row.
     bool captures = false;
@@ -253,8 +253,8 @@ LogicalResult Analysis::computeValueDims(Member &member) {
 }
 
 /// Says whether each element stays in its leaf and lane if the two dims, which
-/// the member reduces, become one, and leaves are still whole runs of it or parts
-/// of one.
+/// the member reduces, become one, and leaves are still whole runs of it or
+/// parts of one.
 bool Analysis::keepsOrder(const Member &member, int outer, int inner) const {
   SmallVector<int> dims = member.getReducedDims();
   auto it = llvm::find(dims, outer);
@@ -368,8 +368,8 @@ int Analysis::findVectorDim(uint64_t candidates) const {
     // Loops of a few iterations are not worth a vector.
     if (shape.sizes[dim] < 8)
       score *= 0.05;
-    if (score > bestScore || (score == bestScore &&
-                              shape.sizes[dim] > shape.sizes[best])) {
+    if (score > bestScore ||
+        (score == bestScore && shape.sizes[dim] > shape.sizes[best])) {
       best = dim;
       bestScore = score;
     }
@@ -396,9 +396,8 @@ LogicalResult Analysis::chooseRows() {
         reach += access.strides[dim];
     return reach;
   };
-  llvm::stable_sort(shape.rows, [&](int a, int b) {
-    return getReach(a) > getReach(b);
-  });
+  llvm::stable_sort(shape.rows,
+                    [&](int a, int b) { return getReach(a) > getReach(b); });
   return success();
 }
 
@@ -460,9 +459,8 @@ void Analysis::orderLoops(Phase &phase) {
         reach += access.strides[dim];
     return dim == vectorDim ? -1 : reach;
   };
-  llvm::stable_sort(phase.loops, [&](int a, int b) {
-    return getReach(a) > getReach(b);
-  });
+  llvm::stable_sort(phase.loops,
+                    [&](int a, int b) { return getReach(a) > getReach(b); });
   if (!phase.order)
     return;
   // What is reduced is walked in its own order.
@@ -494,16 +492,14 @@ void Analysis::chooseCut() {
 }
 
 FailureOr<KernelShape> Analysis::run() {
-  if (failed(uniteLoops()) || failed(numberDims()) ||
-      failed(computeAccesses()))
+  if (failed(uniteLoops()) || failed(numberDims()) || failed(computeAccesses()))
     return failure();
   joinDims();
   if (failed(chooseRows()))
     return failure();
   choosePhases();
   // Without rows, all of a value would wait between two phases.
-  if (shape.members.size() > 1 && shape.phases.size() > 1 &&
-      shape.rows.empty())
+  if (shape.members.size() > 1 && shape.phases.size() > 1 && shape.rows.empty())
     return failure();
   chooseCut();
   return std::move(shape);
@@ -634,4 +630,19 @@ bool mlir::weft::canUpdateInPlace(const KernelShape &shape, Value input,
     }
   }
   return true;
+}
+
+linalg::GenericOp mlir::weft::createCopy(OpBuilder &builder, Location loc,
+                                         Value source) {
+  auto type = cast<RankedTensorType>(source.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+      builder, loc, type, source, empty, ArrayRef<AffineMap>{map, map},
+      iterators, [](OpBuilder &nested, Location nestedLoc, ValueRange args) {
+        linalg::YieldOp::create(nested, nestedLoc, args[0]);
+      });
 }

@@ -127,6 +127,9 @@ FailureOr<KernelShape> analyzeKernel(llvm::ArrayRef<linalg::GenericOp> ops,
 /// group computes: each element is read before it is written, in one place.
 bool canUpdateInPlace(const KernelShape &shape, Value input, Value output);
 
+/// Makes the kernel that copies a tensor as it is.
+linalg::GenericOp createCopy(OpBuilder &builder, Location loc, Value source);
+
 } // namespace mlir::weft
 
 #endif // WEFT_LIB_CONVERSION_WEFTTOHOST_KERNELSHAPE_H

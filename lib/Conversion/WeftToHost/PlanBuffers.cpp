@@ -123,17 +123,7 @@ void Planner::emitCopy(Value value, const Place &from, const Place &to) {
                 builder.getStringAttr("copy #" + Twine(numCopies++)));
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&copy.getBody(), {}, {type}, {loc});
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      builder, loc, type, block->getArguments(), empty,
-      ArrayRef<AffineMap>{map, map}, iterators,
-      [](OpBuilder &nested, Location nestedLoc, ValueRange args) {
-        linalg::YieldOp::create(nested, nestedLoc, args[0]);
-      });
+  linalg::GenericOp generic = createCopy(builder, loc, block->getArgument(0));
   rt::YieldOp::create(builder, loc, generic.getResults());
 }
 
