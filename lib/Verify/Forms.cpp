@@ -207,7 +207,7 @@ const Form *FormTable::rebuild(const Form *move, const Form *operand) {
 }
 
 const Form *FormTable::getAddZero(const Form *operand, Operation *op) {
-  if (operand->kind == FormKind::AddZero)
+  if (isOfReals() || operand->kind == FormKind::AddZero)
     return operand;
   if (operand->kind == FormKind::Move)
     return rebuild(operand, getAddZero(operand->operands[0], op));

@@ -27,6 +27,10 @@
 
 namespace mlir::weft::proof {
 
+/// What makes two values equal: the same bits, or the same number if arithmetic
+/// had no rounding.
+enum class Equality { Bits, Reals };
+
 /// Of a dimension along which a value does not change: any size fits.
 inline constexpr int64_t kAnySize = -1;
 
@@ -109,6 +113,9 @@ struct Form {
 /// The forms of a proof.
 class FormTable {
 public:
+  explicit FormTable(Equality equality = Equality::Bits) : equality(equality) {}
+
+  bool isOfReals() const { return equality == Equality::Reals; }
   /// Returns the form that equals `form`; takes it in if it is new.
   const Form *get(Form form);
   /// Returns the form that equals `form`, or null.
@@ -139,6 +146,7 @@ public:
 private:
   const Form *rebuild(const Form *move, const Form *operand);
 
+  Equality equality;
   std::deque<Form> forms;
   llvm::StringMap<const Form *> byDigest;
   std::map<std::pair<std::string, std::string>,

@@ -6,6 +6,7 @@
 // declared order.
 
 #include "LocalLifter.h"
+#include "Shares.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -91,6 +92,10 @@ LogicalResult LocalLifter::checkNested(Operation *op,
 LogicalResult LocalLifter::makeOrder(Operation *op, ArrayRef<LocalDim> loops,
                                      bool lastIsReduction, Type joinType,
                                      Order &order, Contribution &contribution) {
+  if (forms.isOfReals()) {
+    contribution = makeParts(loops, Contribution::Exact);
+    return success();
+  }
   int64_t global = 1, local = 1;
   for (const LocalDim &loop : loops) {
     global *= loop.size;
@@ -123,12 +128,6 @@ LogicalResult LocalLifter::makeOrder(Operation *op, ArrayRef<LocalDim> loops,
 // Contractions and lookups
 //===----------------------------------------------------------------------===//
 
-static bool isZero(const Form *form) {
-  auto number =
-      form ? dyn_cast_if_present<FloatAttr>(form->value) : FloatAttr();
-  return number && number.getValue().isZero();
-}
-
 /// Padding that is summed is zero on both sides: nothing else is certain to
 /// give zero when it is multiplied.
 LogicalResult LocalLifter::checkSummed(MatmulOp op, const LocalValue &operand,
@@ -148,19 +147,18 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
   SmallVector<LocalDim> loops;
   for (int64_t extent : op.getLoopSizes())
     loops.push_back({kAnySize, extent});
-  FailureOr<LocalValue> lhs = getUncombined(op, op.getLhs());
-  FailureOr<LocalValue> rhs = getUncombined(op, op.getRhs());
-  if (failed(lhs) || failed(rhs) ||
-      failed(meetLoops(op, *lhs, op.getLhsMap(), loops)) ||
-      failed(meetLoops(op, *rhs, op.getRhsMap(), loops)) ||
-      failed(checkSummed(op, *lhs, op.getLhsMap())) ||
-      failed(checkSummed(op, *rhs, op.getRhsMap())))
+  const LocalValue &lhs = getTensor(op.getLhs()), &rhs = getTensor(op.getRhs());
+  FailureOr<Contribution> carried = getProduct(op, lhs, rhs);
+  if (failed(carried) || failed(meetLoops(op, lhs, op.getLhsMap(), loops)) ||
+      failed(meetLoops(op, rhs, op.getRhsMap(), loops)) ||
+      failed(checkSummed(op, lhs, op.getLhsMap())) ||
+      failed(checkSummed(op, rhs, op.getRhsMap())))
     return failure();
-  Form form{FormKind::Tensor, "matmul", "", {lhs->form, rhs->form}};
+  Form form{FormKind::Tensor, "matmul", "", {lhs.form, rhs.form}};
   form.element = getElementTypeOrSelf(op.getType());
   form.op = op;
   auto attr = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
-  bool isRounded = attr && attr.getRounded();
+  bool isRounded = attr && attr.getRounded() && !forms.isOfReals();
   llvm::raw_string_ostream os(form.details);
   os << op.getIndexingMaps() << (isRounded ? " rounded" : "");
   SmallVector<LocalDim> reduced;
@@ -169,7 +167,8 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
       continue;
     fix(loop);
     reduced.push_back(loop);
-    os << ' ' << loop.size << " of " << getPaddedSize(loop);
+    os << ' ' << loop.size << " of "
+       << (forms.isOfReals() ? loop.size : getPaddedSize(loop));
   }
   Builder builder(op.getContext());
   Type accumulator =
@@ -179,6 +178,7 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
                        isRounded ? form.element : accumulator, form.order,
                        value.contribution)))
     return failure();
+  carryParts(*carried, value.contribution);
   for (AffineExpr expr : op.getResultMap().getResults()) {
     value.dims.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
     value.dims.back().padding = nullptr;
@@ -237,17 +237,18 @@ static bool canFindPadding(const LocalDim &rows, Type index) {
 }
 
 LogicalResult LocalLifter::liftTake(TakeOp op) {
-  FailureOr<LocalValue> table = getUncombined(op, op.getTable());
+  LocalValue table = getTensor(op.getTable());
+  FailureOr<Contribution> carried = getTogether(op, &table);
   FailureOr<LocalValue> indices = getUncombined(op, op.getIndices());
-  if (failed(table) || failed(indices))
+  if (failed(carried) || failed(indices))
     return failure();
-  LocalDim rows = table->dims[op.getAxis()];
+  LocalDim rows = table.dims[op.getAxis()];
   fix(rows);
-  table->dims.erase(table->dims.begin() + op.getAxis());
+  table.dims.erase(table.dims.begin() + op.getAxis());
   LocalValue value;
   for (int64_t extent : op.getType().getShape())
     value.dims.push_back({kAnySize, extent});
-  if (failed(meetLoops(op, *table, op.getTableMap(), value.dims)) ||
+  if (failed(meetLoops(op, table, op.getTableMap(), value.dims)) ||
       failed(meetLoops(op, *indices, op.getIndexMap(), value.dims)) ||
       failed(checkBase(op, op.getBase(), rows)))
     return failure();
@@ -262,7 +263,7 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
   Form form{FormKind::Tensor,
             "take",
             "",
-            {table->form, looked ? looked : indices->form}};
+            {table.form, looked ? looked : indices->form}};
   llvm::raw_string_ostream(form.details)
       << op.getTableMap() << ' ' << op.getIndexMap() << " axis " << op.getAxis()
       << " of " << rows.size;
@@ -270,7 +271,9 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
   form.element = getElementTypeOrSelf(op.getType());
   form.op = op;
   value.form = forms.get(std::move(form));
-  value.contribution = makeParts(rows, Contribution::Disjoint);
+  value.contribution = makeParts(
+      rows, forms.isOfReals() ? Contribution::Exact : Contribution::Disjoint);
+  carryParts(*carried, value.contribution);
   return setTensor(op, op.getResult(), std::move(value));
 }
 
@@ -308,35 +311,38 @@ LogicalResult LocalLifter::addUpdates(ScatterAddOp op, const LocalValue &init,
              << dim.size;
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(op.getType()));
   contribution =
-      makeParts(reduced, isFloat ? Contribution::Ordered : Contribution::Exact);
-  if (!isFloat)
+      makeParts(reduced, isFloat && !forms.isOfReals() ? Contribution::Ordered
+                                                       : Contribution::Exact);
+  if (!isFloat || forms.isOfReals())
     order = Order();
   if (contribution.parts == 1)
     return success();
   if (!isZero(init.form) && getInteger(init.form) != 0)
     return op.emitOpError("is shared by ranks, but each adds to ")
            << init.form->str();
-  return checkNested(op, reduced);
+  return forms.isOfReals() ? success() : checkNested(op, reduced);
 }
 
 LogicalResult LocalLifter::liftScatterAdd(ScatterAddOp op) {
-  FailureOr<LocalValue> init = getUncombined(op, op.getInit());
+  const LocalValue init = getTensor(op.getInit());
+  const LocalValue updates = getTensor(op.getUpdates());
   FailureOr<LocalValue> indices = getUncombined(op, op.getIndices());
-  FailureOr<LocalValue> updates = getUncombined(op, op.getUpdates());
-  if (failed(init) || failed(indices) || failed(updates))
+  FailureOr<Contribution> carried = getTogether(op, {&init, &updates});
+  if (failed(carried) || failed(indices))
     return failure();
-  SmallVector<LocalDim> loops(updates->dims.begin(), updates->dims.end());
-  LocalDim rows = init->dims[op.getAxis()];
-  LocalValue table = *init;
+  SmallVector<LocalDim> loops(updates.dims.begin(), updates.dims.end());
+  LocalDim rows = init.dims[op.getAxis()];
+  LocalValue table = init;
   table.dims.erase(table.dims.begin() + op.getAxis());
   if (failed(meetLoops(op, table, op.getTableMap(), loops)) ||
       failed(meetLoops(op, *indices, op.getIndexMap(), loops)))
     return failure();
   LocalValue value;
   Order order;
-  if (failed(addUpdates(op, *init, *indices, loops, order, value.contribution)))
+  if (failed(addUpdates(op, init, *indices, loops, order, value.contribution)))
     return failure();
-  value.dims = init->dims;
+  carryParts(*carried, value.contribution);
+  value.dims = init.dims;
   for (auto [i, expr] : llvm::enumerate(op.getTableMap().getResults()))
     value.dims[i + (i >= op.getAxis())] =
         loops[cast<AffineDimExpr>(expr).getPosition()];
@@ -350,12 +356,13 @@ LogicalResult LocalLifter::liftScatterAdd(ScatterAddOp op) {
   Form form{FormKind::Tensor,
             "scatter_add",
             "",
-            {init->form, indices->form, updates->form}};
+            {init.form, indices->form, updates.form}};
   llvm::raw_string_ostream os(form.details);
   os << op.getTableMap() << ' ' << op.getIndexMap() << " axis " << op.getAxis();
   for (auto [i, loop] : llvm::enumerate(loops)) {
     if (!op.getTableMap().isFunctionOfDim(i))
-      os << ' ' << loop.size << " of " << getPaddedSize(loop);
+      os << ' ' << loop.size << " of "
+         << (forms.isOfReals() ? loop.size : getPaddedSize(loop));
   }
   form.order = order;
   form.shape = getSizes(value.dims);

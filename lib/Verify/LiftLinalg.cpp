@@ -4,6 +4,7 @@
 // index, and what they may do to contributions.
 
 #include "LocalLifter.h"
+#include "Shares.h"
 
 #include "weft/Math/Expand.h"
 
@@ -26,22 +27,9 @@ struct Combiner {
 
 } // namespace
 
-/// Whether the result does not depend on the order of operands.
-static std::optional<ReduceKind> getExactKind(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<ReduceKind>>(op)
-      .Case<arith::MaximumFOp, arith::MaxSIOp>(
-          [](auto) { return ReduceKind::Max; })
-      .Case<arith::MinimumFOp, arith::MinSIOp>(
-          [](auto) { return ReduceKind::Min; })
-      .Case([](arith::AndIOp) { return ReduceKind::And; })
-      .Case([](arith::OrIOp) { return ReduceKind::Or; })
-      .Case([](arith::AddIOp) { return ReduceKind::Sum; })
-      .Case([](arith::MulIOp) { return ReduceKind::Prod; })
-      .Default(std::nullopt);
-}
-
 /// Sees how result `index` is combined; without an op: in some other way.
-static Combiner getCombiner(linalg::LinalgOp op, unsigned index) {
+static Combiner getCombiner(linalg::LinalgOp op, unsigned index,
+                            bool isOfReals) {
   Combiner combiner;
   BlockArgument accumulator = op.getRegionOutputArgs()[index];
   Value yielded = op.getBlock()->getTerminator()->getOperand(index);
@@ -49,7 +37,7 @@ static Combiner getCombiner(linalg::LinalgOp op, unsigned index) {
   if (!def || def->getBlock() != op.getBlock() || def->getNumOperands() != 2 ||
       !accumulator.hasOneUse() || *accumulator.user_begin() != def)
     return combiner;
-  std::optional<ReduceKind> exact = getExactKind(def);
+  std::optional<ReduceKind> exact = getExactKind(def, isOfReals);
   if (!exact && !isa<arith::AddFOp, arith::MulFOp>(def))
     return combiner;
   combiner.op = def;
@@ -70,71 +58,6 @@ static bool isNeutral(Operation *combiner, const Form *form) {
     return number && number.getValue().isZero();
   std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
   return neutral && *neutral == attr;
-}
-
-namespace {
-
-/// What each rank has of a scalar: all of it, a part, or a zero, which is both.
-/// Broken: a part of nothing that could be combined.
-enum class Share { Whole, Part, Zero, Broken };
-
-} // namespace
-
-/// A sum of shares, or a choice between them.
-static Share addShares(Share a, Share b) {
-  if (a == b || b == Share::Zero)
-    return a;
-  return a == Share::Zero ? b : Share::Broken;
-}
-
-/// An op on shares, of which one is a part.
-static Share getScalarShare(const Form *form, ArrayRef<Share> shares,
-                            ReduceKind kind) {
-  StringRef name = form->name;
-  if (name == "arith.select")
-    return shares[0] == Share::Whole ? addShares(shares[1], shares[2])
-                                     : Share::Broken;
-  bool isBound = kind == ReduceKind::Max || kind == ReduceKind::Min;
-  if (isBound && (name == "arith.extf" || name == "arith.truncf"))
-    return Share::Part; // monotonic
-  auto combines = [&](ReduceKind other, ArrayRef<StringRef> names) {
-    return kind == other && llvm::is_contained(names, name);
-  };
-  if (combines(ReduceKind::Max, {"arith.maximumf", "arith.maxsi"}) ||
-      combines(ReduceKind::Min, {"arith.minimumf", "arith.minsi"}) ||
-      combines(ReduceKind::And, {"arith.andi"}) ||
-      combines(ReduceKind::Or, {"arith.ori"}))
-    return Share::Part;
-  if (combines(ReduceKind::Sum, {"arith.addi", "arith.subi"}))
-    return addShares(shares[0], shares[1]);
-  if (combines(ReduceKind::Sum, {"arith.muli"}))
-    return shares[0] == shares[1] ? Share::Broken : Share::Part;
-  return Share::Broken;
-}
-
-/// What a scalar of a body is, where elements of `parts` are parts that are to
-/// be combined by `kind`, in any order.
-static Share getShare(const Form *form, ArrayRef<const Form *> parts,
-                      ReduceKind kind) {
-  const Form *tensor = form->kind == FormKind::Read ? form->operands[0] : form;
-  if (llvm::is_contained(parts, tensor))
-    return Share::Part;
-  if (form->kind == FormKind::Constant) {
-    auto number = dyn_cast_if_present<IntegerAttr>(form->value);
-    bool isZero = kind == ReduceKind::Sum && number && number.getValue() == 0;
-    return isZero ? Share::Zero : Share::Whole;
-  }
-  if (form->kind != FormKind::Scalar)
-    return Share::Whole;
-  SmallVector<Share> shares =
-      llvm::map_to_vector(form->operands, [&](const Form *operand) {
-        return getShare(operand, parts, kind);
-      });
-  if (llvm::is_contained(shares, Share::Broken))
-    return Share::Broken;
-  return llvm::is_contained(shares, Share::Part)
-             ? getScalarShare(form, shares, kind)
-             : Share::Whole;
 }
 
 namespace {
@@ -296,6 +219,14 @@ FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
       continue;
     }
     parts.push_back(it->second.form);
+    bool isSum = other.kind == Contribution::Exact &&
+                 carried.kind == Contribution::Exact &&
+                 other.reduction == ReduceKind::Sum &&
+                 carried.reduction == ReduceKind::Sum;
+    if (forms.isOfReals() && isSum) {
+      carried = addParts(carried, other);
+      continue;
+    }
     if (carried.kind != Contribution::Whole && !carried.isSame(other))
       return op->emitOpError("computes with contributions to different things, "
                              "of ")
@@ -308,7 +239,8 @@ FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
   bool isMixed = llvm::any_of(parts, [&](const Form *part) {
     return llvm::is_contained(wholes, part);
   });
-  if (isMixed || getShare(form, parts, carried.reduction) != Share::Part)
+  Share share = getShare(form, parts, carried.reduction);
+  if (isMixed || (share != Share::Part && share != Share::Zero))
     return op->emitOpError("does with contributions what does not commute with "
                            "their ")
                << stringifyReduceKind(carried.reduction) << ": one of "
@@ -360,7 +292,7 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
 FailureOr<LocalValue>
 LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
                            BodyLifter &body, MutableArrayRef<LocalDim> loops) {
-  Combiner combiner = getCombiner(op, index);
+  Combiner combiner = getCombiner(op, index, forms.isOfReals());
   LinalgLifter lifter(op, forms, loops);
   FailureOr<LocalScalar> entering = body.get(combiner.op, combiner.entering);
   FailureOr<const Form *> form = body.getForm(combiner.op, combiner.entering);
@@ -391,14 +323,14 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
     return failure();
   value.contribution.reduction = combiner.kind;
   if (carried->kind != Contribution::Whole) {
+    bool isShared = value.contribution.kind != Contribution::Whole;
     if (carried->kind != Contribution::Exact || !combiner.isExact ||
-        carried->reduction != combiner.kind ||
-        value.contribution.kind != Contribution::Whole)
+        carried->reduction != combiner.kind || (isShared && !forms.isOfReals()))
       return op.emitOpError("computes with a contribution: one of ")
                  << carried->parts << " parts to a "
                  << stringifyReduceKind(carried->reduction),
              failure();
-    value.contribution = *carried;
+    carryParts(*carried, value.contribution);
   }
   // Of bounds each part may begin with the same.
   bool isIdempotent =
@@ -418,6 +350,9 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
 /// Results of an op that combines in some other way: in the order of its loops.
 LogicalResult LocalLifter::liftFold(linalg::LinalgOp op, BodyLifter &body,
                                     MutableArrayRef<LocalDim> loops) {
+  for (Value input : op.getDpsInputs())
+    if (tensors.contains(input) && failed(getUncombined(op, input)))
+      return failure();
   LinalgLifter lifter(op, forms, loops);
   SmallVector<LocalDim> reduced = lifter.getReductionLoops();
   Form fold{FormKind::Tensor, "fold"};
@@ -525,7 +460,8 @@ bool LocalLifter::isJoin(linalg::LinalgOp op) const {
   const LocalValue &a = getTensor(op.getDpsInputs()[0]);
   const LocalValue &b = getTensor(op.getDpsInputs()[1]);
   return a.form == b.form &&
-         getExactKind(pairwise) == a.contribution.reduction &&
+         getExactKind(pairwise, forms.isOfReals()) ==
+             a.contribution.reduction &&
          a.contribution.kind == b.contribution.kind &&
          (a.contribution.kind == Contribution::Exact ||
           a.contribution.kind == Contribution::Disjoint) &&
@@ -609,7 +545,7 @@ LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
       return failure();
   bool isFold = false;
   for (unsigned i = 0; reduces && i < op->getNumResults(); ++i)
-    isFold |= !getCombiner(op, i).op;
+    isFold |= !getCombiner(op, i, forms.isOfReals()).op;
   if (isFold)
     return liftFold(op, body, loops);
   for (OpResult result : op->getResults()) {

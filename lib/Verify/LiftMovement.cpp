@@ -134,15 +134,16 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
 }
 
 LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
-  FailureOr<LocalValue> source = getUncombined(op, op.getSource());
-  FailureOr<LocalValue> dest = getUncombined(op, op.getDest());
-  if (failed(source) || failed(dest))
+  LocalValue source = getTensor(op.getSource()), dest = getTensor(op.getDest());
+  FailureOr<Contribution> together = getTogether(op, {&source, &dest});
+  if (failed(together))
     return failure();
+  dest.contribution = *together;
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  Form form{FormKind::Tensor, "insert_slice", "", {source->form, dest->form}};
+  Form form{FormKind::Tensor, "insert_slice", "", {source.form, dest.form}};
   llvm::raw_string_ostream os(form.details);
   unsigned sourceDim = 0;
-  for (auto [i, dim] : llvm::enumerate(dest->dims)) {
+  for (auto [i, dim] : llvm::enumerate(dest.dims)) {
     std::optional<int64_t> offset =
         getConstantIntValue(op.getMixedOffsets()[i]);
     std::optional<int64_t> stride =
@@ -150,7 +151,7 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
     int64_t size = op.getStaticSizes()[i];
     if (!offset || !stride || ShapedType::isDynamic(size))
       return op.emitOpError("inserts at a place that is computed");
-    LocalDim *other = dropped[i] ? nullptr : &source->dims[sourceDim++];
+    LocalDim *other = dropped[i] ? nullptr : &source.dims[sourceDim++];
     dim.padding = nullptr;
     if (other && *offset == 0 && size == dim.extent && *stride == 1) {
       if (failed(meet(op, dim, *other)))
@@ -164,11 +165,11 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
     os << *offset << " + " << size << " * " << *stride
        << (dropped[i] ? " dropped, " : ", ");
   }
-  form.shape = getSizes(dest->dims);
+  form.shape = getSizes(dest.dims);
   form.element = getElementTypeOrSelf(op.getType());
   form.op = op;
-  dest->form = forms.get(std::move(form));
-  return setTensor(op, op.getResult(), std::move(*dest));
+  dest.form = forms.get(std::move(form));
+  return setTensor(op, op.getResult(), std::move(dest));
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,7 +236,10 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   bool isKnown = !isReference && forms.find(form);
   if (!isKnown && padForRanks(op, forRanks, *padding))
     return setTensor(op, op.getResult(), std::move(forRanks));
-  if (failed(getUncombined(op, op.getSource())))
+  LocalValue around;
+  around.form = *padding;
+  FailureOr<Contribution> together = getTogether(op, {&value, &around});
+  if (failed(together))
     return failure();
   for (auto [i, dim] : llvm::enumerate(value.dims))
     if ((op.getStaticLow()[i] != 0 || op.getStaticHigh()[i] != 0) &&
@@ -299,25 +303,30 @@ LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
   if (stackEntries(op) || concatChunks(op))
     return success();
   Form form{FormKind::Tensor, "concat", std::to_string(op.getDim())};
+  SmallVector<const LocalValue *> inputs;
+  for (Value input : op.getInputs())
+    inputs.push_back(&getTensor(input));
+  FailureOr<Contribution> together = getTogether(op, inputs);
+  if (failed(together))
+    return failure();
   LocalValue value;
+  value.contribution = *together;
   for (Value input : op.getInputs()) {
-    FailureOr<LocalValue> part = getUncombined(op, input);
-    if (failed(part))
-      return failure();
-    moveCutOutwards(op, *part, op.getDim());
-    form.operands.push_back(part->form);
-    LocalDim &dim = part->dims[op.getDim()];
+    LocalValue part = getTensor(input);
+    moveCutOutwards(op, part, op.getDim());
+    form.operands.push_back(part.form);
+    LocalDim &dim = part.dims[op.getDim()];
     if (failed(fixWhole(op, dim, "concatenates along a dimension")))
       return failure();
     form.details += ' ' + std::to_string(dim.size);
     if (value.dims.empty()) {
-      value.dims = part->dims;
+      value.dims = part.dims;
       continue;
     }
     LocalDim &sum = value.dims[op.getDim()];
     sum = {sum.size + dim.size, sum.extent + dim.extent, sum.chunk};
     dim = sum;
-    for (auto [a, b] : llvm::zip(value.dims, part->dims))
+    for (auto [a, b] : llvm::zip(value.dims, part.dims))
       if (failed(meet(op, a, b)))
         return failure();
   }

@@ -145,7 +145,8 @@ SmallVector<LocalDim, 4> LocalLifter::getBorderDims(DictionaryAttr attrs,
     global = cast<RankedTensorType>(attr.getValue());
   Sharding sharding = Sharding::replicated(type.getRank());
   if (auto attr = dyn_cast_if_present<ShardingAttr>(
-          getAttr(WeftDialect::kShardingAttr)))
+          getAttr(WeftDialect::kShardingAttr));
+      attr && mesh.numAxes() > 0)
     sharding = toSharding(attr, mesh);
   SmallVector<LocalDim, 4> dims;
   for (int64_t i = 0; i < type.getRank(); ++i)
@@ -322,6 +323,12 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
       .Case([&](tensor::ExpandShapeOp op) { return liftExpand(op); })
       .Case([&](tensor::CastOp op) {
         tensors[op] = getTensor(op.getSource());
+        return success();
+      })
+      .Case([&](ShardOp op) -> LogicalResult {
+        if (!isReference)
+          return op.emitOpError("is an op of global programs");
+        tensors[op] = getTensor(op.getInput());
         return success();
       })
       .Case([&](tensor::EmptyOp op) {

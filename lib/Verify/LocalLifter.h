@@ -18,7 +18,9 @@
 // a reduction. Data movement and collectives are all that may happen to it.
 // A collective that combines parts p * g to p * g + g - 1, in this order,
 // leaves part p of parts / g. If the order does not matter, what a rank holds
-// is a set of parts, which grows until it has them all.
+// is a set of parts, which grows until it has them all. Over the reals
+// (Equality::Reals) no order matters, and what is linear may be done to parts
+// of a sum.
 
 #ifndef WEFT_LIB_VERIFY_LOCALLIFTER_H
 #define WEFT_LIB_VERIFY_LOCALLIFTER_H
@@ -153,6 +155,13 @@ private:
   uniteParts(Operation *op, LocalValue &value,
              function_ref<SmallVector<int64_t>(int64_t rank)> getSets);
   int64_t getSet(std::vector<int64_t> parts);
+  Contribution addParts(const Contribution &a, const Contribution &b);
+  Contribution multiplyParts(const Contribution &a, const Contribution &b);
+  void carryParts(const Contribution &carried, Contribution &own);
+  FailureOr<Contribution> getTogether(Operation *op,
+                                      ArrayRef<const LocalValue *> values);
+  FailureOr<Contribution> getProduct(Operation *op, const LocalValue &factor,
+                                     const LocalValue &other);
   LogicalResult checkSame(Operation *op, const LocalValue &value,
                           ArrayRef<int64_t> exceptDims, bool withParts);
   LogicalResult permute(PermuteOp op, LocalValue &value);

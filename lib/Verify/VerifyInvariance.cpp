@@ -7,6 +7,7 @@
 
 #include "Certificate.h"
 #include "LocalLifter.h"
+#include "Parting.h"
 
 #include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
@@ -22,36 +23,6 @@ using namespace mlir::weft;
 using namespace mlir::weft::proof;
 
 namespace {
-
-/// Two forms that differ though their operands are equal, or of two kinds.
-struct Parting {
-  const Form *own, *reference;
-  /// The ops that made them, or what they are part of.
-  Operation *ownOp = nullptr, *referenceOp = nullptr;
-};
-
-Parting findParting(const LocalLifter &ownProgram, const Form *own,
-                    const LocalLifter &referenceProgram,
-                    const Form *reference) {
-  Parting parting{own, reference};
-  while (true) {
-    if (Operation *op = ownProgram.getOrigin(parting.own))
-      parting.ownOp = op;
-    if (Operation *op = referenceProgram.getOrigin(parting.reference))
-      parting.referenceOp = op;
-    const Form *a = parting.own, *b = parting.reference;
-    if (a->kind != b->kind || a->name != b->name ||
-        a->operands.size() != b->operands.size())
-      return parting;
-    auto pairs = llvm::zip(a->operands, b->operands);
-    auto it = llvm::find_if(pairs, [](auto pair) {
-      return std::get<0>(pair) != std::get<1>(pair);
-    });
-    if (it == pairs.end())
-      return parting;
-    std::tie(parting.own, parting.reference) = *it;
-  }
-}
 
 class InvarianceProof {
 public:

@@ -22,6 +22,25 @@ def VerifyInvariancePass : Pass<"weft-verify-invariance", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyPartitioningPass : Pass<"weft-verify-partitioning",
+                                  "::mlir::ModuleOp"> {
+  let summary = "prove that the ranks together compute the global program";
+  let description = [{
+    Derives, from the program of a rank, each result as an expression over the
+    index space of the whole job, and compares it with that of the global
+    program: module `@global`, inside, or the file `global`. Arithmetic is that of
+    real numbers: a sum may be taken in parts and in any order, as long as each
+    part is in it once.
+
+    *Requires* the `local` phase.
+    *Ensures* nothing new: a failure is an error at the first op that differs.
+  }];
+  let options = [
+    Option<"global", "global", "std::string", /*default=*/"",
+           "a file with the global module">,
+  ];
+}
+
 def VerifyPlanPass : Pass<"weft-verify-plan", "::mlir::ModuleOp"> {
   let summary = "prove that buffers lie where they may";
   let description = [{
