@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import weft
 from conftest import check
 from jax import lax
 
@@ -85,6 +86,34 @@ WINDOWS = {
 @pytest.mark.parametrize("name", WINDOWS)
 def test_window(name):
     check(WINDOWS[name], normal(7, 12))
+
+
+POOLS = {
+    "apart": ((1, 2), (1, 2), "VALID"), "overlapping": ((3, 3), (1, 1), "SAME"),
+    "padded": ((2, 3), (2, 2), ((1, 0), (1, 1))),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("op, start", [(lax.max, -jnp.inf), (lax.min, jnp.inf)])
+def test_pool_gradient_of_ties(name, op, start):
+    """The first of several maxima gets it; NaN is passed over."""
+    pool = lambda x: lax.reduce_window(x, start, op, *POOLS[name])
+    x = np.random.default_rng(0).integers(0, 3, (4, 6)).astype(np.float32)
+    x[0, 1], x[2, 2], x[3, 4] = np.nan, np.inf, -np.inf
+    check(jax.grad(lambda x: jnp.sum(pool(x) * 2)), x)
+    check(lambda x, t: jax.jvp(pool, (x,), (t,))[1], x, normal(4, 6))
+
+
+def test_pool_gradient_of_large_windows():
+    with pytest.raises(weft.jax.ExportError, match="has a window of 81 places, at most 64 are compared"):
+        weft.jax.export(jax.grad(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (9, 9), (9, 9), "VALID").sum()), normal(9, 9))
+
+
+def test_known_division_rounds_to_zero():
+    least = np.iinfo(np.int32).min
+    a, b = jnp.array([least, least, -7, 7], jnp.int32), jnp.array([3, -1, 2, -2], jnp.int32)
+    check(lambda x: x[:4] + lax.div(a, b) + lax.rem(a, b), np.zeros(4, np.int32))
 
 
 SHAPE = {

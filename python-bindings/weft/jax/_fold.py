@@ -15,8 +15,8 @@ from weft.jax._builder import KNOWN_LIMIT, numpy_type
 def _truncated_divide(a, b):
     if np.any(b == 0):
         return None
-    quotient = np.abs(a) // np.abs(b)
-    return np.where((a < 0) != (b < 0), -quotient, quotient).astype(a.dtype)
+    down = a // b
+    return (down + ((down * b != a) & ((a < 0) != (b < 0)))).astype(a.dtype)
 
 
 def _truncated_remainder(a, b):

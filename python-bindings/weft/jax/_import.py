@@ -313,8 +313,13 @@ class Importer:
         return operands[:len(operands) // 2]
 
     def _stablehlo_reduce_window(self, op, operands, env):
-        made = _windows.cumulative(self.build, op, operands) or _windows.small(self.build, op, operands)
-        return None if made is None else [made]
+        made = _windows.cumulative(self.build, op, operands)
+        if made is not None:
+            return [made]
+        return self._checked(op, lambda: _windows.small(self.build, op, operands))
+
+    def _stablehlo_select_and_scatter(self, op, operands, env):
+        return [self._checked(op, lambda: _windows.select_and_scatter(self.build, op, *operands))]
 
     def _stablehlo_convolution(self, op, operands, env):
         raise self.error(op, "is a convolution; weft imports contractions only "

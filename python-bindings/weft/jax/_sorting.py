@@ -11,6 +11,7 @@ partitioned; a row's length counts squared, so that long ones are refused.
 import numpy as np
 from jaxlib.mlir import ir
 
+from weft.jax import _regions
 from weft.jax._builder import element_of, is_float, is_unsigned, shape_of
 
 SORT_LIMIT = 2048
@@ -71,8 +72,8 @@ def sort(build, op, operands):
     other = [d if d <= dim else d + 1 for d in range(len(shape))]
     own = [build.broadcast(v, wide, here) for v in operands]
     others = [build.broadcast(v, wide, other) for v in operands]
-    before = _compared(build, op, [v for pair in zip(others, own) for v in pair], wide)
-    after = _compared(build, op, [v for pair in zip(own, others) for v in pair], wide)
+    before, = _regions.apply(build, op.regions[0].blocks[0], [v for pair in zip(others, own) for v in pair], wide)
+    after, = _regions.apply(build, op.regions[0].blocks[0], [v for pair in zip(own, others) for v in pair], wide)
     i32 = ir.IntegerType.get_signless(32)
     i, j = (build.broadcast(build.iota(n, i32), wide, [d]) for d in (dim + 1, dim))
     earlier = build.binary("and", build.compare("LT", j, i), build.unary("not", after))
@@ -88,26 +89,3 @@ def _placed(build, chosen, value, wide, other, dim):
     zero = -0.0 if is_float(element) else 0
     picked = build.select(chosen, build.broadcast(value, wide, other), build.splat(zero, wide, element))
     return build.reduce("or" if element == ir.IntegerType.get_signless(1) else "add", picked, dim, zero)
-
-
-def _compared(build, op, arguments, shape):
-    """The comparator, which is written for two elements, on whole tensors."""
-    block = op.regions[0].blocks[0]
-    env = dict(zip(block.arguments, arguments))
-    for view in block.operations:
-        inner = view.operation
-        if inner.name == "stablehlo.return":
-            return env[inner.operands[0]]
-        if len(inner.results) != 1 or inner.regions or shape_of(inner.results[0]):
-            raise ValueError(f"has a comparator with '{inner.name}'")
-        env[inner.results[0]] = _widened(build, inner, [env[v] for v in inner.operands], shape)
-
-
-def _widened(build, inner, operands, shape):
-    type = build.tensor(shape, element_of(inner.results[0]))
-    names = [a.name if hasattr(a, "name") else a for a in inner.attributes]
-    attributes = {name: inner.attributes[name] for name in names}
-    if inner.name == "stablehlo.constant":
-        scalar = ir.DenseElementsAttr(attributes["value"]).get_splat_value()
-        attributes = {"value": ir.DenseElementsAttr.get_splat(type, scalar)}
-    return build.value(inner.name, type, operands, attributes)

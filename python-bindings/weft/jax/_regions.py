@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Applies a region that is written for elements to whole tensors."""
+
+from jaxlib.mlir import ir
+
+from weft.jax._builder import element_of, shape_of
+
+
+def apply(build, block, arguments, shape):
+    """What the block returns, for arguments of one shape."""
+    env = dict(zip(block.arguments, arguments))
+    for view in block.operations:
+        inner = view.operation
+        if inner.name == "stablehlo.return":
+            return [env[v] for v in inner.operands]
+        if len(inner.results) != 1 or inner.regions or shape_of(inner.results[0]) \
+                or any(v not in env for v in inner.operands):
+            raise ValueError(f"has a region with '{inner.name}'")
+        env[inner.results[0]] = _widened(build, inner, [env[v] for v in inner.operands], shape)
+    return []
+
+
+def _widened(build, inner, operands, shape):
+    type = build.tensor(shape, element_of(inner.results[0]))
+    names = [a.name if hasattr(a, "name") else a for a in inner.attributes]
+    attributes = {name: inner.attributes[name] for name in names}
+    if inner.name == "stablehlo.constant":
+        scalar = ir.DenseElementsAttr(attributes["value"]).get_splat_value()
+        attributes = {"value": ir.DenseElementsAttr.get_splat(type, scalar)}
+    return build.value(inner.name, type, operands, attributes)
