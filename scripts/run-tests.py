@@ -142,8 +142,9 @@ def run_script(*command):
 def suite_fuzz():
     """The same programs each time; on a slow machine fewer of them."""
     count = Count()
-    for backend, seeds, seconds in (("interpreter", "0:600", 60), ("host", "600:700", 40)):
-        count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "random_programs.py",
+    for kind, backend, seeds, seconds in (("any", "interpreter", "0:600", 60), ("any", "host", "600:700", 40),
+                                          ("scan", "host", "0:60", 40)):
+        count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "random_programs.py", "--kind", kind,
                              "--backend", backend, "--seeds", seeds, "--seconds", str(seconds)))
     count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "invariance.py", "--seeds", "0:40",
                          "--seconds", "50", "--meshes", "3", "--control", "6"))

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An op of the kernel that reads the input must touch in each step of its loops
-// the very element that the op that writes the output touches in the same step:
-// the distance from one step of a loop to the next must be that of the writer's
-// loop that it is common with. If it comes before the writer, or is the writer,
-// each element is then read first, whatever order the steps are taken in. If it
-// comes after it, it must be part of the same step, in which a kernel reads all
-// before it writes: it must need nothing but what ops over the same loops give
-// in that step, and what the writer waits for, too.
+// The rule is that of docs/proofs.md, "Updates in place": an op of the kernel
+// that reads the input must touch in each step of its loops the very element
+// that the op that writes the output touches in the same step, and must surely
+// have read it by then: because the writer waits for it, or because the two can
+// be one step, in which a kernel reads all before it writes. How the code
+// generator arranges the ops plays no part: any arrangement that gives each op
+// what it needs will do.
 
 #include "KernelOrder.h"
 #include "PlannedProgram.h"
@@ -18,7 +17,9 @@
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallSet.h"
+
+#include <set>
+#include <vector>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -51,14 +52,30 @@ public:
   bool readsBeforeWriting(unsigned input, unsigned out);
 
 private:
+  /// The op that writes, and what follows from it.
+  struct Writer {
+    unsigned op;
+    Walk walk;
+    /// Its loops but for those that it reduces.
+    std::set<unsigned> loops;
+    bool isReduction;
+    /// The ops of the kernel that it waits for.
+    std::vector<bool> needed;
+    /// The ops that need nothing that a step of the writer has not got.
+    std::vector<bool> inStep;
+  };
+
   void uniteProducers(unsigned consumer);
   void uniteReaders();
-  Walk getWalk(unsigned op, AffineMap map, MemRefType buffer);
-  void addNeeded(unsigned op, llvm::SmallSet<unsigned, 8> &needed);
-  bool isStepwise(unsigned op, const llvm::SmallSet<unsigned, 8> &before);
-  llvm::SmallSet<unsigned, 4> getLoops(unsigned op);
+  Walk getWalk(unsigned op, AffineMap map, MemRefType buffer,
+               bool withReductions);
+  std::set<unsigned> getLoops(unsigned op, bool withReductions);
+  SmallVector<unsigned> getProducers(unsigned op);
+  void findNeeded(Writer &writer);
+  void findInStep(Writer &writer);
+  Writer getWriter(OpResult written, MemRefType type);
   bool isSafeRead(unsigned reader, OpOperand &operand, MemRefType type,
-                  unsigned writer, OpResult written);
+                  const Writer &writer, OpResult written);
   unsigned loop(unsigned op, unsigned number) { return firstLoop[op] + number; }
 
   rt::FusedOp fused;
@@ -66,6 +83,8 @@ private:
   SmallVector<unsigned> firstLoop;
   DenseMap<Value, unsigned> producer;
   llvm::IntEqClasses classes;
+  /// A reduction has an order, and so may be moved to later steps.
+  bool isOrdered = false;
 };
 
 Kernel::Kernel(rt::FusedOp op)
@@ -74,6 +93,7 @@ Kernel::Kernel(rt::FusedOp op)
   for (auto [i, generic] : llvm::enumerate(ops)) {
     firstLoop.push_back(numLoops);
     numLoops += generic.getNumLoops();
+    isOrdered |= generic->hasAttr(WeftDialect::kOrderAttr);
     for (Value result : generic->getResults())
       producer[result] = i;
   }
@@ -102,22 +122,25 @@ void Kernel::uniteProducers(unsigned consumer) {
   }
 }
 
-/// So are the loops of two ops that read a tensor in the same way.
+/// So are the loops of an op that reads a tensor in the way of the first op
+/// that reads it.
 void Kernel::uniteReaders() {
-  llvm::MapVector<std::pair<Value, AffineMap>, unsigned> first;
+  DenseMap<Value, std::pair<unsigned, AffineMap>> first;
   for (unsigned i = 0; i < ops.size(); ++i)
     for (OpOperand *operand : ops[i].getDpsInputOperands()) {
       AffineMap map = ops[i].getMatchingIndexingMap(operand);
-      auto [it, isNew] = first.insert({{operand->get(), map}, i});
-      if (isNew || !map.isPermutation())
+      auto [it, isNew] = first.insert({operand->get(), {i, map}});
+      auto [other, otherMap] = it->second;
+      if (isNew || otherMap != map || !map.isPermutation())
         continue;
       for (unsigned number = 0; number < ops[i].getNumLoops(); ++number)
-        classes.join(loop(it->second, number), loop(i, number));
+        classes.join(loop(other, number), loop(i, number));
     }
 }
 
 /// How `op` walks over a buffer that it subscripts with `map`.
-Walk Kernel::getWalk(unsigned op, AffineMap map, MemRefType buffer) {
+Walk Kernel::getWalk(unsigned op, AffineMap map, MemRefType buffer,
+                     bool withReductions) {
   Walk walk;
   SmallVector<int64_t> ranges = ops[op].getStaticLoopRanges();
   SmallVector<int64_t> distances(ranges.size(), 0);
@@ -129,7 +152,14 @@ Walk Kernel::getWalk(unsigned op, AffineMap map, MemRefType buffer) {
     else
       walk.isKnown = false;
   }
+  auto kinds = ops[op].getIteratorTypesArray();
   for (auto [number, range] : llvm::enumerate(ranges)) {
+    bool isReduction = kinds[number] == utils::IteratorType::reduction;
+    // Its steps all touch one element, or the walk is not known.
+    if (isReduction && !withReductions) {
+      walk.isKnown &= distances[number] == 0;
+      continue;
+    }
     if (range == 1)
       continue;
     unsigned common = classes[loop(op, number)];
@@ -149,72 +179,96 @@ bool isLookedUp(linalg::GenericOp op, Value value) {
       .wasInterrupted();
 }
 
-llvm::SmallSet<unsigned, 4> Kernel::getLoops(unsigned op) {
-  llvm::SmallSet<unsigned, 4> loops;
-  for (auto [number, range] : llvm::enumerate(ops[op].getStaticLoopRanges()))
-    if (range != 1)
+/// The classes of an op's loops, those of one step too.
+std::set<unsigned> Kernel::getLoops(unsigned op, bool withReductions) {
+  std::set<unsigned> loops;
+  for (auto [number, kind] : llvm::enumerate(ops[op].getIteratorTypesArray()))
+    if (withReductions || kind != utils::IteratorType::reduction)
       loops.insert(classes[loop(op, number)]);
   return loops;
 }
 
-/// Adds all ops of the kernel that `op` needs.
-void Kernel::addNeeded(unsigned op, llvm::SmallSet<unsigned, 8> &needed) {
-  for (Value operand : ops[op]->getOperands()) {
-    auto it = producer.find(operand);
-    if (it != producer.end() && needed.insert(it->second).second)
-      addNeeded(it->second, needed);
-  }
+/// The ops of the kernel from which `op` takes values; all come before it.
+SmallVector<unsigned> Kernel::getProducers(unsigned op) {
+  SmallVector<unsigned> result;
+  ops[op]->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (auto it = producer.find(operand);
+          it != producer.end() && it->second < op)
+        result.push_back(it->second);
+  });
+  return result;
 }
 
-/// Says whether all that `op` needs of the kernel, but for what is done before
-/// anyway, is there in the same step.
-bool Kernel::isStepwise(unsigned op,
-                        const llvm::SmallSet<unsigned, 8> &before) {
-  return llvm::all_of(ops[op]->getOperands(), [&](Value operand) {
-    auto it = producer.find(operand);
-    return it == producer.end() || before.contains(it->second) ||
-           (ops[it->second].getNumReductionLoops() == 0 &&
-            getLoops(it->second) == getLoops(op) &&
-            isStepwise(it->second, before));
-  });
+void Kernel::findNeeded(Writer &writer) {
+  writer.needed.assign(ops.size(), false);
+  for (unsigned op = writer.op + 1; op-- > 0;)
+    if (op == writer.op || writer.needed[op])
+      for (unsigned from : getProducers(op))
+        writer.needed[from] = true;
+}
+
+/// All that an op of the step needs of the kernel is needed by the writer too,
+/// or is given in the same step by such an op.
+void Kernel::findInStep(Writer &writer) {
+  for (unsigned op = 0; op < ops.size(); ++op)
+    writer.inStep.push_back(llvm::all_of(getProducers(op), [&](unsigned from) {
+      return writer.needed[from] ||
+             (writer.inStep[from] && ops[from].getNumReductionLoops() == 0 &&
+              getLoops(from, /*withReductions=*/true) == writer.loops);
+    }));
+}
+
+Kernel::Writer Kernel::getWriter(OpResult written, MemRefType type) {
+  Writer writer;
+  writer.op = producer.lookup(written);
+  linalg::GenericOp op = ops[writer.op];
+  writer.walk = getWalk(writer.op, op.getIndexingMapMatchingResult(written),
+                        type, /*withReductions=*/false);
+  writer.loops = getLoops(writer.op, /*withReductions=*/false);
+  writer.isReduction = op.getNumReductionLoops() != 0;
+  findNeeded(writer);
+  findInStep(writer);
+  return writer;
 }
 
 bool Kernel::isSafeRead(unsigned reader, OpOperand &operand, MemRefType type,
-                        unsigned writer, OpResult written) {
-  linalg::GenericOp from = ops[writer], op = ops[reader];
+                        const Writer &writer, OpResult written) {
+  linalg::GenericOp op = ops[reader];
+  AffineMap map = op.getMatchingIndexingMap(&operand);
   // A sum that goes on from what lies there.
-  if (reader == writer && op.isDpsInit(&operand) &&
+  if (reader == writer.op && op.isDpsInit(&operand) &&
       op.getTiedOpResult(&operand) == written)
+    return getWalk(reader, map, type, /*withReductions=*/false) == writer.walk;
+  if (getLoops(reader, /*withReductions=*/true) != writer.loops ||
+      !(getWalk(reader, map, type, /*withReductions=*/true) == writer.walk))
+    return false;
+  if (writer.needed[reader])
     return true;
   // Steps of a reduction write an element that later steps read.
-  bool isReduction = from.getNumReductionLoops() != 0;
-  llvm::SmallSet<unsigned, 8> before;
-  addNeeded(writer, before);
-  // Those with an order do not share their steps with those of another.
-  bool mayBeLate = op.getNumReductionLoops() != 0 &&
-                   op->hasAttr(WeftDialect::kOrderAttr);
-  if ((reader >= writer && isReduction) ||
-      (reader > writer && (mayBeLate || !isStepwise(reader, before))))
-    return false;
-  Walk writing =
-      getWalk(writer, from.getIndexingMapMatchingResult(written), type);
-  if (isReduction)
-    writing.distances.remove_if([](auto &entry) { return entry.second == 0; });
-  return getWalk(reader, op.getMatchingIndexingMap(&operand), type) == writing;
+  bool mayBeLate = op.getNumReductionLoops() != 0 && isOrdered;
+  return !writer.isReduction && !mayBeLate && writer.inStep[reader];
 }
 
 bool Kernel::readsBeforeWriting(unsigned input, unsigned out) {
   Block &block = fused.getBody().front();
   Value value = block.getArgument(input);
   auto yield = cast<rt::YieldOp>(block.getTerminator());
-  auto written = cast<OpResult>(yield.getValues()[out]);
+  auto written = dyn_cast<OpResult>(yield.getValues()[out]);
+  if (!written || !producer.contains(written))
+    return false;
+  // The bytes are the same, but the two may walk over them in different ways.
+  auto read = cast<MemRefType>(fused.getInputs()[input].getType());
   auto type = cast<MemRefType>(fused.getOuts()[out].getType());
+  if (read.getElementTypeBitWidth() != type.getElementTypeBitWidth())
+    return false;
+  Writer writer = getWriter(written, type);
   for (unsigned i = 0; i < ops.size(); ++i) {
     if (isLookedUp(ops[i], value))
       return false;
     for (OpOperand &operand : ops[i]->getOpOperands())
       if (operand.get() == value &&
-          !isSafeRead(i, operand, type, producer.lookup(written), written))
+          !isSafeRead(i, operand, read, writer, written))
         return false;
   }
   return true;

@@ -2,6 +2,8 @@
 
 """Arrays of any library in, arrays that any library takes out."""
 
+import sys
+
 import ml_dtypes
 import numpy as np
 
@@ -75,12 +77,36 @@ def _from_dlpack(leaf):
 
 def as_array(leaf, spec):
     """The leaf as a contiguous numpy array of the type that the program has."""
-    array = to_numpy(leaf)
+    array = to_numpy(_key_data(leaf, spec))
     if array.shape != spec.shape:
         raise ValueError(f"'{spec.name}' has shape {array.shape}, the program's is {spec.shape}")
     if array.dtype != spec.dtype:
         array = _convert(array, spec)
     return np.ascontiguousarray(array).reshape(spec.shape)
+
+
+def _key_data(leaf, spec):
+    """The data of typed PRNG keys; other leaves as they are."""
+    jax = sys.modules.get("jax")
+    dtype = getattr(leaf, "dtype", None)
+    if jax is None or dtype is None or not jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return leaf
+    kind = str(jax.random.key_impl(leaf))
+    if kind != spec.key:
+        expected = f"of '{spec.key}'" if spec.key else f"of {spec.dtype}: pass jax.random.key_data of it"
+        raise TypeError(f"'{spec.name}' is keys of '{kind}', the program's is {expected}")
+    return jax.random.key_data(leaf)
+
+
+def as_result(array, spec):
+    """What the program's caller gets: keys where the function returns keys, if JAX is there."""
+    if spec.key is None:
+        return array
+    try:
+        import jax
+    except ImportError:
+        return array
+    return jax.random.wrap_key_data(array, impl=spec.key)
 
 
 def _convert(array, spec):

@@ -19,13 +19,15 @@ _RECORD = "// weft.python: "
 @dataclass(frozen=True)
 class TensorSpec:
     """An argument or result. `sharding` is the text of each dimension's axes, or
-    None; `alias` is a result's donated argument. A program that was loaded without
-    its module also has the result of each donated argument."""
+    None; `alias` is a result's donated argument; `key` is the implementation of typed
+    PRNG keys, of which shape and dtype are those of their data. A program that was
+    loaded without its module also has the result of each donated argument."""
     name: str
     shape: tuple
     dtype: np.dtype
     sharding: tuple | None = None
     alias: int | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,10 @@ def _tree_record(tree):
 
 
 def _spec_record(spec):
-    return [spec.name, list(spec.shape), spec.dtype.name, spec.sharding, spec.alias]
+    return [spec.name, list(spec.shape), spec.dtype.name, spec.sharding, spec.alias, spec.key]
 
 
 def _spec(record):
-    name, shape, dtype, sharding, alias = record
+    name, shape, dtype, sharding, alias, *key = record
     return TensorSpec(name, tuple(shape), np.dtype(dtype),
-                      None if sharding is None else tuple(sharding), alias)
+                      None if sharding is None else tuple(sharding), alias, *key)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from weft.arrays import as_array, as_bytes, empty
+from weft.arrays import as_array, as_bytes, as_result, empty
 from weft.module import TensorSpec
 from weft.trees import Tree
 
@@ -144,7 +144,7 @@ class Program:
         arrays = [empty(spec) for spec in self.results[first:first + tree.count()]]
         for index, array in enumerate(arrays, first):
             self._session.get_result(index, as_bytes(array))
-        return tree.unflatten(arrays)
+        return tree.unflatten([as_result(*pair) for pair in zip(arrays, self.results[first:])])
 
 
 def load(path, *, module=None, ranks=None, threads=0, deadline=60.0, diagnostics=()):

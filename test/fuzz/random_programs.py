@@ -3,7 +3,7 @@
 """Random programs with random shardings on random meshes: sharded against
 unsharded, in the interpreter or compiled (for one rank, too).
 
-    random_programs.py --seeds 0:200 [--seconds 60] [--backend host] [--keep DIR]
+    random_programs.py --seeds 0:200 [--seconds 60] [--backend host] [--kind scan] [--keep DIR]
 
 A seed is a program: the same on every machine. One that fails is named, and
 written to --keep. Ends with `N passed, N failed`; the exit code says whether
@@ -22,13 +22,15 @@ import elements
 import equivalence
 import mlir_text
 from program import Program
+from scan_program import ScanProgram
 
+KINDS = {"any": Program, "scan": ScanProgram}
 PROBLEMS = (equivalence.Mismatch, elements.Fault, mlir_text.ParseError, AssertionError)
 
 
-def run_seed(seed, backend):
+def run_seed(seed, kind, backend):
     """Returns the program, and what is wrong with it."""
-    program = Program(seed)
+    program = KINDS[kind](seed)
     text = program.text()
     meshes = [dict(zip(program.names, program.sizes))]
     if backend == "host" and '":(' not in text:
@@ -45,6 +47,7 @@ def main():
     parser.add_argument("--seeds", default="0:100", help="first:end")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop starting programs after this")
     parser.add_argument("--backend", choices=equivalence.BACKENDS, default="interpreter")
+    parser.add_argument("--kind", choices=KINDS, default="any", help="of programs")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for programs that fail")
     args = parser.parse_args()
     first, end = map(int, args.seeds.split(":"))
@@ -52,7 +55,7 @@ def main():
     for seed in range(first, end):
         if time.monotonic() - begin > args.seconds:
             break
-        text, problem = run_seed(seed, args.backend)
+        text, problem = run_seed(seed, args.kind, args.backend)
         good, bad = good + (problem is None), bad + (problem is not None)
         if problem:
             print(f"seed {seed}: {problem}", file=sys.stderr)

@@ -12,6 +12,7 @@
 // dependences allow.
 
 #include "BufferPlan.h"
+#include "GroupGraph.h"
 #include "KernelShape.h"
 #include "Orders.h"
 
@@ -30,8 +31,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-
-#include <set>
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_FUSEHOSTPASS
@@ -286,68 +285,53 @@ void materializeSplats(func::FuncOp func) {
 /// The groups of one block.
 class Grouping {
 public:
-  explicit Grouping(Block &block) : block(block) {}
+  explicit Grouping(Block &block) : block(block), graph(block) {}
 
   void run();
   unsigned getNumGroups() const { return numGroups; }
   unsigned getNumFused() const { return numFused; }
 
 private:
-  using Group = SmallVector<Operation *>;
-
-  void number();
+  void findCollectives();
   void tryJoin(linalg::GenericOp op);
-  bool tryJoinGroup(linalg::GenericOp op, int group);
+  bool tryJoinGroup(linalg::GenericOp op, unsigned group);
   bool isProfitable(const KernelShape &shape);
   bool delays(ArrayRef<linalg::GenericOp> ops);
-  bool reaches(int from, int to);
-  int groupOf(Operation *op) const { return groupIds.lookup(op); }
+  SmallVector<Operation *> getOps(unsigned group) const;
   void reorder();
-  void build(int group);
+  void build(unsigned group);
   Value getScalarTensor(OpBuilder &builder, Value scalar);
 
   Block &block;
-  SmallVector<Group> groups;
-  DenseMap<Operation *, int> groupIds;
-  DenseMap<Operation *, unsigned> positions;
-  /// The position of the last collective, in program order, that an op waits
-  /// for; -1: none.
-  DenseMap<Operation *, int> lastCollectives;
+  GroupGraph graph;
+  /// By an op's position, that of the last collective in program order that it
+  /// waits for; -1: none.
+  std::vector<int> lastCollectives;
   /// For each value the generic ops that were visited so far and take it.
   DenseMap<Value, SmallVector<linalg::GenericOp>> readers;
   unsigned numGroups = 0, numFused = 0;
 };
 
-/// Operations of the block that `op`, or an op inside it, takes values from.
-SmallVector<Operation *> getDependences(Operation *op, Block &block) {
-  llvm::SetVector<Operation *> result;
-  op->walk([&](Operation *inner) {
-    for (Value operand : inner->getOperands()) {
-      Operation *def = operand.getDefiningOp();
-      def = def ? block.findAncestorOpInBlock(*def) : nullptr;
-      if (def && def != op)
-        result.insert(def);
-    }
-  });
-  return result.takeVector();
-}
-
-void Grouping::number() {
+void Grouping::findCollectives() {
   DenseSet<Operation *> collectives;
   block.walk([&](Operation *op) {
     if (getCollectiveKind(op))
       collectives.insert(block.findAncestorOpInBlock(*op));
   });
-  for (Operation &op : block) {
+  for (unsigned position = 0; position < graph.getNumOps(); ++position) {
     int last = -1;
-    for (Operation *def : getDependences(&op, block))
-      last = std::max(last, collectives.contains(def) ? int(positions[def])
-                                                      : lastCollectives[def]);
-    lastCollectives[&op] = last;
-    positions[&op] = groups.size();
-    groupIds[&op] = groups.size();
-    groups.push_back({&op});
+    for (unsigned def : graph.getDependences(position))
+      last = std::max(last, collectives.contains(graph.getOp(def))
+                                ? static_cast<int>(def)
+                                : lastCollectives[def]);
+    lastCollectives.push_back(last);
   }
+}
+
+SmallVector<Operation *> Grouping::getOps(unsigned group) const {
+  return llvm::map_to_vector(graph.getMembers(group), [&](unsigned position) {
+    return graph.getOp(position);
+  });
 }
 
 /// Says whether a value that leaves the group of `ops` would wait for a later
@@ -355,47 +339,13 @@ void Grouping::number() {
 bool Grouping::delays(ArrayRef<linalg::GenericOp> ops) {
   int last = -1;
   for (Operation *op : ops)
-    last = std::max(last, lastCollectives[op]);
+    last = std::max(last, lastCollectives[graph.getPosition(op)]);
   return llvm::any_of(ops, [&](Operation *op) {
-    return lastCollectives[op] != last &&
+    return lastCollectives[graph.getPosition(op)] != last &&
            llvm::any_of(op->getUsers(), [&](Operation *user) {
              return !llvm::is_contained(ops, user);
            });
   });
-}
-
-/// Says whether a path of dependences leads from group `from` back to group
-/// `to` by way of another group: edges from `from` straight to `to` do not
-/// count.
-bool Grouping::reaches(int from, int to) {
-  std::set<int> seen;
-  SmallVector<int> stack;
-  // Nothing before the first op of `to` can depend on it.
-  unsigned first = ~0u;
-  for (Operation *op : groups[to])
-    first = std::min(first, positions[op]);
-  auto expand = [&](int group, bool skipDirect) {
-    for (Operation *op : groups[group])
-      for (Operation *def : getDependences(op, block)) {
-        int next = groupOf(def);
-        if (next == group || (skipDirect && next == to))
-          continue;
-        if (next == to)
-          return true;
-        unsigned last = 0;
-        for (Operation *member : groups[next])
-          last = std::max(last, positions[member]);
-        if (last > first && seen.insert(next).second)
-          stack.push_back(next);
-      }
-    return false;
-  };
-  if (expand(from, /*skipDirect=*/true))
-    return true;
-  while (!stack.empty())
-    if (int group = stack.pop_back_val(); expand(group, /*skipDirect=*/false))
-      return true;
-  return false;
 }
 
 /// What a joint kernel must keep: enough rows to share out, little scratch.
@@ -417,44 +367,38 @@ bool Grouping::isProfitable(const KernelShape &shape) {
   return scratch <= kMaxScratchBytes;
 }
 
-bool Grouping::tryJoinGroup(linalg::GenericOp op, int group) {
-  if (group == groupOf(op) || groups[group].size() >= kMaxMembers ||
-      llvm::any_of(groups[group], isJoin)) // which is not to be later
-    return false;
+bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group) {
+  unsigned own = graph.getGroup(graph.getPosition(op));
   SmallVector<linalg::GenericOp> ops;
-  for (Operation *member : groups[group]) {
+  for (Operation *member : getOps(group)) {
     auto generic = dyn_cast<linalg::GenericOp>(member);
-    if (!generic)
+    if (!generic || isJoin(generic)) // which is not to be later
       return false;
     ops.push_back(generic);
   }
+  if (group == own || ops.size() >= kMaxMembers)
+    return false;
   ops.push_back(op);
   llvm::sort(ops, [&](Operation *a, Operation *b) {
-    return positions[a] < positions[b];
+    return graph.getPosition(a) < graph.getPosition(b);
   });
   if (delays(ops))
     return false;
   FailureOr<KernelShape> shape = analyzeKernel(ops, [](Value value) {
     return getDenseStrides(cast<RankedTensorType>(value.getType()).getShape());
   });
-  int own = groupOf(op);
-  if (failed(shape) || !isProfitable(*shape) || reaches(own, group) ||
-      reaches(group, own))
-    return false;
-  groups[own].clear();
-  groups[group].assign(ops.begin(), ops.end());
-  groupIds[op] = group;
-  return true;
+  return succeeded(shape) && isProfitable(*shape) && graph.merge(own, group);
 }
 
 /// Joins `op` to the group of one of its producers, or of a sibling that reads
 /// the same operand.
 void Grouping::tryJoin(linalg::GenericOp op) {
-  SmallVector<std::pair<int64_t, int>> candidates;
+  SmallVector<std::pair<int64_t, unsigned>> candidates;
   auto add = [&](Operation *other, Value shared) {
     if (!isa<linalg::GenericOp>(other) || other->getBlock() != &block)
       return;
-    candidates.push_back({-getNumElements(shared), groupOf(other)});
+    candidates.push_back(
+        {-getNumElements(shared), graph.getGroup(graph.getPosition(other))});
   };
   for (Value operand : op->getOperands()) {
     if (!isa<RankedTensorType>(operand.getType()))
@@ -462,14 +406,15 @@ void Grouping::tryJoin(linalg::GenericOp op) {
     if (Operation *def = operand.getDefiningOp())
       add(def, operand);
     for (Operation *user : llvm::reverse(readers[operand])) {
-      if (positions[op] - positions[user] >= kMaxSiblingDistance)
+      if (graph.getPosition(op) - graph.getPosition(user) >=
+          kMaxSiblingDistance)
         break;
       add(user, operand);
     }
   }
   llvm::stable_sort(candidates,
                     [&](auto &a, auto &b) { return a.first < b.first; });
-  DenseSet<int> tried;
+  DenseSet<unsigned> tried;
   for (auto [size, group] : candidates)
     if (tried.insert(group).second && tryJoinGroup(op, group))
       return;
@@ -477,41 +422,9 @@ void Grouping::tryJoin(linalg::GenericOp op) {
 
 /// Puts the members of a group next to each other, where its last member was.
 void Grouping::reorder() {
-  SmallVector<int> order;
-  DenseMap<int, unsigned> missing;
-  DenseMap<int, SmallVector<int>> users;
-  std::set<std::pair<unsigned, int>> ready;
-  auto getKey = [&](int group) {
-    unsigned key = 0;
-    for (Operation *op : groups[group])
-      key = std::max(key, positions[op]);
-    return key;
-  };
-  for (int group = 0, e = groups.size(); group < e; ++group) {
-    if (groups[group].empty())
-      continue;
-    std::set<int> needs;
-    for (Operation *op : groups[group])
-      for (Operation *def : getDependences(op, block))
-        if (groupOf(def) != group)
-          needs.insert(groupOf(def));
-    missing[group] = needs.size();
-    for (int need : needs)
-      users[need].push_back(group);
-    if (needs.empty())
-      ready.insert({getKey(group), group});
-  }
-  while (!ready.empty()) {
-    int group = ready.begin()->second;
-    ready.erase(ready.begin());
-    order.push_back(group);
-    for (int user : users[group])
-      if (--missing[user] == 0)
-        ready.insert({getKey(user), user});
-  }
   Operation *terminator = block.getTerminator();
-  for (int group : order)
-    for (Operation *op : groups[group])
+  for (unsigned group : graph.getOrder())
+    for (Operation *op : getOps(group))
       if (op != terminator)
         op->moveBefore(terminator);
 }
@@ -524,8 +437,8 @@ Value Grouping::getScalarTensor(OpBuilder &builder, Value scalar) {
 }
 
 /// Moves a group's ops into a weft_rt.fused.
-void Grouping::build(int id) {
-  Group &group = groups[id];
+void Grouping::build(unsigned id) {
+  SmallVector<Operation *> group = getOps(id);
   Operation *last = group.back();
   OpBuilder builder(last);
   Location loc = last->getLoc();
@@ -605,7 +518,7 @@ void Grouping::build(int id) {
 }
 
 void Grouping::run() {
-  number();
+  findCollectives();
   SmallVector<linalg::GenericOp> ops(block.getOps<linalg::GenericOp>());
   for (linalg::GenericOp op : ops) {
     tryJoin(op);
@@ -614,9 +527,14 @@ void Grouping::run() {
         readers[operand].push_back(op);
   }
   reorder();
-  for (int group = 0, e = groups.size(); group < e; ++group)
-    if (!groups[group].empty() && isa<linalg::GenericOp>(groups[group].front()))
-      build(group);
+  // Their ops are erased as they are built.
+  SmallVector<unsigned> kernels;
+  for (unsigned group = 0; group < graph.getNumOps(); ++group)
+    if (SmallVector<Operation *> members = getOps(group);
+        !members.empty() && isa<linalg::GenericOp>(members.front()))
+      kernels.push_back(group);
+  for (unsigned group : kernels)
+    build(group);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isa<linalg::FillOp, tensor::EmptyOp>(op) && op.use_empty())
       op.erase();

@@ -589,6 +589,116 @@ int64_t KernelShape::getRowElements(Value value) const {
   return elements;
 }
 
+//===----------------------------------------------------------------------===//
+// Updates in place
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The rule of docs/memory-plan.md, "Updates in place", for one output.
+class InPlaceRule {
+public:
+  InPlaceRule(const KernelShape &shape, int writer, OpResult output);
+
+  bool allows(Value input) const;
+
+private:
+  static bool looksUp(linalg::GenericOp op, Value input);
+  bool mayRead(int reader, OpOperand &operand) const;
+  bool mayBeInStep(int reader) const;
+  SmallVector<int> getProducers(const Member &member) const;
+
+  const KernelShape &shape;
+  int writer;
+  unsigned number;
+  Access written;
+  /// The dims over which the writer writes.
+  uint64_t dims;
+  bool isOrdered;
+  /// Of each member: the writer waits for it; all that it waits for is there in
+  /// the writer's step.
+  SmallVector<bool> isNeeded, isReady;
+};
+
+InPlaceRule::InPlaceRule(const KernelShape &shape, int writer, OpResult output)
+    : shape(shape), writer(writer), number(output.getResultNumber()),
+      dims(shape.valueDims.lookup(output)),
+      isNeeded(shape.members.size(), false) {
+  const Member &from = shape.members[writer];
+  unsigned numInputs = linalg::GenericOp(from.op).getNumDpsInputs();
+  written = from.accesses[numInputs + number];
+  isOrdered = llvm::any_of(shape.members,
+                           [](const Member &member) { return member.order; });
+  // Members are in program order.
+  isNeeded[writer] = true;
+  for (int member = writer; member >= 0; --member)
+    if (isNeeded[member])
+      for (int producer : getProducers(shape.members[member]))
+        isNeeded[producer] = true;
+  isNeeded[writer] = false;
+  for (const Member &member : shape.members)
+    isReady.push_back(llvm::all_of(getProducers(member), [&](int producer) {
+      const Member &other = shape.members[producer];
+      return isNeeded[producer] || (isReady[producer] && !other.isReduction() &&
+                                    other.loopDims == dims);
+    }));
+}
+
+SmallVector<int> InPlaceRule::getProducers(const Member &member) const {
+  SmallVector<int> result;
+  for (Value operand : linalg::GenericOp(member.op)->getOperands())
+    if (int producer = shape.findProducer(operand); producer >= 0)
+      result.push_back(producer);
+  return result;
+}
+
+bool InPlaceRule::looksUp(linalg::GenericOp op, Value input) {
+  bool found = false;
+  op.getBody()->walk([&](Operation *inner) {
+    found |= llvm::is_contained(inner->getOperands(), input);
+  });
+  return found;
+}
+
+/// Says whether the member can be computed for a point when the writer is.
+bool InPlaceRule::mayBeInStep(int reader) const {
+  const Member &member = shape.members[reader];
+  return !shape.members[writer].isReduction() && isReady[reader] &&
+         !(member.isReduction() && isOrdered);
+}
+
+bool InPlaceRule::mayRead(int reader, OpOperand &operand) const {
+  const Member &member = shape.members[reader];
+  linalg::GenericOp op = member.op;
+  if (!op.getMatchingIndexingMap(&operand).isProjectedPermutation(
+          /*allowZeroInResults=*/true))
+    return false;
+  unsigned position = operand.getOperandNumber();
+  unsigned numInputs = op.getNumDpsInputs();
+  const Access &read = position < numInputs
+                           ? member.accesses[position]
+                           : member.initAccesses[position - numInputs];
+  if (read != written)
+    return false;
+  if (reader == writer && position == numInputs + number)
+    return true;
+  return member.loopDims == dims && (isNeeded[reader] || mayBeInStep(reader));
+}
+
+bool InPlaceRule::allows(Value input) const {
+  for (auto [reader, member] : llvm::enumerate(shape.members)) {
+    linalg::GenericOp op = member.op;
+    if (looksUp(op, input))
+      return false;
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get() == input && !mayRead(reader, operand))
+        return false;
+  }
+  return true;
+}
+
+} // namespace
+
 FailureOr<KernelShape>
 mlir::weft::analyzeKernel(ArrayRef<linalg::GenericOp> ops,
                           GetStrides getStrides) {
@@ -598,38 +708,8 @@ mlir::weft::analyzeKernel(ArrayRef<linalg::GenericOp> ops,
 bool mlir::weft::canUpdateInPlace(const KernelShape &shape, Value input,
                                   Value output) {
   int writer = shape.findProducer(output);
-  if (writer < 0)
-    return false;
-  const Member &from = shape.members[writer];
-  unsigned resultNumber = cast<OpResult>(output).getResultNumber();
-  unsigned numInputs = linalg::GenericOp(from.op).getNumDpsInputs();
-  const Access &written = from.accesses[numInputs + resultNumber];
-  uint64_t dims = shape.valueDims.lookup(output);
-  for (const Member &member : shape.members) {
-    linalg::GenericOp op = member.op;
-    bool captured = false;
-    op.getBody()->walk([&](Operation *inner) {
-      captured |= llvm::is_contained(inner->getOperands(), input);
-    });
-    if (captured)
-      return false;
-    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-      if (operand != input)
-        continue;
-      bool isOwnInit = &member == &from && i == numInputs + resultNumber;
-      // Reads in the writer's nest must be of the very element that the
-      // iteration writes last.
-      bool aligned = member.accesses[i] == written && member.loopDims == dims;
-      bool early = member.phase < from.phase && aligned;
-      // The proof of plans knows no phases: to it, a reduction with an order
-      // that comes later may be in a later one.
-      bool together = member.phase == from.phase && aligned &&
-                      !from.isReduction() && !(member.order && &member > &from);
-      if (!isOwnInit && !early && !together)
-        return false;
-    }
-  }
-  return true;
+  return writer >= 0 &&
+         InPlaceRule(shape, writer, cast<OpResult>(output)).allows(input);
 }
 
 linalg::GenericOp mlir::weft::createCopy(OpBuilder &builder, Location loc,

@@ -40,6 +40,7 @@ struct Access {
   bool operator==(const Access &other) const {
     return strides == other.strides && offset == other.offset;
   }
+  bool operator!=(const Access &other) const { return !(*this == other); }
 };
 
 /// The order in which the reductions of a phase add up.
@@ -124,7 +125,7 @@ FailureOr<KernelShape> analyzeKernel(llvm::ArrayRef<linalg::GenericOp> ops,
                                      GetStrides getStrides);
 
 /// Says whether `input` of the group may share memory with `output`, which the
-/// group computes: each element is read before it is written, in one place.
+/// group computes: docs/memory-plan.md, "Updates in place".
 bool canUpdateInPlace(const KernelShape &shape, Value input, Value output);
 
 /// Makes the kernel that copies a tensor as it is.

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 import jax
 from jax.sharding import NamedSharding, use_abstract_mesh
-from jax.tree_util import tree_flatten, tree_flatten_with_path
+from jax.tree_util import tree_flatten, tree_flatten_with_path, tree_map_with_path, tree_structure
 from jaxlib.mlir import ir
 
-from weft.jax import _legalize, _names, _sharding, _specs
+from weft.jax import _keys, _legalize, _names, _sharding, _specs
+from weft.jax._errors import ExportError
 from weft.jax._import import Importer
 from weft.module import Module
 from weft.trees import RegisteredTree, Tree
@@ -35,6 +36,8 @@ class Lowered:
     output: object
     argument_shardings: list = field(default_factory=list)
     result_shardings: list = field(default_factory=list)
+    argument_keys: list = field(default_factory=list)
+    result_keys: list = field(default_factory=list)
 
 
 def export(fn, *args, mesh=None, in_shardings=None, out_shardings=None, donate_argnums=(),
@@ -48,58 +51,72 @@ def export(fn, *args, mesh=None, in_shardings=None, out_shardings=None, donate_a
     results take over. locations: keep the user's file and line on each operation.
     """
     mesh = _sharding.abstract_mesh(mesh) or _sharding.find_mesh((in_shardings, out_shardings, args))
-    shapes = jax.tree.map(lambda leaf: _shape(leaf, mesh), args)
+    roots = _names.parameter_names(fn, len(args))
+    shapes = tree_map_with_path(lambda path, leaf: _shape(roots, path, leaf, mesh), args)
     jitted = _jitted(fn, donate_argnums)
-    lowered = _lower(fn, jitted, shapes, mesh)
+    lowered = _lower(fn, jitted, shapes, mesh, roots)
     lowered.argument_shardings = _sharding.given_texts("in_shardings", in_shardings, shapes, mesh)
     lowered.result_shardings = _sharding.given_texts("out_shardings", out_shardings, lowered.output, mesh)
     return _assemble(lowered, mesh, locations, _tree(args), _tree(lowered.output))
 
 
-def _shape(leaf, mesh):
+def _path(roots, path):
+    """The texts of a path in the call's arguments."""
+    return [roots[path[0].idx], *map(_names.key_text, path[1:])]
+
+
+def _shape(roots, path, leaf, mesh):
     """The leaf without data; Python numbers stay, for JAX types them weakly."""
     if isinstance(leaf, (bool, int, float, complex)):
         return leaf
+    if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+        raise ExportError(
+            f"'{'.'.join(_path(roots, path))}' is of type {type(leaf).__name__}, expected an array, a number "
+            "or a jax.ShapeDtypeStruct: export a function that closes over what is no array, "
+            "as in lambda x: step(x, activation)")
     sharding = getattr(leaf, "sharding", None)
     if isinstance(sharding, NamedSharding) and sharding.mesh.size > 1:
         sharding = _sharding.named(sharding, mesh)
     else:
         sharding = None
-    dtype = jax.dtypes.canonicalize_dtype(leaf.dtype) if not _is_key(leaf) else leaf.dtype
-    return jax.ShapeDtypeStruct(leaf.shape, dtype, sharding=sharding)
-
-
-def _is_key(leaf):
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    try:
+        dtype = leaf.dtype if _keys.is_key(leaf) else jax.dtypes.canonicalize_dtype(leaf.dtype)
+        return jax.ShapeDtypeStruct(leaf.shape, dtype, sharding=sharding)
+    except TypeError as error:  # texts, objects
+        raise ExportError(f"'{'.'.join(_path(roots, path))}' is of a type that JAX does not have: {error}") from None
 
 
 def _jitted(fn, donate_argnums):
-    """The function for tracing. Shardings stay out: jax.jit wants sizes that divide."""
-    if hasattr(fn, "trace") and donate_argnums in ((), None):
+    """The function for tracing. Shardings stay out: jax.jit wants sizes that divide.
+    What other libraries' jit made is a function like any other."""
+    if isinstance(fn, type(jax.jit(lambda: None))) and donate_argnums in ((), None):
         return fn
     return jax.jit(fn, keep_unused=True, donate_argnums=() if donate_argnums is None else donate_argnums)
 
 
-def _lower(fn, jitted, shapes, mesh):
+def _lower(fn, jitted, shapes, mesh, roots):
     context = use_abstract_mesh(mesh) if mesh is not None else contextlib.nullcontext()
     with warnings.catch_warnings(), context:
         # JAX pairs donated arguments by type alone; _result_specs says what is left over.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         low = jitted.trace(*shapes).lower(lowering_platforms=("cpu",))
+    if low.in_tree != tree_structure((shapes, {})):
+        raise ExportError("the function has static arguments, expected arguments that are all traced: export "
+                          "a function that closes over them, as in lambda x: step(x, 2)")
     infos = jax.tree.leaves(low.args_info, is_leaf=lambda x: hasattr(x, "donated"))
     kept = low._lowering.compile_args.get("kept_var_idx")
-    roots = _names.parameter_names(fn, len(shapes))
     return Lowered(
         module=low.compiler_ir("stablehlo"),
         name=getattr(fn, "__name__", "step"),
-        argument_paths=[[roots[p[0].idx], *map(_names.key_text, p[1:])]
-                        for p, _ in tree_flatten_with_path(shapes)[0]],
-        argument_types=[(tuple(i.shape), i.dtype) for i in infos],
+        argument_paths=[_path(roots, p) for p, _ in tree_flatten_with_path(shapes)[0]],
+        argument_types=[_keys.data_type(i) for i in infos],
         donated=[i.donated for i in infos],
         kept=sorted(kept) if kept is not None else list(range(len(infos))),
         result_paths=_names.result_paths(
             [p for p, _ in tree_flatten_with_path(low.out_info)[0]], _names.returned_names(fn)),
-        output=low.out_info)
+        output=low.out_info,
+        argument_keys=[_keys.kind(i) for i in infos],
+        result_keys=[_keys.kind(leaf) for leaf in jax.tree.leaves(low.out_info)])
 
 
 # -- the module

@@ -7,6 +7,7 @@ from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from weft.jax import _keys
 from weft.jax._errors import ExportError
 
 MESH_SYMBOL = "mesh"
@@ -41,12 +42,19 @@ def named(tree, mesh):
     """Replaces the specs of a tree by shardings over the mesh without devices."""
     def one(leaf):
         if isinstance(leaf, PartitionSpec):
-            return NamedSharding(_required(mesh), leaf)
+            return _over(_required(mesh), leaf)
         if isinstance(leaf, NamedSharding):
             _check_same(mesh, leaf.mesh)
-            return NamedSharding(_required(mesh), leaf.spec)
+            return _over(_required(mesh), leaf.spec)
         return leaf
     return jax.tree.map(one, tree, is_leaf=is_sharding)
+
+
+def _over(mesh, spec):
+    try:
+        return NamedSharding(mesh, spec)
+    except ValueError as error:  # an axis that the mesh does not have, or has twice
+        raise ExportError(f"{spec} does not fit the mesh {axis_sizes(mesh)}: {error}") from None
 
 
 def given_texts(what, prefix, tree, mesh):
@@ -55,23 +63,30 @@ def given_texts(what, prefix, tree, mesh):
     if prefix is None:
         return [None] * len(jax.tree.leaves(tree))
     is_given = lambda leaf: leaf is None or is_sharding(leaf)
+    prefix, texts = named(prefix, mesh), []
+
+    def give(sharding, part):
+        # A None of the tree itself is a part without leaves.
+        texts.extend(_given_text(what, sharding, leaf) for leaf in jax.tree.leaves(part))
     try:
-        given = jax.tree.broadcast(named(prefix, mesh), tree, is_leaf=is_given)
+        jax.tree.map(give, prefix, tree, is_leaf=is_given)
     except ValueError as error:
         raise ExportError(f"{what} has not the structure of what it is for: {error}") from None
-    leaves = zip(jax.tree.leaves(given, is_leaf=is_given), jax.tree.leaves(tree))
-    return [_given_text(what, sharding, jax.numpy.shape(leaf)) for sharding, leaf in leaves]
+    return texts
 
 
-def _given_text(what, sharding, shape):
+def _given_text(what, sharding, leaf):
+    if sharding is None:
+        return None
     if not isinstance(sharding, NamedSharding):
+        raise ExportError(f"{what} has {sharding!r}, expected a PartitionSpec, a NamedSharding or None")
+    spec, rank = tuple(sharding.spec), len(jax.numpy.shape(leaf))
+    if len(spec) > rank:
+        raise ExportError(f"{what} gives {sharding.spec} to a value of rank {rank}")
+    inner = len(_keys.data_shape(leaf)) - rank
+    if rank + inner == 0:
         return None
-    spec = tuple(sharding.spec)
-    if len(spec) > len(shape):
-        raise ExportError(f"{what} gives {sharding.spec} to a value of rank {len(shape)}")
-    if not shape:
-        return None
-    return tuple(_spec_text(entry) for entry in spec + (None,) * (len(shape) - len(spec)))
+    return tuple(_spec_text(entry) for entry in spec + (None,) * (rank + inner - len(spec)))
 
 
 def _spec_text(entry):

@@ -50,9 +50,8 @@ def argument_specs(lowered, main, meshes):
         if i in place:
             type = types[place[i]]
             sharding = sharding or _sharding_of(entries[place[i]], meshes)
-            specs.append(TensorSpec(name, tuple(type.shape), _dtype(type.element_type), sharding))
-        else:
-            specs.append(TensorSpec(name, shape, np.dtype(dtype), sharding))
+            shape, dtype = tuple(type.shape), _dtype(type.element_type)
+        specs.append(TensorSpec(name, shape, np.dtype(dtype), sharding, key=lowered.argument_keys[i]))
     return specs
 
 
@@ -74,7 +73,7 @@ def result_specs(lowered, main, meshes, arguments):
         sharding = lowered.result_shardings[r] or _sharding_of(entries[r], meshes)
         if sharding is None and r in alias:
             sharding = arguments[alias[r]].sharding
-        specs.append(TensorSpec(name, shape, dtype, sharding, alias.get(r)))
+        specs.append(TensorSpec(name, shape, dtype, sharding, alias.get(r), lowered.result_keys[r]))
     return specs
 
 
