@@ -203,3 +203,92 @@ def test_trees_come_back():
     leaves = m.in_tree.flatten((value,))
     assert [leaf.shape for leaf in leaves] == [(1,), (3,), (2,)]
     assert m.out_tree.unflatten([1, 2, 3]) == {"a": (1, {"c": 2}), "b": [3, None]}
+
+
+@pytest.mark.parametrize("shape", [{}, {"x": None}, [None, (), None]])
+def test_shardings_beside_none(shape):
+    """What has no leaves takes no sharding, wherever it stands."""
+    args = {"a": None, "b": shape, "w1": spec(64, 64), "w2": spec(64, 64), "z": None}
+    given = {"a": None, "b": None, "w1": P("fsdp"), "w2": P(None, "tp"), "z": P()}
+    module = weft.jax.export(lambda p: {"n": None, "w": p["w1"], "v": p["w2"]}, args, mesh=MESH, in_shardings=(given,),
+                             out_shardings={"n": None, "v": P("tp"), "w": None})
+    assert names(module.arguments) == ["p.w1", "p.w2"]
+    assert [s.sharding for s in module.arguments] == [('{"fsdp"}', "{}"), ("{}", '{"tp"}')]
+    assert [s.sharding for s in module.results][0] == ('{"tp"}', "{}")
+
+
+def test_what_is_no_sharding():
+    with pytest.raises(weft.jax.ExportError, match="in_shardings has 'tp', expected a PartitionSpec"):
+        weft.jax.export(jnp.sum, spec(4), mesh=MESH, in_shardings="tp")
+    with pytest.raises(weft.jax.ExportError, match="does not fit the mesh.*'dp'"):
+        weft.jax.export(jnp.sum, spec(4), mesh=MESH, in_shardings=P("dp"))
+
+
+def test_typed_keys():
+    def step(keys, x):
+        return jax.random.split(keys[0], 3), x * jax.random.bernoulli(keys[1], 0.5, x.shape)
+    keys = jax.random.split(jax.random.key(0), 2)
+    module = weft.jax.export(step, keys, spec(4), mesh=MESH, in_shardings=(P("tp"), P("fsdp")))
+    keys_spec = module.arguments[0]
+    assert (keys_spec.shape, keys_spec.dtype, keys_spec.key) == ((2, 2), np.uint32, "threefry2x32")
+    assert keys_spec.sharding == ('{"tp"}', "{}")
+    assert [(s.shape, s.key) for s in module.results] == [((3, 2), "threefry2x32"), ((4,), None)]
+
+
+def test_typed_keys_in_a_file(tmp_path):
+    module = weft.jax.export(lambda key: jax.random.key_data(key), jax.random.key(3))
+    module.save(tmp_path / "step.mlir")
+    module = weft.Module.load(tmp_path / "step.mlir")
+    module.save_inputs(tmp_path / "in.safetensors", jax.random.key(3))
+    saved = safetensors.load(tmp_path / "in.safetensors")["key"]
+    assert np.array_equal(saved, jax.random.key_data(jax.random.key(3)))
+    with pytest.raises(TypeError, match="'key' is keys of 'rbg', the program's is of 'threefry2x32'"):
+        module.save_inputs(tmp_path / "in.safetensors", jax.random.key(3, impl="rbg"))
+    module = weft.jax.export(lambda data: data, spec(2, dtype=jnp.uint32))
+    with pytest.raises(TypeError, match="'data' is keys of 'threefry2x32', the program's is of uint32: pass"):
+        module.save_inputs(tmp_path / "in.safetensors", jax.random.key(3))
+
+
+@jax.tree_util.register_pytree_node_class
+class Layer:
+    """As Equinox has it: what is no array is a leaf as well."""
+
+    def __init__(self, w, activation):
+        self.w, self.activation = w, activation
+
+    def tree_flatten(self):
+        return (self.w, self.activation), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+
+def test_leaves_that_are_no_arrays():
+    run = lambda layer, x: layer.activation(x @ layer.w)
+    with pytest.raises(weft.jax.ExportError, match="'layer.*' is of type .*, expected an array.*closes over"):
+        weft.jax.export(run, Layer(spec(4, 4), jnp.tanh), spec(2, 4))
+    weft.jax.export(lambda w, x: run(Layer(w, jnp.tanh), x), spec(4, 4), spec(2, 4))
+    with pytest.raises(weft.jax.ExportError, match="'x' has elements of type <U4, expected numbers"):
+        weft.jax.export(lambda x: x, np.array(["text"]))
+
+
+def test_static_arguments_are_an_error():
+    power = jax.jit(lambda x, n: x**n, static_argnums=1)
+    with pytest.raises(weft.jax.ExportError, match="the function has static arguments.*closes over"):
+        weft.jax.export(power, spec(4), 2)
+    named = jax.jit(lambda x, mode: x, static_argnames="mode")
+    with pytest.raises(weft.jax.ExportError, match="'mode' is of type str, expected an array.*closes over"):
+        weft.jax.export(named, spec(4), "fast")
+    assert names(weft.jax.export(lambda x: power(x, 2), spec(4)).arguments) == ["x"]
+
+
+def test_what_another_library_jitted():
+    """As flax.nnx.jit has it: it traces to something of its own."""
+    class Jitted:
+        __name__ = "step"
+        trace = lower = lambda self, *args: self
+
+        def __call__(self, x):
+            return jax.jit(lambda x: x + 1)(x)
+    assert weft.jax.export(Jitted(), spec(4)).results[0].shape == (4,)

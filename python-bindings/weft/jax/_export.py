@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass, field
 
 import jax
+import numpy as np
 from jax.sharding import NamedSharding, use_abstract_mesh
 from jax.tree_util import tree_flatten, tree_flatten_with_path, tree_map_with_path, tree_structure
 from jaxlib.mlir import ir
@@ -79,11 +80,11 @@ def _shape(roots, path, leaf, mesh):
         sharding = _sharding.named(sharding, mesh)
     else:
         sharding = None
-    try:
-        dtype = leaf.dtype if _keys.is_key(leaf) else jax.dtypes.canonicalize_dtype(leaf.dtype)
-        return jax.ShapeDtypeStruct(leaf.shape, dtype, sharding=sharding)
-    except TypeError as error:  # texts, objects
-        raise ExportError(f"'{'.'.join(_path(roots, path))}' is of a type that JAX does not have: {error}") from None
+    if _keys.is_key(leaf):
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+    if not any(jax.dtypes.issubdtype(leaf.dtype, kind) for kind in (np.number, np.bool_)):
+        raise ExportError(f"'{'.'.join(_path(roots, path))}' has elements of type {leaf.dtype}, expected numbers")
+    return jax.ShapeDtypeStruct(leaf.shape, jax.dtypes.canonicalize_dtype(leaf.dtype), sharding=sharding)
 
 
 def _jitted(fn, donate_argnums):
