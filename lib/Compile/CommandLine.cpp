@@ -55,7 +55,8 @@ options:
                         default)
   --machine NAME|FILE   the machine that it is ordered for (host)
   --memory-limit BYTES  what a rank may use at most, as in 8GiB (units B, KiB,
-                        MiB, GiB, TiB); without it, what the machine has
+                        MiB, GiB, TiB), or none; without it, what the machine
+                        has
   --merge-channels      one channel for all collectives over the same axes
   --report FILE         write a page (HTML) about the schedule: timeline, memory,
                         what is exposed and why
@@ -171,9 +172,9 @@ std::string setScheduleValue(StringRef name, StringRef value,
   } else if (name == "--machine") {
     options.machine = value.str();
   } else if (name == "--memory-limit") {
-    std::optional<int64_t> bytes = parseBytes(value);
+    std::optional<int64_t> bytes = value == "none" ? -1 : parseBytes(value);
     if (!bytes)
-      return bad("a number of bytes with a unit, as in 512MiB or 8GiB");
+      return bad("a number of bytes with a unit, as in 512MiB or 8GiB, or none");
     options.memoryLimit = *bytes;
   }
   return "";

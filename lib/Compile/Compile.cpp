@@ -5,6 +5,7 @@
 
 #include "weft/Compile/Compile.h"
 
+#include "FitPlan.h"
 #include "OutputPath.h"
 #include "weft/Analysis/PlanSummary.h"
 #include "weft/Analysis/Traffic.h"
@@ -90,12 +91,15 @@ private:
   LogicalResult checkPath();
   LogicalResult parse(std::unique_ptr<llvm::MemoryBuffer> input);
   LogicalResult checkRanks();
-  LogicalResult runPipeline(function_ref<void(OpPassManager &)> build);
+  LogicalResult runPipeline(ModuleOp on,
+                            function_ref<void(OpPassManager &)> build);
+  LogicalResult runPipeline(function_ref<void(OpPassManager &)> build) {
+    return runPipeline(*module, build);
+  }
   LogicalResult partition(Phase phase);
   LogicalResult lower(Phase phase);
-  FailureOr<int64_t> plan(const SchedulePassOptions &chosen);
-  FailureOr<int64_t> tryPlan(const SchedulePassOptions &chosen);
-  LogicalResult planWithinLimit();
+  int64_t getMemoryLimit();
+  LogicalResult planWithinLimit(int64_t limit);
   LogicalResult scheduleAndPlan(Phase phase);
   LogicalResult runPhases();
   bool fitsGatheredOnce();
@@ -162,14 +166,15 @@ LogicalResult Compilation::checkRanks() {
 }
 
 LogicalResult
-Compilation::runPipeline(function_ref<void(OpPassManager &)> build) {
+Compilation::runPipeline(ModuleOp on,
+                         function_ref<void(OpPassManager &)> build) {
   PassManager pm(&context);
   // Once at the end instead of after each pass: a third of the time otherwise.
   pm.enableVerifier(false);
   if (options.progress)
     pm.addInstrumentation(std::make_unique<Progress>());
   build(pm);
-  return success(succeeded(pm.run(*module)) && succeeded(verify(*module)));
+  return success(succeeded(pm.run(on)) && succeeded(verify(on)));
 }
 
 /// From the global phase to at most the local one.
@@ -203,69 +208,31 @@ LogicalResult Compilation::partition(Phase phase) {
       [](OpPassManager &pm) { pm.addPass(createVerifyInvariancePass()); });
 }
 
-/// Bytes that a rank needs for a planned module, arguments and results
-/// included.
-int64_t getPlannedBytes(ModuleOp module) {
-  int64_t bytes = 0;
-  for (auto func : module.getOps<func::FuncOp>())
-    if (func->hasAttr("weft_rt.arena_bytes"))
-      bytes += summarizePlan(func).getTotalBytes();
-  return bytes;
+/// Bytes that a rank may use: what was asked for, or what the machine has; 0:
+/// any number.
+int64_t Compilation::getMemoryLimit() {
+  if (options.schedule.memoryLimit != 0)
+    return std::max<int64_t>(0, options.schedule.memoryLimit);
+  std::string error;
+  FailureOr<Machine> machine = Machine::load(options.schedule.machine, error);
+  // A machine that cannot be read is an error of the pass.
+  return succeeded(machine) ? machine->memoryBytes : 0;
 }
 
-/// Schedules and plans a fused module. Returns the bytes that a rank needs.
-FailureOr<int64_t> Compilation::plan(const SchedulePassOptions &chosen) {
-  if (failed(runPipeline([&](OpPassManager &pm) {
-        pm.addPass(createSchedulePass(chosen));
+LogicalResult Compilation::planWithinLimit(int64_t limit) {
+  auto run = [&](ModuleOp copy, const SchedulePassOptions &chosen, bool plans) {
+    return runPipeline(copy, [&](OpPassManager &pm) {
+      pm.addPass(createSchedulePass(chosen));
+      if (plans)
         buildPlanHostPipeline(pm);
-      })))
-    return failure();
-  return getPlannedBytes(*module);
-}
-
-/// As `plan`, but what does not fit is no error yet, and only what is said of a
-/// plan within the limit is told.
-FailureOr<int64_t> Compilation::tryPlan(const SchedulePassOptions &chosen) {
-  std::vector<Diagnostic> said;
-  FailureOr<int64_t> bytes = failure();
-  {
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      said.push_back(std::move(diagnostic));
     });
-    bytes = plan(chosen);
-  }
-  if (succeeded(bytes) && *bytes <= chosen.memoryLimit)
-    for (Diagnostic &diagnostic : said)
-      context.getDiagEngine().emit(std::move(diagnostic));
-  return bytes;
-}
-
-/// The order is chosen with an estimate of the memory that the plan will need.
-/// If the plan needs more than the limit, the order is chosen again with so
-/// much less; at last program order is tried, which needs least.
-LogicalResult Compilation::planWithinLimit() {
-  constexpr int kMaxPlans = 4;
-  OwningOpRef<ModuleOp> fused = module->clone();
-  SchedulePassOptions chosen = options.schedule;
-  int64_t limit = chosen.memoryLimit;
-  for (int i = 0; i < kMaxPlans; ++i) {
-    FailureOr<int64_t> bytes = tryPlan(chosen);
-    if (succeeded(bytes) && *bytes <= limit)
-      return success();
-    module = fused->clone();
-    if (failed(bytes))
-      break;
-    chosen.reserve += *bytes - limit;
-  }
-  chosen.policy = "sync";
-  chosen.memoryLimit = chosen.reserve = 0;
-  FailureOr<int64_t> least = plan(chosen);
-  if (failed(least) || *least <= limit)
-    return LogicalResult(least);
-  chosen.memoryLimit = limit;
-  chosen.leastBytes = *least;
-  module = fused->clone();
-  return plan(chosen);
+  };
+  OwningOpRef<ModuleOp> planned =
+      PlanFitting(*module, options.schedule, limit, *remarks, run).fit();
+  if (!planned)
+    return failure();
+  module = std::move(planned);
+  return success();
 }
 
 /// From the local phase to the scheduled and planned ones.
@@ -277,8 +244,9 @@ LogicalResult Compilation::scheduleAndPlan(Phase phase) {
         buildFuseHostPipeline(pm, options.mergeChannels);
       })))
     return failure();
-  if (plans && options.schedule.memoryLimit > 0)
-    return planWithinLimit();
+  int64_t limit = getMemoryLimit();
+  if (plans && limit > 0)
+    return planWithinLimit(limit);
   return runPipeline([&](OpPassManager &pm) {
     pm.addPass(createSchedulePass(options.schedule));
     if (plans)
@@ -304,8 +272,8 @@ LogicalResult Compilation::lower(Phase phase) {
       if (options.stats)
         printPlan(summarizePlan(func), kNumOwners, llvm::errs());
       // An order that was given may need more than one that is chosen here.
-      if (options.schedule.memoryLimit > 0 &&
-          failed(checkMemoryLimit(func, options.schedule.memoryLimit)))
+      int64_t limit = getMemoryLimit();
+      if (limit > 0 && failed(checkMemoryLimit(func, limit)))
         return failure();
     }
   // Of a program that was planned elsewhere, or edited, too.
@@ -356,7 +324,7 @@ LogicalResult Compilation::runPhases() {
 /// Says whether weights that are gathered once for all microbatches fit in the
 /// limit of memory, by planning a copy.
 bool Compilation::fitsGatheredOnce() {
-  if (options.accumulate.empty() || options.schedule.memoryLimit == 0 ||
+  if (options.accumulate.empty() || getMemoryLimit() == 0 ||
       getLastPhase() < Phase::Planned || detectPhase(*module) != Phase::Global)
     return true;
   CompileOptions changed = options;

@@ -347,9 +347,12 @@ void ProblemBuilder::addTasks(BlockProblem &result) {
                          .first->second;
       task.role = getRole(op);
       markRepeatedGathers(task, op, i);
+      task.mayOverwrite = isa<AllReduceOp>(op);
     } else if (auto it = nested.find(op); it != nested.end()) {
+      task.mayOverwrite = true;
       task.duration = it->second.nanoseconds;
     } else {
+      task.mayOverwrite = !isa<MatmulOp>(op);
       task.duration = cost.getComputeNanoseconds(op);
     }
     result.problem.addTask(task);

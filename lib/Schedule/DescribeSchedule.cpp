@@ -37,9 +37,9 @@ class Description {
 public:
   Description(func::FuncOp func, const BlockProblem &block,
               const Schedule &schedule, const ScheduleOptions &options,
-              const CostModel &cost)
+              int64_t limit, const CostModel &cost)
       : func(func), block(block), schedule(schedule), options(options),
-        cost(cost), builder(func.getContext()) {}
+        limit(limit), cost(cost), builder(func.getContext()) {}
 
   void run() {
     ScheduleProblem problem = getScheduledProblem(block.problem, schedule);
@@ -77,6 +77,7 @@ private:
   const BlockProblem &block;
   const Schedule &schedule;
   const ScheduleOptions &options;
+  int64_t limit;
   const CostModel &cost;
   Builder builder;
   std::vector<Exposure> exposures;
@@ -131,8 +132,7 @@ void Description::setFigures(const ScheduleProblem &problem) {
            number("bound_heads_and_tails_ns", bound.headsAndTails),
            number("fixed_bytes", problem.fixedBytes),
            number("peak_bytes", schedule.result.peakBytes),
-           number("memory_limit", options.memoryLimit),
-           number("kept_gathers", numKept),
+           number("memory_limit", limit), number("kept_gathers", numKept),
            builder.getNamedAttr("exposed", builder.getArrayAttr(waits))}));
 }
 
@@ -151,7 +151,7 @@ void Description::emitRemark(const Exposure &exposure) {
 
 void mlir::weft::describeSchedule(func::FuncOp func, const BlockProblem &block,
                                   const Schedule &schedule,
-                                  const ScheduleOptions &options,
+                                  const ScheduleOptions &options, int64_t limit,
                                   const CostModel &cost) {
-  Description(func, block, schedule, options, cost).run();
+  Description(func, block, schedule, options, limit, cost).run();
 }

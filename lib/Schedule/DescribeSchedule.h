@@ -16,10 +16,12 @@ namespace mlir::weft {
 std::string getOpName(Operation *op);
 
 /// Sets the function's attribute `weft.schedule`, and emits remarks if anybody
-/// wants them. To be called before the schedule is applied.
+/// wants them. `limit` is what a rank may use (0: any number of bytes), of
+/// which the schedule's options leave a part to the plan. To be called before
+/// the schedule is applied.
 void describeSchedule(func::FuncOp func, const BlockProblem &block,
                       const Schedule &schedule, const ScheduleOptions &options,
-                      const CostModel &cost);
+                      int64_t limit, const CostModel &cost);
 
 } // namespace mlir::weft
 

@@ -138,3 +138,28 @@ ScheduleProblem::keepGathers(const std::vector<bool> &kept) const {
   result.finalize();
   return result;
 }
+
+ScheduleProblem
+ScheduleProblem::reordered(const std::vector<int> &order) const {
+  std::vector<int> numbers(size());
+  for (int i = 0; i < size(); ++i)
+    numbers[order[i]] = i;
+  ScheduleProblem result;
+  result.fixedBytes = fixedBytes;
+  for (int i = 0; i < size(); ++i) {
+    ScheduleTask task = tasks[order[i]];
+    int first = task.sameAs < 0 ? -1 : numbers[task.sameAs];
+    task.sameAs = first < i ? first : -1;
+    result.addTask(task);
+  }
+  for (auto [from, to] : edges)
+    result.addDependence(numbers[from], numbers[to]);
+  result.buffers = buffers;
+  for (ScheduleBuffer &buffer : result.buffers) {
+    buffer.producer = numbers[buffer.producer];
+    for (int &reader : buffer.readers)
+      reader = numbers[reader];
+  }
+  result.finalize();
+  return result;
+}

@@ -13,7 +13,6 @@
 #include "weft/Schedule/Scheduler.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Remarks.h"
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_SCHEDULEPASS
@@ -34,9 +33,13 @@ int64_t getTripCount(Operation *op) {
   return count ? count->getSExtValue() : 1;
 }
 
-/// What the options say about memory, in bytes; see Passes.td.
+/// What holds for memory, in bytes; see Passes.td.
 struct Limits {
-  int64_t limit, reserve, leastBytes;
+  /// 0: none.
+  int64_t limit;
+  /// Whether the limit is what the machine has.
+  bool isMachine;
+  int64_t reserve, leastBytes;
 };
 
 /// Schedules one function.
@@ -53,8 +56,7 @@ private:
   FailureOr<NestedCost> scheduleInner(Block &block);
   LogicalResult scheduleOuter(Block &block);
   ScheduleOptions getOuterOptions() const;
-  LogicalResult reportTooLarge(const BlockProblem &block,
-                               const Schedule &schedule);
+  LogicalResult reportTooLarge(const BlockProblem &block);
 
   func::FuncOp func;
   const CostModel &cost;
@@ -90,39 +92,45 @@ FailureOr<NestedCost> FunctionScheduling::scheduleInner(Block &block) {
   FailureOr<BlockProblem> problem = buildBlockProblem(block, cost, nested);
   if (failed(problem))
     return failure();
-  Schedule schedule = makeSchedule(problem->problem, options);
+  ScheduleOptions inner = options;
+  if (options.isLean)
+    inner.policy = SchedulePolicy::Sync;
+  Schedule schedule = makeSchedule(problem->problem, inner);
   applySchedule(block, *problem, schedule);
   return NestedCost{schedule.result.time, schedule.result.peakBytes};
 }
 
-/// The limit that schedules are made for: what was asked for less what the plan
-/// needs beyond the estimate, or what the machine has.
+/// Schedules are made for the limit less what the plan needs beyond the
+/// estimate.
 ScheduleOptions FunctionScheduling::getOuterOptions() const {
   ScheduleOptions outer = options;
   if (limits.limit > 0)
     outer.memoryLimit = std::max<int64_t>(1, limits.limit - limits.reserve);
-  else
-    outer.memoryLimit = cost.getMachine().memoryBytes;
   return outer;
 }
 
 /// Says how much is needed, and what by.
-LogicalResult FunctionScheduling::reportTooLarge(const BlockProblem &block,
-                                                 const Schedule &schedule) {
+LogicalResult FunctionScheduling::reportTooLarge(const BlockProblem &block) {
   constexpr size_t kMaxNamed = 5;
+  ScheduleOptions lean;
+  lean.policy = SchedulePolicy::Sync;
+  lean.isLean = true;
+  ScheduleResult least = makeSchedule(block.problem, lean).result;
   // A plan that was tried knows better than the estimate.
-  int64_t needed = limits.leastBytes > 0
-                       ? limits.leastBytes
-                       : schedule.result.peakBytes + limits.reserve;
-  InFlightDiagnostic diagnostic = func.emitOpError("needs ")
-                                  << needed << " bytes at least, more than the "
-                                  << limits.limit
-                                  << " bytes of the memory limit";
+  int64_t needed = limits.leastBytes > 0 ? limits.leastBytes
+                                         : least.peakBytes + limits.reserve;
+  InFlightDiagnostic diagnostic =
+      func.emitOpError("needs ")
+      << needed << " bytes at least, more than the " << limits.limit
+      << " bytes "
+      << (limits.isMachine ? "of machine '" + cost.getMachine().name + "'"
+                           : "of the memory limit");
   diagnostic.attachNote(func.getLoc())
       << "arguments and results take " << block.problem.fixedBytes
-      << " bytes all the time";
-  std::vector<int> live = getLiveBuffers(block.problem, schedule.result.events,
-                                         schedule.result.peakEvent);
+      << " bytes all the time, and no order needs less than "
+      << std::min(needed, computeLeastBytes(block.problem)) << " bytes";
+  std::vector<int> live =
+      getLiveBuffers(block.problem, least.events, least.peakEvent);
   live.resize(std::min(live.size(), kMaxNamed));
   for (int buffer : live) {
     const ScheduleBuffer &made = block.problem.getBuffers()[buffer];
@@ -132,6 +140,9 @@ LogicalResult FunctionScheduling::reportTooLarge(const BlockProblem &block,
           << "what " << getOpName(op) << " makes takes " << made.bytes
           << " bytes where most is needed";
   }
+  if (limits.isMachine)
+    diagnostic.attachNote(func.getLoc())
+        << "'--memory-limit none' schedules it all the same";
   return diagnostic;
 }
 
@@ -145,18 +156,9 @@ LogicalResult FunctionScheduling::scheduleOuter(Block &block) {
   problem->problem.fixedBytes = getFixedBytes(func);
   ScheduleOptions outer = getOuterOptions();
   Schedule schedule = makeSchedule(problem->problem, outer);
-  if (limits.limit > 0 && (!schedule.fits || limits.leastBytes > limits.limit))
-    return reportTooLarge(*problem, schedule);
-  if (!schedule.fits) {
-    remark::missed(func.getLoc(),
-                   remark::RemarkOpts::name("memory").category("weft-schedule"))
-        << remark::add("needs {0} bytes at least, and machine '{1}' has {2}",
-                       schedule.result.peakBytes, cost.getMachine().name,
-                       outer.memoryLimit);
-    outer.memoryLimit = 0;
-    schedule = makeSchedule(problem->problem, outer);
-  }
-  describeSchedule(func, *problem, schedule, outer, cost);
+  if (!schedule.fits || limits.leastBytes > limits.limit)
+    return reportTooLarge(*problem);
+  describeSchedule(func, *problem, schedule, outer, limits.limit, cost);
   applySchedule(block, *problem, schedule);
   return success();
 }
@@ -186,7 +188,11 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
     }
     ScheduleOptions options;
     options.policy = *chosen;
-    Limits limits{memoryLimit, reserve, leastBytes};
+    options.isLean = lean;
+    bool isMachine = memoryLimit == 0 && description->memoryBytes > 0;
+    Limits limits{isMachine ? description->memoryBytes
+                            : std::max<int64_t>(0, memoryLimit),
+                  isMachine, reserve, leastBytes};
     auto meshes = module.getOps<MeshOp>();
     CostModel cost(*description,
                    meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());

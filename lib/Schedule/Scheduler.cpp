@@ -4,6 +4,7 @@
 // gathers are not repeated, and how little memory will do.
 
 #include "weft/Schedule/Scheduler.h"
+#include "LeanOrder.h"
 #include "MemoryProfile.h"
 #include "Search.h"
 #include "SimplePolicies.h"
@@ -128,20 +129,11 @@ void saveMemory(const ScheduleProblem &problem, Schedule &schedule,
     schedule.result = std::move(result);
 }
 
-} // namespace
-
-Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
-                                  const ScheduleOptions &options) {
+/// The schedule whose program order, `least`, is within the limit.
+Schedule scheduleInOrder(const ScheduleProblem &problem,
+                         const ScheduleOptions &options,
+                         const ScheduleResult &least) {
   int64_t limit = options.memoryLimit;
-  ScheduleResult least = replay(problem, scheduleSync(problem));
-  if (limit > 0 && least.peakBytes > limit) {
-    Schedule schedule;
-    schedule.kept.assign(problem.size(), false);
-    schedule.bound = computeLowerBound(problem);
-    schedule.result = std::move(least);
-    schedule.fits = false;
-    return schedule;
-  }
   Schedule schedule = scheduleAll(problem, options);
   if (options.policy != SchedulePolicy::Best)
     return schedule;
@@ -157,4 +149,57 @@ Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
     return schedule;
   fewer.kept = std::move(kept);
   return fewer;
+}
+
+/// `schedule` with task `order[i]` for each task i.
+void renumber(const std::vector<int> &order, Schedule &schedule) {
+  ScheduleResult &result = schedule.result;
+  for (ScheduleEvent &event : result.events)
+    event.task = order[event.task];
+  auto permute = [&](auto &list) {
+    auto old = list;
+    for (size_t i = 0; i < order.size(); ++i)
+      list[order[i]] = old[i];
+  };
+  permute(result.begin);
+  permute(result.end);
+  permute(result.exposed);
+  permute(schedule.kept);
+}
+
+/// Without an order that is within the limit: the one that needs least.
+Schedule makeTooLarge(const ScheduleProblem &problem, ScheduleResult least) {
+  Schedule schedule;
+  schedule.kept.assign(problem.size(), false);
+  schedule.bound = computeLowerBound(problem);
+  schedule.result = std::move(least);
+  schedule.fits = false;
+  return schedule;
+}
+
+} // namespace
+
+Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
+                                  const ScheduleOptions &options) {
+  int64_t limit = options.memoryLimit;
+  ScheduleResult least = replay(problem, scheduleSync(problem));
+  bool fits = limit == 0 || least.peakBytes <= limit;
+  // With little memory to spare another order may have more for what is ahead.
+  bool isTight = options.policy == SchedulePolicy::Best && limit > 0 &&
+                 least.peakBytes + getBytesAhead(problem) > limit;
+  if (fits && !isTight && !options.isLean)
+    return scheduleInOrder(problem, options, least);
+  std::vector<int> order = findLeanOrder(problem);
+  ScheduleProblem lean = problem.reordered(order);
+  ScheduleResult leaner = replay(lean, scheduleSync(lean));
+  if (fits && leaner.peakBytes >= least.peakBytes)
+    return scheduleInOrder(problem, options, least);
+  Schedule schedule = limit == 0 || leaner.peakBytes <= limit
+                          ? scheduleInOrder(lean, options, leaner)
+                          : makeTooLarge(lean, std::move(leaner));
+  renumber(order, schedule);
+  if (!fits || options.isLean)
+    return schedule;
+  Schedule inOrder = scheduleInOrder(problem, options, least);
+  return schedule.result.time < inOrder.result.time ? schedule : inOrder;
 }

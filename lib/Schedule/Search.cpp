@@ -6,6 +6,7 @@
 // resource-constrained project scheduling", EJOR 56, 1992).
 
 #include "Search.h"
+#include "OrderSearch.h"
 #include "SimplePolicies.h"
 #include "weft/Schedule/Bound.h"
 
@@ -91,8 +92,8 @@ void ScheduleSearch::runGreedy() {
 void ScheduleSearch::runRules() {
   consider(scheduleSync(problem));
   consider(scheduleNextLayer(problem, limit));
-  mostTime = found[fastest].time;
   runGreedy();
+  mostTime = found[fastest].time;
   considerList(getOptions(getProgramOrder()));
   programBegins = found.back().begin;
   if (!isDone())
@@ -127,8 +128,12 @@ void ScheduleSearch::runBest() {
     int64_t before = found[fastest].time;
     improve();
     if (found[fastest].time == before)
-      return;
+      break;
   }
+  if (!isDone())
+    found.push_back(improveOrder(problem, found[fastest], limit, bound));
+  if (found.back().time < found[fastest].time)
+    fastest = found.size() - 1;
 }
 
 ScheduleResult ScheduleSearch::take() {

@@ -51,6 +51,7 @@ def test_the_schedule_can_be_chosen():
     text = weft.lower(m, "scheduled", schedule="sync", machine="h100x8", memory_limit=1 << 20)
     assert 'policy = "sync"' in text and "weft.wait" in text
     assert 'policy = "best"' in weft.lower(m, "scheduled", memory_limit="1MiB")
+    assert "memory_limit = 0 " in weft.lower(m, "scheduled", machine="h100x8", memory_limit="none")
     with pytest.raises(ValueError, match="'hasty' is not a value of --schedule"):
         weft.lower(m, "scheduled", schedule="hasty")
 

@@ -52,7 +52,7 @@ struct CompileOptions {
   /// The policy of a second schedule that the page compares with; empty: none.
   std::string compare;
   /// How the step is ordered: policy, machine, and the bytes that a rank may use
-  /// (0: what the machine has).
+  /// (0: what the machine has, -1: any number).
   SchedulePassOptions schedule;
   /// One channel for all collectives over the same axes.
   bool mergeChannels = false;

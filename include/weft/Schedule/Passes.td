@@ -24,9 +24,12 @@ def SchedulePass : Pass<"weft-schedule", "::mlir::ModuleOp"> {
     Option<"policy", "policy", "std::string", /*default=*/"\"best\"",
            "sync, next-layer, greedy or best">,
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
-           "bytes that a rank may use; 0: what the machine has">,
+           "bytes that a rank may use; 0: what the machine has, -1: any number">,
     Option<"reserve", "reserve", "int64_t", /*default=*/"0",
            "bytes of the limit that are left for the plan's gaps">,
+    Option<"lean", "lean", "bool", /*default=*/"false",
+           "starts from the order that needs least memory, not from the "
+           "program's">,
     Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"0",
            "bytes that the step is known to need in any order; with more than "
            "the limit nothing fits">,

@@ -39,6 +39,9 @@ struct ScheduleTask {
   int layer = -1;
   /// An earlier gather that brings the same data; -1: none. See keepGathers.
   int sameAs = -1;
+  /// Whether it may write where it reads, wherever the last of those is that
+  /// read it. Counts for what is needed at least.
+  bool mayOverwrite = false;
 
   bool isCollective() const { return channel >= 0; }
 };
@@ -121,6 +124,11 @@ public:
   /// The same problem where each gather with `kept[i]` is no longer done: what
   /// it brought stays in memory since the gather that it repeats.
   ScheduleProblem keepGathers(const std::vector<bool> &kept) const;
+
+  /// The same problem with `order` as program order: task i of it is task
+  /// order[i] of this one. A gather that no longer comes after the one that it
+  /// repeats counts as one of its own.
+  ScheduleProblem reordered(const std::vector<int> &order) const;
 
   /// Bytes that are held all the time: arguments and results.
   int64_t fixedBytes = 0;

@@ -36,6 +36,9 @@ struct ScheduleOptions {
   /// Bytes that a rank may use, those of arguments and results included; 0: no
   /// limit is known.
   int64_t memoryLimit = 0;
+  /// Takes the order that needs least memory as program order, even if the
+  /// problem's own is within the limit.
+  bool isLean = false;
 };
 
 /// A schedule and what there is to say about it.
@@ -77,8 +80,8 @@ struct Exposure {
   ExposureCause cause;
 };
 
-/// Explains the waits of `schedule`, longest first. `unlimited` is a schedule of
-/// the same problem without a memory limit, or null if there was no limit.
+/// Explains the waits of `schedule`, longest first. `unlimited` is a schedule
+/// of the same problem without a memory limit, or null if there was no limit.
 std::vector<Exposure> explainExposures(const ScheduleProblem &problem,
                                        const Schedule &schedule,
                                        const Schedule *unlimited);
@@ -91,6 +94,10 @@ inline ScheduleProblem getScheduledProblem(const ScheduleProblem &problem,
 
 Schedule makeSchedule(const ScheduleProblem &problem,
                       const ScheduleOptions &options);
+
+/// Bytes that every order needs: the most that must be alive beside one task,
+/// since what it depends on made it and what depends on it reads it.
+int64_t computeLeastBytes(const ScheduleProblem &problem);
 
 } // namespace mlir::weft
 

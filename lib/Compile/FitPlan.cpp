@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// An order whose plan needs more than the limit is chosen again with so much
+// less memory. How much less is searched, since less memory is slower.
+
+#include "FitPlan.h"
+
+#include "weft/Analysis/PlanSummary.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+/// How often a policy is planned with less memory each time, and how often what
+/// lies between too much and enough is halved then.
+static constexpr int kMaxPlans = 4, kMaxHalvings = 3;
+
+/// A plan that takes so many percent of the limit at most says that all other
+/// plans fit as well: no plan needs so much more than what was estimated.
+static constexpr int64_t kLoosePercent = 80;
+
+int64_t mlir::weft::getPlannedBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr("weft_rt.arena_bytes"))
+      bytes += summarizePlan(func).getTotalBytes();
+  return bytes;
+}
+
+/// The sum of a figure of the schedule over all functions.
+static int64_t getFigure(ModuleOp module, StringRef name) {
+  int64_t sum = 0;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto figures =
+            func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
+      if (auto number = figures.getAs<IntegerAttr>(name))
+        sum += number.getInt();
+  return sum;
+}
+
+SchedulePassOptions PlanFitting::choose(StringRef policy, int64_t reserve,
+                                        bool isLean) const {
+  SchedulePassOptions chosen = options;
+  chosen.policy = policy.str();
+  chosen.reserve = reserve;
+  chosen.lean = isLean;
+  return chosen;
+}
+
+PlanFitting::Plan PlanFitting::attempt(const SchedulePassOptions &chosen,
+                                       bool plans) {
+  Plan plan;
+  plan.module = fused.clone();
+  RemarkLog before = remarks;
+  LogicalResult result = success();
+  {
+    ScopedDiagnosticHandler handler(
+        fused.getContext(), [&](Diagnostic &diagnostic) {
+          plan.said.push_back(std::move(diagnostic));
+        });
+    result = run(*plan.module, chosen, plans);
+  }
+  plan.remarks = std::exchange(remarks, std::move(before));
+  if (failed(result)) {
+    plan.module = nullptr;
+    return plan;
+  }
+  plan.bytes = plans ? getPlannedBytes(*plan.module) : 0;
+  plan.nanoseconds = getFigure(*plan.module, "step_ns");
+  plan.boundNanoseconds = getFigure(*plan.module, "bound_ns");
+  plan.estimatedBytes = getFigure(*plan.module, "peak_bytes");
+  return plan;
+}
+
+bool PlanFitting::isLoose(int64_t bytes) const {
+  return bytes / kLoosePercent < limit / 100;
+}
+
+/// Does not depend on the limit, so that the limit that an error names is one
+/// that is kept. Where the estimate is too high, orders that need less are
+/// found under the limit of the last one.
+PlanFitting::Plan &PlanFitting::getLeast() {
+  if (least)
+    return *least;
+  auto plan = [&](StringRef policy, int64_t reserve, bool isLean,
+                  int64_t within) {
+    SchedulePassOptions chosen = choose(policy, reserve, isLean);
+    chosen.memoryLimit = within;
+    return attempt(chosen);
+  };
+  least = plan("sync", 0, /*isLean=*/false, -1);
+  if (!least->module)
+    return *least;
+  bool isLess = true;
+  auto take = [&](Plan other) {
+    if (!other.module || other.bytes >= least->bytes)
+      return;
+    least = std::move(other);
+    isLess = true;
+  };
+  take(plan("sync", 0, /*isLean=*/true, -1));
+  for (int i = 0; i < kMaxPlans && isLess; ++i) {
+    isLess = false;
+    for (bool isLean : {false, true})
+      take(plan(options.policy, getOffset(), isLean, least->bytes));
+  }
+  return *least;
+}
+
+/// By how much plans need more than what is estimated; negative: less.
+int64_t PlanFitting::getOffset() {
+  return getLeast().bytes - getLeast().estimatedBytes;
+}
+
+void PlanFitting::takeFaster(Plan &best, Plan other) const {
+  if (fits(other) && (!fits(best) || other.nanoseconds < best.nanoseconds))
+    best = std::move(other);
+}
+
+/// With `low` bytes in reserve the plan is too large, with `high` it is
+/// `found`: looks for a faster one in between.
+PlanFitting::Plan PlanFitting::fitBetween(StringRef policy, bool isLean,
+                                          int64_t low, Plan found,
+                                          int64_t high) {
+  constexpr int64_t kGranule = 4096;
+  for (int i = 0; i < kMaxHalvings && high - low > kGranule; ++i) {
+    int64_t middle = low + (high - low) / 2;
+    Plan plan = attempt(choose(policy, middle, isLean));
+    bool isEnough = fits(plan);
+    (isEnough ? high : low) = middle;
+    if (isEnough)
+      takeFaster(found, std::move(plan));
+  }
+  return found;
+}
+
+/// The fastest plan of a policy that was found, of which `first` is the one
+/// with the least reserve; a null module if none fits.
+PlanFitting::Plan PlanFitting::fitReserve(StringRef policy, bool isLean,
+                                          int64_t reserve, Plan first) {
+  if (fits(first))
+    return first;
+  int64_t tooLittle = reserve, fastest = first.nanoseconds;
+  Plan plan = std::move(first);
+  for (int i = 1; i < kMaxPlans && plan.module; ++i) {
+    tooLittle = reserve;
+    reserve += plan.bytes - limit;
+    plan = attempt(choose(policy, reserve, isLean));
+    if (!fits(plan))
+      continue;
+    // What is lost by the reserve is worth a search.
+    bool isSlower = plan.nanoseconds - fastest > fastest / 1000;
+    return isSlower
+               ? fitBetween(policy, isLean, tooLittle, std::move(plan), reserve)
+               : std::move(plan);
+  }
+  // All that can be left out of the estimate.
+  int64_t most = limit - getLeast().estimatedBytes;
+  if (most <= tooLittle)
+    return Plan();
+  plan = attempt(choose(policy, most, isLean));
+  return fits(plan)
+             ? fitBetween(policy, isLean, tooLittle, std::move(plan), most)
+             : Plan();
+}
+
+PlanFitting::Plan PlanFitting::fitPolicy(StringRef policy, Plan first) {
+  if (fits(first) && isLoose(first.bytes))
+    return first;
+  Plan plan = fitReserve(policy, /*isLean=*/false, 0, std::move(first));
+  auto takeOther = [&](bool isLean, int64_t reserve) {
+    takeFaster(plan, fitReserve(policy, isLean, reserve,
+                                attempt(choose(policy, reserve, isLean))));
+  };
+  // The estimate may be too high, so that orders look too large that are not.
+  if (getOffset() < 0)
+    takeOther(/*isLean=*/false, getOffset());
+  if (!fits(plan))
+    takeOther(/*isLean=*/true, std::min<int64_t>(0, getOffset()));
+  return plan;
+}
+
+/// Nobody should have to ask for another policy.
+void PlanFitting::tryOtherPolicies(Plan &best) {
+  for (StringRef policy : {"next-layer", "greedy", "sync"}) {
+    if (fits(best) && best.nanoseconds <= best.boundNanoseconds)
+      return;
+    SchedulePassOptions chosen = choose(policy, 0, /*isLean=*/false);
+    Plan order = attempt(chosen, /*plans=*/false);
+    bool isKnown = order.module && isLoose(order.estimatedBytes);
+    if (!isKnown || !fits(best) || order.nanoseconds < best.nanoseconds)
+      takeFaster(best, fitPolicy(policy, attempt(chosen)));
+  }
+}
+
+OwningOpRef<ModuleOp> PlanFitting::tell(Plan plan) {
+  remarks = std::move(plan.remarks);
+  for (Diagnostic &diagnostic : plan.said)
+    fused.getContext()->getDiagEngine().emit(std::move(diagnostic));
+  return std::move(plan.module);
+}
+
+OwningOpRef<ModuleOp> PlanFitting::reportTooLarge() {
+  SchedulePassOptions chosen = options;
+  chosen.leastBytes = getLeast().bytes;
+  OwningOpRef<ModuleOp> copy = fused.clone();
+  (void)run(*copy, chosen, /*plans=*/false);
+  return nullptr;
+}
+
+OwningOpRef<ModuleOp> PlanFitting::fit() {
+  Plan first = attempt(choose(options.policy, 0, /*isLean=*/false));
+  if (!fits(first) || !isLoose(first.bytes)) {
+    // What has no plan at all says why.
+    if (!getLeast().module)
+      return tell(std::move(getLeast()));
+    if (getLeast().bytes > limit)
+      return reportTooLarge();
+  }
+  Plan best = fitPolicy(options.policy, std::move(first));
+  if (options.policy == "best")
+    tryOtherPolicies(best);
+  return tell(fits(best) ? std::move(best) : std::move(getLeast()));
+}

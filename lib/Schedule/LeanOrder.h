@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Program order that needs little memory, for steps whose own order needs more
+// than there is.
+
+#ifndef WEFT_LIB_SCHEDULE_LEANORDER_H
+#define WEFT_LIB_SCHEDULE_LEANORDER_H
+
+#include "weft/Schedule/Problem.h"
+
+namespace mlir::weft {
+
+/// An order of the tasks, each collective waited for where it stands, that
+/// needs as little memory as was found; program order, if no other needs less.
+std::vector<int> findLeanOrder(const ScheduleProblem &problem);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_SCHEDULE_LEANORDER_H
