@@ -15,6 +15,7 @@
 #include "weft/InitAll.h"
 #include "weft/Report/MakeReport.h"
 #include "weft/Schedule/Figures.h"
+#include "weft/Verify/Partitioning.h"
 #include "weft/Verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -197,10 +198,17 @@ LogicalResult Compilation::partition(Phase phase) {
     return failure();
   if (phase > Phase::Local || getLastPhase() == Phase::Global)
     return success();
-  if (phase == Phase::Global && failed(runPipeline([&](OpPassManager &pm) {
-        buildPartitionPipeline(pm, {options.accumulate, regather});
-      })))
-    return failure();
+  if (phase == Phase::Global) {
+    OwningOpRef<ModuleOp> canonical;
+    if (options.proofs)
+      canonical = module->clone();
+    if (failed(runPipeline([&](OpPassManager &pm) {
+          buildPartitionPipeline(pm, {options.accumulate, regather});
+        })))
+      return failure();
+    if (options.proofs && failed(verifyPartitioning(*canonical, *module)))
+      return failure();
+  }
   // Of a program that was partitioned elsewhere, or edited, too.
   if (!options.proofs || !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
     return success();

@@ -118,6 +118,8 @@ public:
   bool isOfReals() const { return equality == Equality::Reals; }
   /// Returns the form that equals `form`; takes it in if it is new.
   const Form *get(Form form);
+  /// The number of forms that are known.
+  int64_t size() const { return forms.size(); }
   /// Returns the form that equals `form`, or null.
   const Form *find(Form form) const;
 

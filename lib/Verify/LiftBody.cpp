@@ -6,6 +6,7 @@
 // dimension is a mask: true wherever a value is defined.
 
 #include "LocalLifter.h"
+#include "Uninterpreted.h"
 
 #include "weft/Math/Expand.h"
 
@@ -100,14 +101,38 @@ BodyLifter::toForm(Operation *op, const LocalScalar &scalar, Type type) {
 }
 
 /// The chunks of a loop whose index has one of the offsets added to it; of one
-/// local iteration the index is folded, and only the offset is left.
-void BodyLifter::inferChunks(Block &body) {
+/// local iteration the index is folded, and only the offset is left. `choice`
+/// says which of several such loops it is.
+void BodyLifter::inferChunks(Block &body, int choice) {
   auto setChunk = [&](LocalDim &dim, RankVector offset) {
     dim.chunk = lifter.perRank([&](int64_t rank) {
       return (*offset)[rank] / std::max<int64_t>(dim.extent, 1);
     });
   };
+  // What is compared is what is left of the dimension: all of it on the first
+  // rank.
+  auto setRest = [&](LocalDim &dim, RankVector rest) {
+    int64_t size = *llvm::max_element(*rest);
+    int64_t extent = std::max<int64_t>(dim.extent, 1);
+    if (!dim.chunk && llvm::all_of(*rest, [&](int64_t left) {
+          return (size - left) % extent == 0;
+        }))
+      dim.chunk = lifter.perRank(
+          [&](int64_t rank) { return (size - (*rest)[rank]) / extent; });
+  };
+  auto getOffset = [&](Value value) {
+    return lifter.scalars.lookup(value).offset;
+  };
+  body.walk([&](arith::CmpIOp op) {
+    auto index = op.getLhs().getDefiningOp<linalg::IndexOp>();
+    if (RankVector rest = getOffset(op.getRhs());
+        index && rest && !LocalLifter::getUniform(rest) &&
+        op.getPredicate() == arith::CmpIPredicate::slt)
+      setRest(loops[index.getDim()], rest);
+  });
   body.walk([&](Operation *op) {
+    if (isa<arith::CmpIOp>(op))
+      return;
     linalg::IndexOp index;
     for (Value operand : op->getOperands())
       if (auto def = operand.getDefiningOp<linalg::IndexOp>())
@@ -122,9 +147,12 @@ void BodyLifter::inferChunks(Block &body) {
       if (!offset || (number && (!index || lifter.isReference ||
                                  hasIndex(index.getDim(), *number))))
         continue;
-      auto *dim = llvm::find_if(loops, [](const LocalDim &loop) {
+      auto isFolded = [](const LocalDim &loop) {
         return !loop.chunk && loop.extent == 1;
-      });
+      };
+      auto *dim = llvm::find_if(loops, isFolded);
+      for (int i = 0; i < choice && dim != loops.end(); ++i)
+        dim = std::find_if(dim + 1, loops.end(), isFolded);
       if (index && isa<arith::AddIOp>(op))
         dim = &loops[index.getDim()];
       if (dim != loops.end() && !dim->chunk)
@@ -217,8 +245,12 @@ LogicalResult BodyLifter::liftCompare(arith::CmpIOp op, bool &isDone) {
   LocalScalar mask;
   mask.isMask = true;
   if (a->loop >= 0) {
-    const LocalDim &dim = loops[a->loop];
+    LocalDim &dim = loops[a->loop];
     std::optional<int64_t> bound = getBound(*a, *b);
+    // What is the same everywhere ends where it is said to.
+    if (bound && dim.size == kAnySize && lifter.forms.isOfReals() &&
+        !LocalLifter::getUniform(b->offset))
+      dim.size = *bound;
     if (!bound || dim.size == kAnySize || *bound < dim.size)
       return success();
     if (*bound == dim.size)
@@ -282,10 +314,53 @@ LogicalResult BodyLifter::liftAnd(arith::AndIOp op, bool &isDone) {
 // Other ops
 //===----------------------------------------------------------------------===//
 
+/// An op that is not known: some function of scalars, and of tensors and loops
+/// that each rank has all of.
+LogicalResult BodyLifter::liftUninterpreted(Operation *op) {
+  if (dependsOnRank(op))
+    return op->emitOpError("has collectives or indices of ranks inside, which "
+                           "cannot be followed");
+  llvm::SetVector<Value> captured;
+  Form form{FormKind::Scalar, op->getName().getStringRef().str(),
+            describeOp(op, captured)};
+  WalkResult walked = op->walk([&](Operation *inner) -> WalkResult {
+    auto index = dyn_cast<linalg::IndexOp>(inner);
+    form.dependsOnLoops |= bool(index);
+    return index ? lifter.fixWhole(inner, loops[index.getDim()],
+                                   "reads the index of a loop")
+                 : success();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  SmallVector<Value> operands(op->getOperands());
+  llvm::append_range(operands, captured);
+  for (Value operand : operands) {
+    FailureOr<const Form *> operandForm =
+        isa<RankedTensorType>(operand.getType())
+            ? lifter.getWholeForm(op, operand)
+            : getForm(op, operand);
+    if (failed(operandForm))
+      return failure();
+    form.operands.push_back(*operandForm);
+    form.dependsOnLoops |= (*operandForm)->dependsOnLoops;
+  }
+  form.op = op;
+  for (OpResult result : op->getResults()) {
+    Form one = form;
+    one.details += " result " + std::to_string(result.getResultNumber());
+    one.element = result.getType();
+    setForm(result, lifter.forms.get(std::move(one)));
+  }
+  return success();
+}
+
 LogicalResult BodyLifter::liftOther(Operation *op) {
+  bool isKnown = op->getNumRegions() == 0 && isMemoryEffectFree(op);
+  if (lifter.forms.isOfReals() && !isKnown)
+    return liftUninterpreted(op);
   if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
     return op->emitOpError("has an order that cannot be followed");
-  if (!hasDeclaredResult(op))
+  if (!lifter.forms.isOfReals() && !hasDeclaredResult(op))
     return op->emitOpError("has no declared result: its bits may depend on how "
                            "it is compiled");
   Form form{FormKind::Scalar, op->getName().getStringRef().str()};

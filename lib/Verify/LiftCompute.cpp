@@ -348,6 +348,8 @@ LogicalResult LocalLifter::liftScatterAdd(ScatterAddOp op) {
         loops[cast<AffineDimExpr>(expr).getPosition()];
   if (!rows.chunk)
     inferRows(op.getBase(), rows);
+  if (isReference && forms.isOfReals())
+    fix(rows);
   if (failed(checkBase(op, op.getBase(), rows)))
     return failure();
   value.dims[op.getAxis()] = rows;

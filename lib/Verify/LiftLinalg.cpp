@@ -521,6 +521,30 @@ LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
 LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
   if (isJoin(op))
     return liftJoin(op);
+  // The index of a loop of one local iteration is folded: whichever loop it may
+  // be, it is right to say so. One that gives what is known is of use.
+  int64_t known = forms.size();
+  int numChoices = isReference || !forms.isOfReals() ? 1 : countFolded(op);
+  for (int choice = 0; choice < numChoices && numChoices > 1; ++choice) {
+    ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+    if (succeeded(liftStructured(op, choice)) && forms.size() == known)
+      return success();
+    known = forms.size();
+  }
+  return liftStructured(op, /*choice=*/0);
+}
+
+/// The number of loops whose index may be a number in the body.
+int LocalLifter::countFolded(linalg::LinalgOp op) const {
+  bool hasNumbers = false;
+  op.getBlock()->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      hasNumbers |= scalars.lookup(operand).offset != nullptr;
+  });
+  return hasNumbers ? llvm::count(op.getStaticLoopRanges(), 1) : 1;
+}
+
+LogicalResult LocalLifter::liftStructured(linalg::LinalgOp op, int choice) {
   SmallVector<LocalDim> loops;
   for (int64_t extent : op.getStaticLoopRanges())
     loops.push_back({kAnySize, extent});
@@ -533,7 +557,7 @@ LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
     if (!op.getMatchingIndexingMap(&init).isProjectedPermutation())
       return op.emitOpError("writes by a computed index");
   BodyLifter body(*this, loops);
-  body.inferChunks(*op.getBlock());
+  body.inferChunks(*op.getBlock(), choice);
   bool reduces = op.getNumReductionLoops() > 0;
   for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
     if (iterator == utils::IteratorType::reduction)

@@ -19,7 +19,7 @@ FailureOr<const Form *> LocalLifter::getWholeForm(Operation *op, Value value) {
   FailureOr<LocalValue> tensor = getWhole(op, value);
   if (failed(tensor))
     return failure();
-  if (tensor->form->kind == FormKind::Undefined)
+  if (tensor->form->kind == FormKind::Undefined && !forms.isOfReals())
     return op->emitOpError("uses elements that nothing has defined"), failure();
   return tensor->form;
 }

@@ -133,37 +133,120 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
   return setTensor(op, op.getResult(), std::move(value));
 }
 
+/// The ways to see which dimensions a rank-reduced slice of `sizes` lacks, of
+/// those with one element: local types do not tell if there are several.
+static SmallVector<llvm::SmallBitVector> getDroppings(ArrayRef<int64_t> sizes,
+                                                      ArrayRef<int64_t> slice) {
+  constexpr unsigned kMaxRank = 8;
+  SmallVector<llvm::SmallBitVector> droppings;
+  if (sizes.size() > kMaxRank)
+    return droppings;
+  for (unsigned bits = 0; bits < 1u << sizes.size(); ++bits) {
+    SmallVector<int64_t> kept;
+    llvm::SmallBitVector dropped(sizes.size());
+    bool isPossible = true;
+    for (auto [i, size] : llvm::enumerate(sizes)) {
+      dropped[i] = (bits >> i) & 1;
+      isPossible &= !dropped[i] || size == 1;
+      if (!dropped[i])
+        kept.push_back(size);
+    }
+    if (isPossible && ArrayRef<int64_t>(kept) == slice)
+      droppings.push_back(dropped);
+  }
+  return droppings;
+}
+
+/// Whether all of dimension `i` is replaced, on each rank.
+static bool isInsertedWhole(tensor::InsertSliceOp op, unsigned i,
+                            const LocalDim &dim,
+                            const llvm::SmallBitVector &dropped) {
+  int64_t size = op.getStaticSizes()[i];
+  return !dropped[i] && op.getStaticOffsets()[i] == 0 && size == dim.extent &&
+         (size == 1 || op.getStaticStrides()[i] == 1);
+}
+
+/// Where an insertion goes, in words.
+static std::string describeInsertion(tensor::InsertSliceOp op,
+                                     ArrayRef<LocalDim> dims,
+                                     const llvm::SmallBitVector &dropped) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    if (isInsertedWhole(op, i, dim, dropped)) {
+      os << "all, ";
+      continue;
+    }
+    int64_t size = op.getStaticSizes()[i];
+    os << op.getStaticOffsets()[i] << " + " << size << " * "
+       << (size == 1 ? 1 : op.getStaticStrides()[i])
+       << (dropped[i] ? " dropped, " : ", ");
+  }
+  return text;
+}
+
+/// The dimensions that an insertion's source lacks. Each way to see them that
+/// keeps to what ranks have of both is right; one that gives a form that is
+/// known is of use.
+llvm::SmallBitVector LocalLifter::getDropped(tensor::InsertSliceOp op,
+                                             const LocalValue &source,
+                                             const LocalValue &dest) {
+  auto isCut = [](const LocalDim &dim) {
+    return dim.chunk && (countChunks(dim) > 1 || hasPadding(dim));
+  };
+  std::optional<llvm::SmallBitVector> first;
+  for (const llvm::SmallBitVector &dropped :
+       getDroppings(op.getStaticSizes(), op.getSourceType().getShape())) {
+    bool isRight = true;
+    unsigned sourceDim = 0;
+    for (auto [i, dim] : llvm::enumerate(dest.dims)) {
+      const LocalDim *other = dropped[i] ? nullptr : &source.dims[sourceDim++];
+      isRight &= isInsertedWhole(op, i, dim, dropped)
+                     ? !dim.chunk || !other->chunk || dim.chunk == other->chunk
+                     : !isCut(dim) && (!other || !isCut(*other));
+    }
+    if (!isRight)
+      continue;
+    Form form{FormKind::Tensor,
+              "insert_slice",
+              describeInsertion(op, dest.dims, dropped),
+              {source.form, dest.form}};
+    form.element = source.form->element;
+    if (isReference || forms.find(form))
+      return dropped;
+    if (!first)
+      first = dropped;
+  }
+  return first ? *first : op.getDroppedDims();
+}
+
 LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
   LocalValue source = getTensor(op.getSource()), dest = getTensor(op.getDest());
   FailureOr<Contribution> together = getTogether(op, {&source, &dest});
   if (failed(together))
     return failure();
   dest.contribution = *together;
-  llvm::SmallBitVector dropped = op.getDroppedDims();
-  Form form{FormKind::Tensor, "insert_slice", "", {source.form, dest.form}};
-  llvm::raw_string_ostream os(form.details);
+  if (!op.getOffsets().empty() || !op.getStrides().empty() ||
+      !op.getSizes().empty())
+    return op.emitOpError("inserts at a place that is computed");
+  llvm::SmallBitVector dropped = getDropped(op, source, dest);
+  Form form{FormKind::Tensor,
+            "insert_slice",
+            describeInsertion(op, dest.dims, dropped),
+            {source.form, dest.form}};
   unsigned sourceDim = 0;
   for (auto [i, dim] : llvm::enumerate(dest.dims)) {
-    std::optional<int64_t> offset =
-        getConstantIntValue(op.getMixedOffsets()[i]);
-    std::optional<int64_t> stride =
-        getConstantIntValue(op.getMixedStrides()[i]);
-    int64_t size = op.getStaticSizes()[i];
-    if (!offset || !stride || ShapedType::isDynamic(size))
-      return op.emitOpError("inserts at a place that is computed");
+    bool isAll = isInsertedWhole(op, i, dim, dropped);
     LocalDim *other = dropped[i] ? nullptr : &source.dims[sourceDim++];
     dim.padding = nullptr;
-    if (other && *offset == 0 && size == dim.extent && *stride == 1) {
+    if (isAll) {
       if (failed(meet(op, dim, *other)))
         return failure();
-      os << "all, ";
       continue;
     }
     if (failed(fixWhole(op, dim, "inserts along a dimension")) ||
         (other && failed(fixWhole(op, *other, "inserts along a dimension"))))
       return failure();
-    os << *offset << " + " << size << " * " << *stride
-       << (dropped[i] ? " dropped, " : ", ");
   }
   form.shape = getSizes(dest.dims);
   form.element = getElementTypeOrSelf(op.getType());

@@ -65,9 +65,8 @@ LocalLifter::getTogether(Operation *op, ArrayRef<const LocalValue *> values) {
     if (own.kind == Contribution::Whole)
       continue;
     bool isFirst = together.kind == Contribution::Whole;
-    bool isSum = own.kind == Contribution::Exact &&
-                 own.reduction == ReduceKind::Sum && forms.isOfReals();
-    if (!isSum || (!isFirst && together.reduction != own.reduction))
+    bool isSet = own.kind == Contribution::Exact && forms.isOfReals();
+    if (!isSet || (!isFirst && together.reduction != own.reduction))
       return op->emitOpError("computes with a contribution: one of ")
                  << own.parts << " parts of " << value->form->str(),
              failure();
@@ -76,7 +75,8 @@ LocalLifter::getTogether(Operation *op, ArrayRef<const LocalValue *> values) {
   if (together.kind == Contribution::Whole)
     return together;
   for (const LocalValue *value : values)
-    if (value->contribution.kind == Contribution::Whole && !isZero(value->form))
+    if (value->contribution.kind == Contribution::Whole &&
+        (together.reduction != ReduceKind::Sum || !isZero(value->form)))
       return op->emitOpError("puts together contributions and ")
                  << value->form->str(),
              failure();

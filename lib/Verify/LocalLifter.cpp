@@ -3,6 +3,7 @@
 // The function's border, constants, and what they have in common.
 
 #include "LocalLifter.h"
+#include "Uninterpreted.h"
 
 #include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
@@ -115,6 +116,12 @@ FailureOr<LocalValue> LocalLifter::getWhole(Operation *op, Value value) {
 
 LogicalResult LocalLifter::setTensor(Operation *op, Value result,
                                      LocalValue value) {
+  // A part of a tensor that is known from elsewhere.
+  if (forms.isOfReals() && value.form->shape.size() == value.dims.size())
+    for (auto [dim, size] : llvm::zip(value.dims, value.form->shape))
+      if (dim.chunk && dim.size == kAnySize && size != kAnySize &&
+          size > getPaddedSize(dim) - dim.extent && size <= getPaddedSize(dim))
+        dim.size = size;
   origins.try_emplace(value.form, op);
   tensors[result] = std::move(value);
   return success();
@@ -295,7 +302,33 @@ LogicalResult LocalLifter::liftOther(Operation *op) {
   });
   if (isScalar && op->getNumRegions() == 0 && op->getNumResults() > 0)
     return liftScalar(op);
+  if (forms.isOfReals())
+    return liftUninterpreted(op);
   return op->emitOpError("has an order that cannot be followed");
+}
+
+/// An op that is not known: some function of tensors that each rank has all of.
+LogicalResult LocalLifter::liftUninterpreted(Operation *op) {
+  if (dependsOnRank(op))
+    return op->emitOpError("has collectives or indices of ranks inside, which "
+                           "cannot be followed");
+  llvm::SetVector<Value> captured;
+  Form form{FormKind::Tensor, op->getName().getStringRef().str(),
+            describeOp(op, captured)};
+  SmallVector<Value> operands(op->getOperands());
+  llvm::append_range(operands, captured);
+  for (Value operand : operands) {
+    FailureOr<const Form *> whole = getWholeForm(op, operand);
+    if (failed(whole))
+      return failure();
+    form.operands.push_back(*whole);
+  }
+  for (OpResult result : op->getResults()) {
+    Form one = form;
+    one.details += " result " + std::to_string(result.getResultNumber());
+    (void)setWhole(op, result, std::move(one));
+  }
+  return success();
 }
 
 LogicalResult LocalLifter::liftOp(Operation *op) {

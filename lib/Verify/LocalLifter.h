@@ -141,6 +141,7 @@ private:
   LogicalResult liftUniform(Operation *op, const Form *form);
   LogicalResult liftScalar(Operation *op);
   LogicalResult liftOther(Operation *op);
+  LogicalResult liftUninterpreted(Operation *op);
   SmallVector<LocalDim, 4> getBorderDims(DictionaryAttr attrs,
                                          RankedTensorType type);
 
@@ -175,6 +176,9 @@ private:
   LogicalResult sliceDim(tensor::ExtractSliceOp op, unsigned dim, bool inChunks,
                          LocalDim &state, std::string &details);
   bool concatChunks(tensor::ConcatOp op);
+  llvm::SmallBitVector getDropped(tensor::InsertSliceOp op,
+                                  const LocalValue &source,
+                                  const LocalValue &dest);
   LogicalResult liftInsertSlice(tensor::InsertSliceOp op);
   LogicalResult liftPad(tensor::PadOp op);
   LogicalResult liftConcat(tensor::ConcatOp op);
@@ -199,6 +203,8 @@ private:
 
   // Computation.
   LogicalResult liftLinalg(linalg::LinalgOp op);
+  LogicalResult liftStructured(linalg::LinalgOp op, int choice);
+  int countFolded(linalg::LinalgOp op) const;
   LogicalResult liftMatmul(MatmulOp op);
   FailureOr<LocalValue> liftMap(linalg::LinalgOp op, unsigned index,
                                 BodyLifter &body,
@@ -305,7 +311,7 @@ public:
   /// The form of a scalar at global indices.
   FailureOr<const Form *> toForm(Operation *op, const LocalScalar &scalar,
                                  Type type);
-  void inferChunks(Block &body);
+  void inferChunks(Block &body, int choice);
 
 private:
   LogicalResult liftIndexMath(Operation *op, bool &isDone);
@@ -314,6 +320,7 @@ private:
   LogicalResult liftAnd(arith::AndIOp op, bool &isDone);
   LogicalResult liftExtract(tensor::ExtractOp op);
   LogicalResult liftOther(Operation *op);
+  LogicalResult liftUninterpreted(Operation *op);
   std::optional<int64_t> getBound(const LocalScalar &index,
                                   const LocalScalar &bound);
   void setConstant(Value value, Attribute attr);

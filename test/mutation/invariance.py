@@ -39,7 +39,8 @@ class Mutator:
     def __init__(self, text, seed):
         lines = text.split("\n")
         begin = next(i for i, line in enumerate(lines) if "func.func" in line) + 1
-        end = next(i for i, line in enumerate(lines) if "module @one_rank" in line)
+        end = next((i for i, line in enumerate(lines) if "module @one_rank" in line),
+                   len(lines) - 3)
         self.before, self.lines, self.after = lines[:begin], lines[begin:end], lines[end:]
         self.random = random.Random(seed)
         self.types = {}
