@@ -19,7 +19,7 @@ def main():
     problems = []
     sources = {path.stem for path in (ROOT / "lib").rglob("*.cpp")}
     tests = [path.name for path in (ROOT / "test").rglob("*.mlir")]
-    for path in sorted((ROOT / "include").rglob("Passes.td")):
+    for path in sorted((ROOT / "include").rglob("*Passes.td")):
         for name, flag in DEF.findall(path.read_text()):
             stem = name.removesuffix("Pass")
             if not name.endswith("Pass"):

@@ -12,6 +12,7 @@
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ValuePasses.h"
 #include "weft/InitAll.h"
 #include "weft/Report/MakeReport.h"
 #include "weft/Schedule/Figures.h"
@@ -322,6 +323,11 @@ LogicalResult Compilation::runPhases() {
   if (phase > Phase::Local && !options.compare.empty())
     return fail("is in phase '" + stringifyPhase(phase).str() +
                 "' already, its schedule cannot be chosen again");
+  // Of a program that enters later; the global pipeline begins with it.
+  if (phase > Phase::Global && phase < Phase::Target &&
+      failed(runPipeline(
+          [](OpPassManager &pm) { pm.addPass(createCheckValuesPass()); })))
+    return failure();
   if (failed(partition(phase)))
     return failure();
   if (phase <= Phase::Scheduled && last >= Phase::Local && options.stats)

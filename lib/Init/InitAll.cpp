@@ -5,9 +5,11 @@
 #include "weft/InitAll.h"
 
 #include "weft/Conversion/WeftToHost/Passes.h"
+#include "weft/Conversion/WeftToHost/ValuePasses.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/AccumulatePasses.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ValuePasses.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
@@ -30,9 +32,11 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   mlir::registerAllPasses();
   registerWeftPasses();
   registerWeftAccumulatePasses();
+  registerWeftValuePasses();
   registerWeftPipelines();
   registerWeftSchedulePasses();
   registerWeftToHostPasses();
+  registerWeftToHostValuePasses();
   registerHostPipelines();
   registerVerifyPasses();
   registerVerifyPipelines();

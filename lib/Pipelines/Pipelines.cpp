@@ -7,6 +7,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/AccumulatePasses.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
+#include "weft/Dialect/Weft/Transforms/ValuePasses.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Verify/Passes.h"
 
@@ -79,6 +80,8 @@ Phase weft::detectPhase(ModuleOp module) {
 
 void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                            const GlobalOptions &options) {
+  // No fold is to believe what a program promises.
+  pm.addPass(createCheckValuesPass());
   // Sizes first: everything that follows counts bytes.
   if (!options.mesh.empty()) {
     ApplyMeshPassOptions mesh;

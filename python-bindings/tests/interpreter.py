@@ -51,18 +51,35 @@ def cast(op, a):
     return a.astype(dtype_of(op.results[0].type))
 
 
-def shift(function, as_unsigned=False):
+def shift(function, as_unsigned=False, keeps_sign=False):
+    """By the width or more all bits are shifted out."""
     def run(op, a, b):
         width = a.dtype.itemsize * 8
-        wide = unsigned(a) if as_unsigned else a
-        return function(wide, np.clip(b, 0, width - 1).astype(wide.dtype)).astype(a.dtype)
+        wide, inside = unsigned(a) if as_unsigned else a, (b >= 0) & (b < width)
+        made = function(wide, np.where(inside, b, 0).astype(wide.dtype)).astype(a.dtype)
+        return np.where(inside, made, np.where(a < 0, -1, 0) if keeps_sign else 0).astype(a.dtype)
     return run
 
 
-def truncate_divide(op, a, b):
-    b = np.where(b == 0, 1, b)
-    quotient = np.abs(a) // np.abs(b)
-    return np.where((a < 0) != (b < 0), -quotient, quotient).astype(a.dtype)
+def divide(a, b):
+    """Rounds to zero; by zero all bits are set, and what overflows wraps around."""
+    safe = np.where((b == 0) | (b == -1), 1, b).astype(a.dtype) if a.dtype.kind == "i" else np.where(b == 0, 1, b).astype(a.dtype)
+    down = a // safe
+    quotient = down + ((down * safe != a) & ((a < 0) != (safe < 0)))
+    if a.dtype.kind == "i":
+        quotient = np.where(b == -1, -a, quotient)
+    return np.where(b == 0, ~np.zeros_like(a), quotient).astype(a.dtype)
+
+
+def remainder(a, b):
+    return np.where(b == 0, a, a - divide(a, b) * b).astype(a.dtype)
+
+
+def to_integer(a, dtype):
+    """Rounds to zero and saturates; NaN becomes 0."""
+    info, x = np.iinfo(dtype), np.nan_to_num(np.trunc(a.astype(np.float64)), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    inside = (x > info.min) & (x < info.max)
+    return np.where(inside, np.where(inside, x, 0).astype(dtype), np.where(x > 0, dtype.type(info.max), dtype.type(info.min)))
 
 
 def plain(function):
@@ -87,17 +104,18 @@ SCALAR = {
     "arith.maxsi": plain(np.maximum), "arith.minsi": plain(np.minimum),
     "arith.maxui": lambda op, a, b: np.maximum(unsigned(a), unsigned(b)).astype(a.dtype),
     "arith.minui": lambda op, a, b: np.minimum(unsigned(a), unsigned(b)).astype(a.dtype),
-    "arith.divsi": truncate_divide, "arith.remsi": lambda op, a, b: np.fmod(a, np.where(b == 0, 1, b)),
-    "arith.divui": lambda op, a, b: (unsigned(a) // unsigned(np.where(b == 0, 1, b).astype(b.dtype))).astype(a.dtype),
-    "arith.remui": lambda op, a, b: (unsigned(a) % unsigned(np.where(b == 0, 1, b).astype(b.dtype))).astype(a.dtype),
-    "arith.shli": shift(np.left_shift), "arith.shrsi": shift(np.right_shift),
+    "arith.divsi": plain(divide), "arith.remsi": plain(remainder),
+    "arith.divui": lambda op, a, b: divide(unsigned(a), unsigned(b)).astype(a.dtype),
+    "arith.remui": lambda op, a, b: remainder(unsigned(a), unsigned(b)).astype(a.dtype),
+    "arith.shli": shift(np.left_shift), "arith.shrsi": shift(np.right_shift, keeps_sign=True),
     "arith.shrui": shift(np.right_shift, as_unsigned=True),
     "arith.cmpi": compare_int, "arith.cmpf": compare_float, "arith.select": plain(np.where),
-    "arith.extf": cast, "arith.truncf": cast, "arith.sitofp": cast, "arith.fptosi": cast,
+    "arith.extf": cast, "arith.truncf": cast, "arith.sitofp": cast,
+    "arith.fptosi": lambda op, a: to_integer(a, dtype_of(op.results[0].type)),
     "arith.extsi": cast, "arith.trunci": cast, "arith.index_cast": cast,
     "arith.extui": lambda op, a: cast(op, unsigned(a)), "arith.uitofp": lambda op, a: cast(op, unsigned(a)),
     "arith.index_castui": lambda op, a: cast(op, unsigned(a)),
-    "arith.fptoui": lambda op, a: a.astype(unsigned(np.zeros((), dtype_of(op.results[0].type))).dtype).astype(
+    "arith.fptoui": lambda op, a: to_integer(a, unsigned(np.zeros((), dtype_of(op.results[0].type))).dtype).astype(
         dtype_of(op.results[0].type)),
     "arith.bitcast": lambda op, a: a.view(dtype_of(op.results[0].type)),
     "math.exp": wide(np.exp), "math.log": wide(np.log), "math.log1p": wide(np.log1p), "math.expm1": wide(np.expm1),

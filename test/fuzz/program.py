@@ -187,13 +187,35 @@ class Program:
         ins = [self.same(shape, "i1"), value, self.same(shape, element)]
         self.elementwise(ins, (shape, element), [f"%r = arith.select %i0, %i1, %i2 : {element}"])
 
-    def divide(self):
-        """A divisor that is never zero, but may be in the padding."""
-        value = self.argument("i32", 1)
-        body = ["%c = arith.constant 3 : i32", "%d = arith.addi %i0, %c : i32",
-                "%k = linalg.index 0 : index", "%n = arith.index_cast %k : index to i32",
-                "%r = arith.remsi %n, %d : i32"]  # fmt: skip
-        self.elementwise([value], (value[1], "i32"), body)
+    def wild_integers(self):
+        """Shifts by the width and more, and divisions that have no quotient."""
+        name, shape, element = self.pick(INTEGERS)
+        other = self.same(shape, element)
+        width = int(element[1:])
+        op = self.rng.choice(["shli", "shrsi", "shrui", "divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui"])
+        factor = self.rng.choice([1, -1, 3, width // 2, (1 << (width - 2)) - 1])
+        least = -(1 << (width - 1))
+        body = [f"%f = arith.constant {factor} : {element}", f"%p = arith.muli %i1, %f : {element}",
+                f"%h = arith.constant {self.rng.choice([0, least])} : {element}",
+                f"%n = arith.addi %i0, %h : {element}", f"%t = arith.{op} %n, %p : {element}"]
+        self.elementwise([(name, shape, element), other], (shape, element), body + self.bound("%t", element))
+
+    def wild_floats(self):
+        """Integers of floats that are too large for them, infinite, or NaN. Of
+        arguments: elsewhere the last bit may differ."""
+        element = self.rng.choice(FLOATS)
+        value, to = self.argument(element, 1), self.rng.choice(INTEGERS)
+        scale = self.rng.choice(["1.0", "1.0e3", "1.0e10", "1.0e19", "1.0e30"])
+        body = [f"%s = arith.constant {scale} : {element}", f"%p = arith.mulf %i0, %s : {element}"]
+        if self.rng.random() < 0.3:
+            body += [f"%z = arith.constant 0.0 : {element}", f"%q = arith.divf %p, %z : {element}"]
+        elif self.rng.random() < 0.3:
+            body += [f"%q = math.sqrt %p : {element}"]
+        else:
+            body += [f"%q = arith.negf %p : {element}"]
+        op = self.rng.choice(["fptosi", "fptoui"])
+        body.append(f"%t = arith.{op} %q : {element} to {to}")
+        self.elementwise([value], (value[1], to), body + self.bound("%t", to))
 
     def iota(self):
         shape = tuple(self.rng.choice(self.SIZES) for _ in range(self.rng.randint(1, 3)))
@@ -339,7 +361,7 @@ class Program:
 
     def build(self):
         ops = [self.unary, self.binary, self.binary, self.linear, self.linear, self.convert,
-               self.compare, self.select, self.divide, self.iota, self.reduce, self.reduce,
+               self.compare, self.select, self.wild_integers, self.wild_floats, self.iota, self.reduce, self.reduce,
                self.matmul, self.matmul, self.take, self.scatter, self.reshape, self.slice,
                self.insert, self.concat, self.pad, self.shard, self.shard]  # fmt: skip
         self.argument("f32", 2)

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SHA256.h"
@@ -127,12 +128,21 @@ Value EntryBuilder::emitBuffer(rt::BufferOp op) {
 }
 
 Value EntryBuilder::emitView(rt::ViewOp op) {
-  Type element = cast<MemRefType>(op.getType()).getElementType();
+  auto type = cast<MemRefType>(op.getType());
+  Type element = type.getElementType();
   Value index = emitInt(builder, loc, op.getOffset());
-  if (op.getDynamicOffset())
+  if (op.getDynamicOffset()) {
     index = arith::AddIOp::create(
         builder, loc, index,
         arith::IndexCastOp::create(builder, loc, i64, op.getDynamicOffset()));
+    // Whatever the offset is, a part lies within the whole.
+    int64_t last = rt::getSpan(cast<MemRefType>(op.getSource().getType())) -
+                   rt::getSpan(type);
+    index = arith::MaxSIOp::create(
+        builder, loc, emitInt(builder, loc, 0),
+        arith::MinSIOp::create(builder, loc, index,
+                               emitInt(builder, loc, last)));
+  }
   return emitAddress(builder, loc, getAddress(op.getSource()), element, index);
 }
 
@@ -162,10 +172,21 @@ Value EntryBuilder::getElementAddress(Value buffer, ValueRange subscripts) {
                      index);
 }
 
+/// An element that does not exist is zero.
 void EntryBuilder::convertLoad(memref::LoadOp op) {
-  Value value = emitLoad(builder, loc, op.getType(),
-                         getElementAddress(op.getMemRef(), op.getIndices()));
-  op.getResult().replaceAllUsesWith(value);
+  auto type = op.getMemRefType();
+  SmallVector<Value> subscripts, checked;
+  for (auto [subscript, size] : llvm::zip(op.getIndices(), type.getShape())) {
+    subscripts.push_back(
+        arith::IndexCastOp::create(builder, loc, i64, subscript));
+    APInt number;
+    bool isSafe = matchPattern(subscript, m_ConstantInt(&number)) &&
+                  number.ult(size);
+    checked.push_back(isSafe ? Value() : subscripts.back());
+  }
+  op.getResult().replaceAllUsesWith(
+      emitElement(builder, loc, type, getAddress(op.getMemRef()), subscripts,
+                  checked));
 }
 
 void EntryBuilder::convertStore(memref::StoreOp op) {
@@ -361,6 +382,10 @@ void EntryBuilder::convertGlobals() {
       elements = elements.mapValues(
           element, [&](const APInt &value) { return value.zext(bits); });
     }
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8) {
+      element = builder.getI8Type();
+      elements = elements.bitcast(element);
+    }
     int64_t count = elements.getNumElements();
     elements = elements.reshape(RankedTensorType::get({count}, element));
     builder.setInsertionPoint(global);
@@ -405,6 +430,40 @@ LogicalResult EntryBuilder::run(ArrayRef<uint8_t> planHash) {
     if (isa<MeshOp, ChannelOp>(op))
       op.erase();
   return result;
+}
+
+RankedTensorType getStaticTensor(DictionaryAttr entry, StringRef key) {
+  auto attr = entry ? entry.getAs<TypeAttr>(key) : nullptr;
+  auto type = attr ? dyn_cast<RankedTensorType>(attr.getValue()) : nullptr;
+  return type && type.hasStaticShape() ? type : nullptr;
+}
+
+/// What a planned function says of its arguments or results.
+LogicalResult verifyTensors(func::FuncOp op, StringRef name) {
+  for (auto [i, element] :
+       llvm::enumerate(op->getAttrOfType<ArrayAttr>(name))) {
+    auto entry = dyn_cast<DictionaryAttr>(element);
+    RankedTensorType global = getStaticTensor(entry, "global"),
+                     local = getStaticTensor(entry, "local");
+    if (!global || !local || global.getRank() != local.getRank() ||
+        global.getElementType() != local.getElementType())
+      return op->emitOpError("has ")
+             << element << " at " << i << " of '" << name
+             << "', expected 'global' and 'local' tensors of one rank and "
+                "element type";
+    if (entry.contains("name") && !entry.getAs<StringAttr>("name"))
+      return op->emitOpError("has the name ")
+             << entry.get("name") << " at " << i << " of '" << name
+             << "', expected a string";
+    auto args = op->getAttrOfType<ArrayAttr>("weft_rt.args");
+    auto alias = entry.getAs<IntegerAttr>("alias");
+    if (entry.contains("alias") &&
+        (!alias || !args || alias.getValue().uge(args.size())))
+      return op->emitOpError("has the alias ")
+             << entry.get("alias") << " at " << i << " of '" << name
+             << "', expected the number of an argument";
+  }
+  return success();
 }
 
 using PlanHash = std::array<uint8_t, 32>;
@@ -454,7 +513,8 @@ struct ConvertWeftRTToLLVMPass
       return signalPassFailure();
     }
     FailureOr<PlanHash> hash = getPlanHash(planned);
-    if (failed(hash) || failed(EntryBuilder(module, planned).run(*hash)))
+    if (failed(hash) || failed(verifyTensors(planned, "weft_rt.args")) ||
+        failed(verifyTensors(planned, "weft_rt.results")) || failed(EntryBuilder(module, planned).run(*hash)))
       signalPassFailure();
   }
 };

@@ -6,11 +6,11 @@
 // have. No other op is expanded, so that a maximum of zeros stays what arith
 // says.
 
+#include "StoreAsInteger.h"
+
 #include "weft/Conversion/WeftToHost/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -23,21 +23,6 @@ using namespace mlir;
 using namespace mlir::weft;
 
 namespace {
-
-/// `type`, a scalar or vector, with other elements.
-Type withElement(Type type, Type element) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  return shaped ? Type(shaped.clone(element)) : element;
-}
-
-/// An integer constant, or a vector of it.
-Value createInteger(OpBuilder &builder, Location loc, Type type,
-                    int64_t value) {
-  TypedAttr attr = builder.getIntegerAttr(getElementTypeOrSelf(type), value);
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    attr = DenseElementsAttr::get(shaped, Attribute(attr));
-  return arith::ConstantOp::create(builder, loc, attr);
-}
 
 /// Rounds to the nearest, ties to even: adds half of what is cut off, less one
 /// unit if the rest is even. NaN would become something else.
@@ -111,30 +96,6 @@ struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// Makes bf16 i16 in a function that only moves it.
-void replaceType(LLVM::LLVMFuncOp func) {
-  AttrTypeReplacer replacer;
-  Type i16 = IntegerType::get(func.getContext(), 16);
-  replacer.addReplacement([=](BFloat16Type) { return i16; });
-  replacer.addReplacement([=](FloatAttr attr) -> Attribute {
-    return attr.getType().isBF16() ? Attribute(IntegerAttr::get(
-                                         i16, attr.getValue().bitcastToAPInt()))
-                                   : attr;
-  });
-  replacer.addReplacement([=](DenseElementsAttr attr) -> Attribute {
-    return attr.getElementType().isBF16() ? attr.bitcast(i16) : attr;
-  });
-  replacer.recursivelyReplaceElementsIn(func, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
-  func.walk([](arith::BitcastOp op) {
-    if (op.getType() != op.getIn().getType())
-      return;
-    op.replaceAllUsesWith(op.getIn());
-    op.erase();
-  });
-}
-
 struct ExpandBfloatPass
     : public weft::impl::ExpandBfloatPassBase<ExpandBfloatPass> {
   using Base::Base;
@@ -154,7 +115,9 @@ struct ExpandBfloatPass
     config.enableFolding(false);
     if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
       return signalPassFailure();
-    getOperation()->walk(replaceType);
+    getOperation()->walk([](LLVM::LLVMFuncOp func) {
+      storeAsInteger(func, [](Type type) { return type.isBF16(); });
+    });
   }
 };
 

@@ -10,11 +10,17 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::weft;
 
 namespace {
+
+/// LLVM has no floats of 8 bits.
+bool isByteFloat(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
 
 /// The element type as it lies in memory.
 Type getMemoryType(Type element) {
@@ -22,6 +28,8 @@ Type getMemoryType(Type element) {
     return IntegerType::get(element.getContext(), 8);
   if (element.isIndex())
     return IntegerType::get(element.getContext(), 64);
+  if (isByteFloat(element))
+    return IntegerType::get(element.getContext(), 8);
   return element;
 }
 
@@ -29,6 +37,24 @@ Type getElementType(Value value) { return getElementTypeOrSelf(value); }
 
 SmallVector<int64_t> getMemRefStrides(Value value) {
   return getBufferStrides(cast<MemRefType>(value.getType()));
+}
+
+/// Says whether an index in a body is known to be from 0 to below `size`: it is
+/// a loop's, a constant, or chosen by a comparison with the size.
+bool isBelow(Value index, int64_t size) {
+  APInt number;
+  if (matchPattern(index, m_ConstantInt(&number)))
+    return number.ult(size);
+  if (auto loop = index.getDefiningOp<linalg::IndexOp>())
+    return loop->getParentOfType<linalg::GenericOp>()
+               .getStaticLoopRanges()[loop.getDim()] <= size;
+  auto select = index.getDefiningOp<arith::SelectOp>();
+  auto compare =
+      select ? select.getCondition().getDefiningOp<arith::CmpIOp>() : nullptr;
+  return compare && compare.getPredicate() == arith::CmpIPredicate::ult &&
+         compare.getLhs() == select.getTrueValue() &&
+         matchPattern(compare.getRhs(), m_ConstantInt(&number)) &&
+         number.ule(size) && isBelow(select.getFalseValue(), size);
 }
 
 } // namespace
@@ -125,23 +151,24 @@ LogicalResult LoopEmitter::mapEntryOps() {
   return success();
 }
 
-/// Loads what a body looks up in a tensor from outside of the group.
-Value LoopEmitter::emitLookup(tensor::ExtractOp extract, const IRMapping &mapping) {
+/// Loads what a body looks up in a tensor from outside of the group. `source`
+/// is the op in the body of which `extract` is a copy.
+Value LoopEmitter::emitLookup(tensor::ExtractOp extract,
+                              tensor::ExtractOp source,
+                              const IRMapping &mapping) {
   auto argument = cast<BlockArgument>(extract.getTensor());
-  SmallVector<int64_t> strides =
-      getMemRefStrides(op.getInputs()[argument.getArgNumber()]);
-  Value place = emitInt(builder, loc, 0);
-  for (auto [stride, subscript] : llvm::zip(strides, extract.getIndices())) {
-    Value wide =
+  auto buffer =
+      cast<MemRefType>(op.getInputs()[argument.getArgNumber()].getType());
+  SmallVector<Value> subscripts, checked;
+  for (auto [i, subscript] : llvm::enumerate(extract.getIndices())) {
+    subscripts.push_back(
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                   mapping.lookupOrDefault(subscript));
-    Value term = arith::MulIOp::create(builder, loc, wide,
-                                       emitInt(builder, loc, stride));
-    place = arith::AddIOp::create(builder, loc, place, term);
+                                   mapping.lookupOrDefault(subscript)));
+    bool isSafe = isBelow(source.getIndices()[i], buffer.getDimSize(i));
+    checked.push_back(isSafe ? Value() : subscripts.back());
   }
-  Type type = extract.getType();
-  return emitLoad(builder, loc, type,
-                  emitAddress(builder, loc, getPointer(argument), type, place));
+  return emitElement(builder, loc, buffer, getPointer(argument), subscripts,
+                     checked);
 }
 
 /// The value from which an output starts: a constant, or an element of a
@@ -229,16 +256,20 @@ void LoopEmitter::cloneBody(const Member &member, IRMapping &mapping,
       continue;
     }
     if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
-      mapping.map(extract.getResult(), emitLookup(extract, mapping));
+      mapping.map(extract.getResult(), emitLookup(extract, extract, mapping));
       continue;
     }
     Operation *cloned = builder.clone(inner, mapping);
-    cloned->walk([&](tensor::ExtractOp extract) {
+    SmallVector<tensor::ExtractOp> sources, copies;
+    inner.walk([&](tensor::ExtractOp extract) { sources.push_back(extract); });
+    cloned->walk([&](tensor::ExtractOp extract) { copies.push_back(extract); });
+    for (auto [extract, source] : llvm::zip(copies, sources)) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(extract);
-      extract.getResult().replaceAllUsesWith(emitLookup(extract, IRMapping()));
+      extract.getResult().replaceAllUsesWith(
+          emitLookup(extract, source, IRMapping()));
       extract.erase();
-    });
+    }
   }
 }
 
@@ -451,7 +482,42 @@ Value mlir::weft::emitLoad(OpBuilder &builder, Location loc, Type element,
     return arith::TruncIOp::create(builder, loc, element, value);
   if (element.isIndex())
     return arith::IndexCastOp::create(builder, loc, element, value);
+  if (isByteFloat(element))
+    return arith::BitcastOp::create(builder, loc, element, value);
   return value;
+}
+
+Value mlir::weft::emitElement(OpBuilder &builder, Location loc, MemRefType type,
+                              Value address, ValueRange subscripts,
+                              ArrayRef<Value> checked) {
+  Type element = type.getElementType();
+  Value place = emitInt(builder, loc, 0), inside;
+  for (auto [i, subscript] : llvm::enumerate(subscripts)) {
+    if (!checked[i])
+      continue;
+    Value isInside = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, subscript,
+        emitInt(builder, loc, type.getDimSize(i)));
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, isInside)
+                    : isInside;
+  }
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getZeroAttr(element));
+  if (type.getNumElements() == 0)
+    return zero;
+  for (auto [subscript, stride] :
+       llvm::zip(subscripts, getBufferStrides(type))) {
+    Value term = arith::MulIOp::create(builder, loc, subscript,
+                                       emitInt(builder, loc, stride));
+    place = arith::AddIOp::create(builder, loc, place, term);
+  }
+  if (inside)
+    place = arith::SelectOp::create(builder, loc, inside, place,
+                                    emitInt(builder, loc, 0));
+  Value value = emitLoad(builder, loc, element,
+                         emitAddress(builder, loc, address, element, place));
+  return inside ? arith::SelectOp::create(builder, loc, inside, value, zero)
+                : value;
 }
 
 void mlir::weft::emitStore(OpBuilder &builder, Location loc, Value value,
@@ -461,6 +527,8 @@ void mlir::weft::emitStore(OpBuilder &builder, Location loc, Value value,
     value = arith::ExtUIOp::create(builder, loc, type, value);
   else if (value.getType().isIndex())
     value = arith::IndexCastOp::create(builder, loc, type, value);
+  else if (isByteFloat(value.getType()))
+    value = arith::BitcastOp::create(builder, loc, type, value);
   LLVM::StoreOp::create(builder, loc, value, address);
 }
 

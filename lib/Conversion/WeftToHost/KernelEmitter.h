@@ -38,6 +38,12 @@ Value emitAddress(OpBuilder &builder, Location loc, Value buffer, Type element,
                   Value index);
 /// Loads and stores; i1 is a byte in memory.
 Value emitLoad(OpBuilder &builder, Location loc, Type element, Value address);
+
+/// The element of a buffer at `subscripts`, or zero if one of them that is
+/// `checked` is outside; others are null there.
+Value emitElement(OpBuilder &builder, Location loc, MemRefType type,
+                  Value address, ValueRange subscripts,
+                  llvm::ArrayRef<Value> checked);
 void emitStore(OpBuilder &builder, Location loc, Value value, Value address);
 /// An i64 constant.
 Value emitInt(OpBuilder &builder, Location loc, int64_t value);

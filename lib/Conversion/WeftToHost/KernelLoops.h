@@ -53,7 +53,8 @@ private:
   emitForLoop(int dim, ValueRange carried,
               llvm::function_ref<void(llvm::SmallVectorImpl<Value> &)> body,
               llvm::SmallVectorImpl<Value> &results);
-  Value emitLookup(tensor::ExtractOp extract, const IRMapping &mapping);
+  Value emitLookup(tensor::ExtractOp extract, tensor::ExtractOp source,
+                   const IRMapping &mapping);
   Value getPointer(Value tensor);
   Value emitIndex(const Access &access);
   Value emitScratchIndex(Value value);

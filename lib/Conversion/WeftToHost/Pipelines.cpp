@@ -18,6 +18,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "weft/Conversion/WeftToHost/ValuePasses.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Schedule/Passes.h"
@@ -56,20 +57,31 @@ void weft::buildPlanHostPipeline(OpPassManager &pm) {
   pm.addPass(createPlanBuffersPass());
 }
 
+/// Adds a pass that computes in f32 what would be computed in `types`.
+static void addEmulation(OpPassManager &pm,
+                         std::initializer_list<std::string> types) {
+  arith::ArithEmulateUnsupportedFloatsOptions emulation;
+  emulation.sourceTypeStrs = types;
+  emulation.targetTypeStr = "f32";
+  pm.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
+}
+
 void weft::buildLowerHostPipeline(OpPassManager &pm, bool expandBF16) {
   pm.addPass(createOutlineKernelsPass());
+  // No CPU decides what a program computes.
+  pm.addPass(createDefineValuesPass());
   // Functions of narrow floats are computed in f32, and round once.
   pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addPass(createLowerMathPass());
   pm.addPass(createCSEPass());
   pm.addPass(createConvertWeftRTToLLVMPass());
+  // No CPU computes with floats of 8 bits.
+  addEmulation(pm, {"f8E4M3FN", "f8E5M2"});
+  pm.addPass(createExpandFloat8Pass());
   if (expandBF16) {
     // Without instructions for bf16 LLVM would call functions that the C++
     // compiler's library may not have.
-    arith::ArithEmulateUnsupportedFloatsOptions emulation;
-    emulation.sourceTypeStrs = {"bf16"};
-    emulation.targetTypeStr = "f32";
-    pm.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
+    addEmulation(pm, {"bf16"});
     pm.addPass(createExpandBfloatPass());
   }
   pm.addPass(createLowerAffinePass());

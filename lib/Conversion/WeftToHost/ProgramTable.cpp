@@ -262,6 +262,16 @@ FailureOr<std::string> ProgramTable::addCollective(rt::StartOp op,
        Datum::i32(op.getParams().contains(WeftDialect::kOrderAttr))}));
 }
 
+/// Says whether a sharding is one of tensors of this rank on the mesh.
+bool ProgramTable::isOf(ShardingAttr sharding, int64_t rank) {
+  return static_cast<int64_t>(sharding.getDims().size()) == rank &&
+         llvm::all_of(sharding.getDims(), [&](auto dim) {
+           return llvm::all_of(dim.getAxes(), [&](AxisRefAttr axis) {
+             return mesh && getAxisRefSize(mesh, axis);
+           });
+         });
+}
+
 FailureOr<Datum> ProgramTable::getTensor(DictionaryAttr entry, int64_t alias) {
   auto global = cast<RankedTensorType>(entry.getAs<TypeAttr>("global").getValue());
   auto local = cast<RankedTensorType>(entry.getAs<TypeAttr>("local").getValue());
@@ -270,6 +280,10 @@ FailureOr<Datum> ProgramTable::getTensor(DictionaryAttr entry, int64_t alias) {
     return failure();
   auto name = entry.getAs<StringAttr>("name");
   auto sharding = entry.getAs<ShardingAttr>("sharding");
+  if (sharding && !isOf(sharding, global.getRank()))
+    return planned.emitOpError("has the sharding ")
+           << sharding << " for " << global << ", expected one of its rank"
+           << " with axes of the mesh " << mesh;
   std::vector<Datum> dims;
   for (int64_t dim = 0; dim < global.getRank(); ++dim) {
     ArrayRef<AxisRefAttr> axes;

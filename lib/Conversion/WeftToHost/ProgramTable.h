@@ -46,6 +46,7 @@ private:
   FailureOr<int64_t> getTypeCode(Operation *op, Type element);
   Datum getAxisRef(AxisRefAttr axis);
   Datum getAxisRefs(llvm::ArrayRef<AxisRefAttr> axes);
+  bool isOf(ShardingAttr sharding, int64_t rank);
   FailureOr<Datum> getTensor(DictionaryAttr entry, int64_t alias);
   FailureOr<Datum> getTensors(ArrayAttr entries, bool areResults);
   void addChannel(ChannelOp op);

@@ -139,13 +139,13 @@ def _import(lowered, mesh, locations, in_tree, out_tree):
     main = functions["main"]
     meshes = _sharding.ModuleMeshes(operations, mesh)
     arguments = _specs.argument_specs(lowered, main, meshes)
-    results = _specs.result_specs(lowered, main, meshes, arguments)
     module = ir.Module.create()
     _specs.declare_mesh(module, meshes)
     function = _specs.declare_function(module, lowered, main)
     block = function.regions[0].blocks[0]
     kept = [block.arguments[i] for i in lowered.kept]
     returned = Importer(functions, meshes, locations).run(main, block, kept)
+    results = _specs.result_specs(lowered, main, meshes, arguments)
     with ir.InsertionPoint(block):
         ir.Operation.create("func.return", operands=returned)
     _legalize.run(module, function)

@@ -31,6 +31,13 @@ _REJECTED = {
     "stablehlo.rng": "draws random numbers; pass them in as an argument",
 }
 
+_FLOAT8 = "f8E4M3FN and f8E5M2 are the floats of 8 bits that it has"
+_NARROW = "i8 is the narrowest number that it has"
+_FOREIGN_TYPES = {
+    **dict.fromkeys(["f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f8E8M0FNU"], _FLOAT8),
+    **dict.fromkeys(["i2", "i4", "ui2", "ui4", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN"], _NARROW),
+}
+
 
 def _is_empty(op):
     if len(op.results) != 1 or not isinstance(op.results[0].type, ir.RankedTensorType):
@@ -73,6 +80,7 @@ class Importer:
             return operands
         if op.name in _REJECTED:
             raise self.error(op, _REJECTED[op.name])
+        self._check_types(op)
         if any("complex<" in str(v.type) for v in [*op.results, *op.operands]):
             raise self.error(op, "computes with complex numbers; write them as pairs of real ones")
         if _is_empty(op):
@@ -81,6 +89,12 @@ class Importer:
         if results is None:
             results = self._plain(op, operands, env)
         return self._marked(op, results)
+
+    def _check_types(self, op):
+        for value in [*op.results, *op.operands]:
+            element = str(getattr(value.type, "element_type", value.type))
+            if element in _FOREIGN_TYPES:
+                raise self.error(op, f"computes with {element}, which weft does not have; {_FOREIGN_TYPES[element]}")
 
     def _marked(self, op, results):
         """Turns a sharding that JAX put on the operation itself into weft.shard."""

@@ -11,17 +11,21 @@ from jaxlib.mlir import ir
 
 import ml_dtypes
 from weft.jax import _names, _sharding
+from weft.jax._errors import ExportError
 from weft.module import TensorSpec
 
 _FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
            "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
 
 
-def _dtype(element):
+def _dtype(element, place):
     text = str(element)
     if text in _FLOATS:
         return np.dtype(_FLOATS[text])
-    width = int(re.search(r"\d+", text).group())
+    integer = re.fullmatch(r"u?i(1|8|16|32|64)", text)
+    if not integer:
+        raise ExportError(f"{place} has elements of {text}, which weft does not have")
+    width = int(integer.group(1))
     return np.dtype(bool if width == 1 else f"{'u' if text.startswith('u') else ''}int{width}")
 
 
@@ -50,7 +54,7 @@ def argument_specs(lowered, main, meshes):
         if i in place:
             type = types[place[i]]
             sharding = sharding or _sharding_of(entries[place[i]], meshes)
-            shape, dtype = tuple(type.shape), _dtype(type.element_type)
+            shape, dtype = tuple(type.shape), _dtype(type.element_type, f"argument '{name}'")
         specs.append(TensorSpec(name, shape, np.dtype(dtype), sharding, key=lowered.argument_keys[i]))
     return specs
 
@@ -59,7 +63,8 @@ def result_specs(lowered, main, meshes, arguments):
     """One spec per result; a donated argument's name and sharding go to its result."""
     types = ir.FunctionType(main.attributes["function_type"].value).results
     entries = _entries(main, "res_attrs", len(types))
-    kinds = [(tuple(t.shape), _dtype(t.element_type)) for t in types]
+    kinds = [(tuple(t.shape), _dtype(t.element_type, f"result '{'.'.join(path)}'"))
+             for t, path in zip(types, lowered.result_paths)]
     donated = {i: (lowered.argument_paths[i], (arguments[i].shape, arguments[i].dtype))
                for i, is_donated in enumerate(lowered.donated) if is_donated}
     alias = _names.match_donated(donated, list(zip(lowered.result_paths, kinds)))

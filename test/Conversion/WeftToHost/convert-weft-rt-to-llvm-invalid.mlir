@@ -110,3 +110,56 @@ func.func @number_as_hash() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.a
 
 // expected-error @+1 {{'func.func' op expects 'weft_rt.plan_hash' to be a string of 64 hexadecimal digits, found "z}}
 func.func @letters_as_hash() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = [], weft_rt.plan_hash = "zz0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"} { return }
+
+// -----
+
+weft.mesh @mesh = <["dp"=2]>
+// expected-error @+1 {{has the sharding #weft.sharding<@mesh, [{"tp"}]> for 'tensor<8xf32>', expected one of its rank with axes of the mesh #weft.mesh<["dp"=2]>}}
+func.func @sharding() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.results = [],
+    weft_rt.args = [{global = tensor<8xf32>, local = tensor<4xf32>, sharding = #weft.sharding<@mesh, [{"tp"}]>}]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{has {name = "w"} at 0 of 'weft_rt.args', expected 'global' and 'local' tensors of one rank and element type}}
+func.func @no_types() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.results = [], weft_rt.args = [{name = "w"}]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'global' and 'local' tensors of one rank and element type}}
+func.func @ranks() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.results = [], weft_rt.args = [{global = tensor<8x2xf32>, local = tensor<8xf32>}]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'global' and 'local' tensors of one rank and element type}}
+func.func @elements() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = [{global = tensor<8xf32>, local = tensor<8xbf16>}]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'global' and 'local' tensors of one rank and element type}}
+func.func @dynamic() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = [{global = tensor<8xf32>, local = tensor<?xf32>}]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{has the name 7 : i64 at 0 of 'weft_rt.args', expected a string}}
+func.func @name() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.results = [], weft_rt.args = [{global = tensor<8xf32>, local = tensor<8xf32>, name = 7}]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{has the alias 1 : index at 0 of 'weft_rt.results', expected the number of an argument}}
+func.func @alias() attributes {weft_rt.arena_bytes = 0 : i64,
+    weft_rt.args = [{global = tensor<8xf32>, local = tensor<8xf32>}],
+    weft_rt.results = [{alias = 1 : index, global = tensor<8xf32>, local = tensor<8xf32>}]} {
+  return
+}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element types and the ops on elements, in numpy.
 
-Each function takes scalars or arrays. What would be undefined in native code
-is a Fault.
+Each function takes scalars or arrays, and has a result for all operands: what
+MLIR leaves open is as docs/math.md declares.
 """
 
 import ml_dtypes
@@ -19,7 +19,7 @@ DTYPES = {
 
 
 class Fault(Exception):
-    """What would end a native program, or give it undefined values."""
+    """An element outside of a tensor, which no program reads."""
 
 
 def dtype_of(type):
@@ -27,14 +27,98 @@ def dtype_of(type):
 
 
 def divide(a, b):
-    if np.any(np.asarray(b) == 0):
-        raise Fault("division by zero")
-    down = np.asarray(a) // b
-    return np.asarray(down + ((down * b != a) & ((a < 0) != (b < 0))), np.asarray(a).dtype)
+    """Rounds to zero. By zero: -1. The least number by -1 wraps around."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype == np.bool_:
+        return a | ~b
+    safe = np.where((b == 0) | (b == -1), 1, b).astype(a.dtype)
+    down = a // safe
+    quotient = down + ((down * safe != a) & ((a < 0) != (safe < 0)))
+    return np.where(b == 0, -1, np.where(b == -1, -a, quotient)).astype(a.dtype)
 
 
 def remainder(a, b):
-    return np.asarray(a - divide(a, b) * b, np.asarray(a).dtype)
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype == np.bool_:
+        return a & ~b
+    return np.where(b == 0, a, a - divide(a, b) * b).astype(a.dtype)
+
+
+def divide_unsigned(a, b):
+    if a.dtype == np.bool_:
+        return a | ~b
+    return np.where(b == 0, np.iinfo(a.dtype).max, a // np.where(b == 0, 1, b).astype(a.dtype))
+
+
+def remainder_unsigned(a, b):
+    if a.dtype == np.bool_:
+        return a & ~b
+    return np.where(b == 0, a, a % np.where(b == 0, 1, b).astype(a.dtype))
+
+
+def rounded(quotient, away, step):
+    """Moves quotients by `step` where they were rounded the wrong way; those of
+    truth values never are."""
+    return quotient if quotient.dtype == np.bool_ else quotient + np.where(away, step, 0).astype(quotient.dtype)
+
+
+def divide_down(a, b):
+    away = (b != 0) & (remainder(a, b) != 0) & ((a < 0) != (b < 0))
+    return rounded(divide(a, b), away, -1)
+
+
+def divide_up(a, b):
+    away = (b != 0) & (remainder(a, b) != 0) & ((a < 0) == (b < 0))
+    return rounded(divide(a, b), away, 1)
+
+
+def divide_up_unsigned(a, b):
+    return rounded(divide_unsigned(a, b), (b != 0) & (remainder_unsigned(a, b) != 0), 1)
+
+
+def shift(function, fill):
+    """By the width or more all bits are shifted out; `fill` are those shifted in."""
+
+    def apply(a, b):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype == np.bool_:
+            return np.where(b, fill(a), a)
+        width = 8 * a.dtype.itemsize
+        inside = (b >= 0) & (b < width)
+        shifted = np.asarray(function(a, np.where(inside, b, 0).astype(a.dtype))).astype(a.dtype)
+        return np.where(inside, shifted, fill(a)).astype(a.dtype)
+
+    return apply
+
+
+def no_bits(a):
+    return np.zeros_like(a)
+
+
+def sign_bits(a):
+    return a if a.dtype == np.bool_ else np.where(a < 0, -1, 0)
+
+
+def to_integer(x, low, high, dtype):
+    """Rounds to zero and saturates; NaN becomes 0."""
+    x = np.trunc(np.nan_to_num(np.asarray(x).astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
+    inside = (x > low) & (x < high)
+    result = np.where(inside, x, 0).astype(dtype)
+    return np.where(inside, result, np.where(x >= high, dtype.type(high), dtype.type(low)))
+
+
+def float_to_signed(x, dtype):
+    if dtype == np.bool_:
+        return np.asarray(x).astype(np.float64) <= -1
+    info = np.iinfo(dtype)
+    return to_integer(x, info.min, info.max, dtype)
+
+
+def float_to_unsigned(x, dtype):
+    if dtype == np.bool_:
+        return np.asarray(x).astype(np.float64) >= 1
+    unsigned = np.dtype(dtype.str.replace("i", "u"))
+    return to_integer(x, 0, np.iinfo(unsigned).max, unsigned).view(dtype)
 
 
 def signless(function):
@@ -96,9 +180,12 @@ BINARY = {
     "arith.maxsi": np.maximum, "arith.minsi": np.minimum,
     "arith.andi": lambda a, b: a & b, "arith.ori": lambda a, b: a | b,
     "arith.xori": lambda a, b: a ^ b, "math.powf": np.power,
-    "arith.shli": np.left_shift, "arith.shrsi": np.right_shift,
-    "arith.shrui": signless(np.right_shift), "arith.divui": signless(np.floor_divide),
-    "arith.remui": signless(np.remainder), "math.copysign": np.copysign,
+    "arith.shli": shift(np.left_shift, no_bits), "arith.shrsi": shift(np.right_shift, sign_bits),
+    "arith.shrui": shift(signless(np.right_shift), no_bits), "arith.divui": signless(divide_unsigned),
+    "arith.remui": signless(remainder_unsigned), "arith.floordivsi": divide_down,
+    "arith.ceildivsi": divide_up, "arith.ceildivui": signless(divide_up_unsigned),
+    "arith.maxui": signless(np.maximum), "arith.minui": signless(np.minimum),
+    "math.copysign": np.copysign,
 }  # fmt: skip
 UNARY = {
     "arith.negf": np.negative, "math.exp": np.exp, "math.log": np.log,
@@ -108,12 +195,16 @@ UNARY = {
 }  # fmt: skip
 CONVERSIONS = {
     "arith.extf", "arith.truncf", "arith.sitofp", "arith.fptosi", "arith.extsi", "arith.trunci",
-    "arith.index_cast", "arith.extui", "arith.uitofp", "arith.index_castui",
+    "arith.index_cast", "arith.extui", "arith.uitofp", "arith.index_castui", "arith.fptoui",
 }  # fmt: skip
 
 
 def convert(name, x, dtype):
     x = np.asarray(x)
+    if name == "arith.fptosi":
+        return float_to_signed(x, dtype)
+    if name == "arith.fptoui":
+        return float_to_unsigned(x, dtype)
     if x.dtype == np.bool_ and "si" in name and dtype.kind in "if":
         return -(x.astype(dtype))
     if name in ("arith.extui", "arith.uitofp", "arith.index_castui") and x.dtype.kind == "i":

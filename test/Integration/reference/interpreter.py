@@ -3,8 +3,8 @@
 
 Plain and slow, to be compared with. A module of phase `global` runs on one
 rank; one of phase `local` on all ranks of its mesh, where a collective sees the
-values of all ranks at once. What would be a fault in native code (division by
-zero, an element that does not exist) is an error here.
+values of all ranks at once. An element that a map of a linalg op says does not
+exist is an error here; one that a computed index says is zero.
 """
 
 import itertools
@@ -91,6 +91,17 @@ def index_into(array, indices):
         if np.any(np.asarray(index) < 0) or np.any(np.asarray(index) >= array.shape[dim]):
             raise Fault(f"element outside dim {dim} of {array.shape}")
     return array[tuple(np.asarray(i) for i in indices)]
+
+
+def extract(array, indices):
+    """The element, or zero if there is none."""
+    indices, inside = [np.asarray(i) for i in indices], np.True_
+    for i, n in zip(indices, array.shape):
+        inside = inside & (i >= 0) & (i < n)
+    if array.size == 0:
+        return np.zeros(np.shape(inside), array.dtype)
+    found = array[tuple(np.clip(i, 0, n - 1) for i, n in zip(indices, array.shape))]
+    return np.where(inside, found, np.zeros((), array.dtype))
 
 
 def mapped(map, d):
@@ -282,12 +293,12 @@ class Interpreter:
         if name == "tensor.concat":
             return np.concatenate(operands, attrs["dim"])
         if name == "tensor.extract":
-            return index_into(operands[0], operands[1:])
+            return extract(operands[0], operands[1:])
         if name == "tensor.extract_slice":
-            return operands[0][self.slices(attrs, operands[1:])].reshape(shape)
+            return operands[0][self.slices(attrs, operands[1:], operands[0].shape)].reshape(shape)
         if name == "tensor.insert_slice":
             result = operands[1].copy()
-            region = result[self.slices(attrs, operands[2:])]
+            region = result[self.slices(attrs, operands[2:], result.shape)]
             region[...] = operands[0].reshape(region.shape)
             return result
         if name == "tensor.pad":
@@ -297,9 +308,11 @@ class Interpreter:
         raise NotImplementedError(name)
 
     @staticmethod
-    def slices(attrs, dynamic):
+    def slices(attrs, dynamic, shape):
         dynamic = list(dynamic)
         offsets = [int(dynamic.pop(0)) if o == DYNAMIC else o for o in attrs["static_offsets"]]
+        lasts = [n - (m - 1) * t - 1 for n, m, t in zip(shape, attrs["static_sizes"], attrs["static_strides"])]
+        offsets = [max(0, min(o, last)) for o, last in zip(offsets, lasts)]
         return tuple(
             slice(o, o + (n - 1) * s + 1, s)
             for o, n, s in zip(offsets, attrs["static_sizes"], attrs["static_strides"])

@@ -299,6 +299,7 @@ struct RaisePass : weft::impl::RaisePassBase<RaisePass> {
       return signalPassFailure();
     unrollLoops(*entry, maxUnroll);
     if (failed(rewrite(*entry, cleanupPatterns)) ||
+        failed(clampSlices(*entry)) ||
         failed(rewrite(*entry, genericPatterns)) ||
         failed(rewrite(*entry, contractionPatterns)) ||
         failed(rewrite(*entry, cleanupPatterns)))

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The pattern sets of weft-raise, one per file. Each works alone; the pass
-// applies them in the order in which they stand here.
+// applies them in the order in which they stand here, after offsets of slices
+// are in order.
 
 #ifndef WEFT_LIB_DIALECT_WEFT_TRANSFORMS_RAISE_H
 #define WEFT_LIB_DIALECT_WEFT_TRANSFORMS_RAISE_H
 
-#include <cstdint>
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir {
 class RewritePatternSet;
@@ -23,6 +24,10 @@ void populateRaiseLookupPatterns(RewritePatternSet &patterns);
 
 /// Adds patterns that turn contractions into weft.matmul.
 void populateRaiseContractionPatterns(RewritePatternSet &patterns);
+
+/// Clamps dynamic offsets of slices that may begin before the tensor, or end
+/// after it.
+LogicalResult clampSlices(func::FuncOp entry);
 
 } // namespace weft
 } // namespace mlir

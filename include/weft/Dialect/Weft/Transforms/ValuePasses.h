@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Declarations and registration of the passes in ValuePasses.td.
+
+#ifndef WEFT_DIALECT_WEFT_TRANSFORMS_VALUEPASSES_H
+#define WEFT_DIALECT_WEFT_TRANSFORMS_VALUEPASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::weft {
+
+#define GEN_PASS_DECL
+#include "weft/Dialect/Weft/Transforms/ValuePasses.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "weft/Dialect/Weft/Transforms/ValuePasses.h.inc"
+
+} // namespace mlir::weft
+
+#endif // WEFT_DIALECT_WEFT_TRANSFORMS_VALUEPASSES_H

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The pass that leaves no op without a defined result.
+
+#ifndef WEFT_DIALECT_WEFT_TRANSFORMS_VALUEPASSES_TD
+#define WEFT_DIALECT_WEFT_TRANSFORMS_VALUEPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CheckValuesPass : Pass<"weft-check-values", "::mlir::ModuleOp"> {
+  let summary = "see to it that every value is defined, and none too large";
+  let description = [{
+    `nsw`, `nuw`, `exact`, `nnan` and `ninf` promise that some operands never
+    occur. Without them integers wrap around, and NaN and infinities are what
+    IEEE says, so that a result does not depend on what a fold or a CPU makes of
+    a promise that does not hold. Runs first, on a module of any phase.
+
+    *Requires* nothing; reports an op that makes poison by itself, a rounding
+    other than to the nearest, and values of more than 2^48 bytes.
+    *Ensures* that operands alone say what an op gives (see docs/math.md), and
+    that sums of sizes fit 64 bits.
+  }];
+  let statistics = [Statistic<"numDropped", "dropped", "ops that had flags">];
+}
+
+#endif // WEFT_DIALECT_WEFT_TRANSFORMS_VALUEPASSES_TD

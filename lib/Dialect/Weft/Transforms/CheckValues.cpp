@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Flags of arith and math that promise something about operands, and make the
+// result poison where that does not hold, are taken away: the promise would be
+// used by folds and by LLVM, differently on each mesh. A flag that allows
+// another rounding of a float stays. Sizes are bounded so that what follows can
+// add and multiply them.
+
+#include "weft/Dialect/Weft/Transforms/ValuePasses.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_CHECKVALUESPASS
+#include "weft/Dialect/Weft/Transforms/ValuePasses.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Removes `nsw`, `nuw` and `exact`; says whether there was one.
+bool dropIntegerFlags(Operation *op) {
+  bool changed = false;
+  if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+      flags && (flags.hasNoSignedWrap() || flags.hasNoUnsignedWrap())) {
+    op->setAttr(flags.getIntegerOverflowAttrName(),
+                arith::IntegerOverflowFlagsAttr::get(
+                    op->getContext(), arith::IntegerOverflowFlags::none));
+    changed = true;
+  }
+  if (isa<arith::DivUIOp, arith::DivSIOp, arith::ShRUIOp, arith::ShRSIOp>(op))
+    changed |= static_cast<bool>(op->removeAttr("isExact"));
+  return changed;
+}
+
+/// Removes `nnan` and `ninf`; says whether there was one.
+bool dropFloatFlags(Operation *op) {
+  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (!flags || !flags.getFastMathFlagsAttr())
+    return false;
+  arith::FastMathFlags given = flags.getFastMathFlagsAttr().getValue();
+  arith::FastMathFlags kept =
+      given & ~(arith::FastMathFlags::nnan | arith::FastMathFlags::ninf);
+  if (kept == given)
+    return false;
+  op->setAttr(flags.getFastMathAttrName(),
+              arith::FastMathFlagsAttr::get(op->getContext(), kept));
+  return true;
+}
+
+/// Only one way to round is known further on.
+LogicalResult verifyRounding(Operation *op) {
+  auto rounding = dyn_cast<arith::ArithRoundingModeInterface>(op);
+  auto mode = rounding ? rounding.getRoundingModeAttr() : nullptr;
+  if (!mode || mode.getValue() == arith::RoundingMode::to_nearest_even)
+    return success();
+  return op->emitOpError("rounds ")
+         << arith::stringifyRoundingMode(mode.getValue())
+         << ", expected to_nearest_even";
+}
+
+/// Bytes of one tensor or buffer, and of all in a module. More cannot be
+/// addressed, and sums of them would not fit 64 bits.
+constexpr double kMaxBytes = 0x1p48, kMaxSum = 0x1p61;
+
+/// Adds the bytes of a value's type to `sum`; reports what is too large.
+LogicalResult addBytes(Operation *op, Type type, double &sum) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasStaticShape() ||
+      !shaped.getElementType().isIntOrIndexOrFloat())
+    return success();
+  Type element = shaped.getElementType();
+  double bytes = element.isIndex() ? 8 : element.getIntOrFloatBitWidth() / 8.0;
+  for (int64_t size : shaped.getShape())
+    bytes *= double(size);
+  sum += bytes;
+  if (bytes > kMaxBytes)
+    return op->emitOpError("has a value of type ")
+           << type << ", which is larger than 2^48 bytes";
+  if (sum > kMaxSum)
+    return op->emitOpError("is where all values together are larger than 2^61 "
+                           "bytes");
+  return success();
+}
+
+/// The types of an op's results, and of what its regions begin with.
+LogicalResult checkSizes(Operation *op, double &sum) {
+  for (Type type : op->getResultTypes())
+    if (failed(addBytes(op, type, sum)))
+      return failure();
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Type type : block.getArgumentTypes())
+        if (failed(addBytes(op, type, sum)))
+          return failure();
+  return success();
+}
+
+struct CheckValuesPass
+    : public weft::impl::CheckValuesPassBase<CheckValuesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    double sum = 0;
+    WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
+      if (op->getName().getDialectNamespace() == "ub")
+        return op->emitOpError("has no defined value");
+      bool dropsInteger = dropIntegerFlags(op), dropsFloat = dropFloatFlags(op);
+      if (dropsInteger || dropsFloat)
+        ++numDropped;
+      return success(succeeded(verifyRounding(op)) &&
+                     succeeded(checkSizes(op, sum)));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
