@@ -8,7 +8,11 @@
  *   weft_compile(text, strlen(text), "step.mlir", arguments, 4, report, NULL);
  *
  * Functions may be called from several threads at once. Nothing is kept
- * between calls. Text that a function returns is freed with weft_free. */
+ * between calls. Text that a function returns is freed with weft_free.
+ *
+ * Each compilation runs in a process of its own, the program weft-worker that
+ * lies beside the library: a module that makes the compiler run out of stack or
+ * memory, or hits a defect of it, is an error, and takes nothing along. */
 
 #ifndef WEFT_C_WEFT_H
 #define WEFT_C_WEFT_H
@@ -25,13 +29,15 @@ extern "C" {
 #define WEFT_API
 #endif
 
-/* Values are the exit codes of weft-compile. */
+/* Values are the exit codes of weft-compile, as far as it has them. */
 typedef enum weft_status {
   WEFT_OK = 0,
   /* An error in the input, or with a file: diagnostics say which. */
   WEFT_ERROR = 1,
   /* Wrong options: one diagnostic without a place says how. */
-  WEFT_USAGE = 2
+  WEFT_USAGE = 2,
+  /* The caller's weft_poll ended the compilation: nothing was written. */
+  WEFT_INTERRUPTED = 4
 } weft_status;
 
 typedef enum weft_severity {
@@ -49,27 +55,32 @@ typedef void (*weft_report)(void *user, weft_severity severity,
                             const char *file, int line, int column,
                             const char *message);
 
+/* Asked some 20 times a second, on the thread that called, while a compilation
+ * runs; not 0 ends it. */
+typedef int (*weft_poll)(void *user);
+
 /* Returns weft's version, as in "0.1.0". Not to be freed. */
 WEFT_API const char *weft_version(void);
 
 /* Compiles `size` bytes of MLIR text or bytecode at `input`. `name` is what
  * diagnostics call it. The arguments have to name an output ("-o"); "-o -" is
- * refused: use weft_compile_to_text. `report` may be NULL. */
+ * refused: use weft_compile_to_text. `report` and `poll` may be NULL. */
 WEFT_API weft_status weft_compile(const char *input, size_t size,
                                   const char *name,
                                   const char *const *arguments,
                                   size_t num_arguments, weft_report report,
-                                  void *user);
+                                  weft_poll poll, void *user);
 
 /* As weft_compile, but returns the text of the phase that "--to" names in
  * `*text`, with `*text_size` bytes and a zero behind them. Sets both to zero on
  * failure. The arguments must not name an output. */
-WEFT_API weft_status weft_compile_to_text(const char *input, size_t size,
-                                          const char *name,
-                                          const char *const *arguments,
-                                          size_t num_arguments,
-                                          weft_report report, void *user,
-                                          char **text, size_t *text_size);
+WEFT_API weft_status weft_compile_to_text(
+    const char *input, size_t size, const char *name,
+    const char *const *arguments, size_t num_arguments, weft_report report,
+    weft_poll poll, void *user, char **text, size_t *text_size);
+
+/* What weft-worker does. Returns its exit code. */
+WEFT_API int weft_worker_main(void);
 
 /* Frees what a function above returned; NULL is fine. */
 WEFT_API void weft_free(void *pointer);

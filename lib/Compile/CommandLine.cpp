@@ -8,13 +8,13 @@
 #include "DiffOrder.h"
 
 #include "weft/Schedule/Scheduler.h"
+#include "weft/Support/Guard.h"
 #include "weft/Support/Version.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -360,10 +360,7 @@ static int compileFile(const CompileOptions &options) {
              : 1;
 }
 
-int weft::compileMain(int argc, char **argv) {
-  initTool();
-  llvm::InitLLVM init(argc, argv);
-  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+static int runTool(const char *program, ArrayRef<StringRef> arguments) {
   if (llvm::is_contained(arguments, "--help")) {
     llvm::outs() << getCompileHelp();
     return 0;
@@ -386,7 +383,14 @@ int weft::compileMain(int argc, char **argv) {
                  << "\nsee weft-compile --help\n";
     return 2;
   }
-  options.host.runtimeDir = findRuntimeDir(argv[0]);
+  options.host.runtimeDir = findRuntimeDir(program);
   options.progress = llvm::sys::Process::StandardErrIsDisplayed();
   return compileFile(options);
+}
+
+int weft::compileMain(int argc, char **argv) {
+  initTool();
+  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+  return runGuarded("weft-compile",
+                    [&] { return runTool(argv[0], arguments); });
 }

@@ -10,6 +10,26 @@
 
 namespace weft::python {
 
+/// Lets other Python threads run while it lives. A thread that comes back when
+/// the interpreter is ending never gets its turn: it sleeps until the process
+/// is gone, instead of being unwound through frames of C++.
+class Released {
+public:
+  Released();
+  ~Released();
+  Released(const Released &) = delete;
+
+  /// Runs the handlers of signals that have come, as between two lines of
+  /// Python. Not 0: one has raised, as Ctrl-C does. For use as a callback.
+  static int32_t poll(void *released);
+
+private:
+  void restore();
+
+  PyThreadState *state;
+  bool wasFinalizing;
+};
+
 /// Arrays of other libraries, and types that numpy's DLPack lacks.
 void bindArrays(nanobind::module_ &module);
 

@@ -24,10 +24,26 @@ struct Diagnostic {
   std::string message;
 };
 
-void addDiagnostic(void *user, weft_severity severity, const char *file,
+/// A call of the compiler: what it says, and the interpreter's lock.
+struct Call {
+  std::vector<Diagnostic> diagnostics;
+  weft::python::Released *released = nullptr;
+};
+
+void addDiagnostic(void *call, weft_severity severity, const char *file,
                    int line, int column, const char *message) {
-  static_cast<std::vector<Diagnostic> *>(user)->push_back(
+  static_cast<Call *>(call)->diagnostics.push_back(
       {static_cast<int>(severity), file ? file : "", line, column, message});
+}
+
+int pollCall(void *call) {
+  return weft::python::Released::poll(static_cast<Call *>(call)->released);
+}
+
+/// After an interruption Python has an exception already.
+void checkInterrupted(weft_status status) {
+  if (status == WEFT_INTERRUPTED)
+    throw nb::python_error();
 }
 
 nb::list toList(const std::vector<Diagnostic> &diagnostics) {
@@ -48,34 +64,39 @@ std::vector<const char *> pointers(const std::vector<std::string> &texts) {
 /// Returns (status, diagnostics).
 nb::tuple compile(const std::string &text, const std::string &name,
                   const std::vector<std::string> &arguments) {
-  std::vector<Diagnostic> diagnostics;
+  Call call;
   std::vector<const char *> list = pointers(arguments);
   weft_status status;
   {
-    nb::gil_scoped_release release;
+    weft::python::Released released;
+    call.released = &released;
     status = weft_compile(text.data(), text.size(), name.c_str(), list.data(),
-                          list.size(), addDiagnostic, &diagnostics);
+                          list.size(), addDiagnostic, pollCall, &call);
   }
-  return nb::make_tuple(static_cast<int>(status), toList(diagnostics));
+  checkInterrupted(status);
+  return nb::make_tuple(static_cast<int>(status), toList(call.diagnostics));
 }
 
 /// Returns (status, diagnostics, text).
 nb::tuple compileToText(const std::string &text, const std::string &name,
                         const std::vector<std::string> &arguments) {
-  std::vector<Diagnostic> diagnostics;
+  Call call;
   std::vector<const char *> list = pointers(arguments);
   weft_status status;
   char *output;
   size_t size;
   {
-    nb::gil_scoped_release release;
+    weft::python::Released released;
+    call.released = &released;
     status = weft_compile_to_text(text.data(), text.size(), name.c_str(),
                                   list.data(), list.size(), addDiagnostic,
-                                  &diagnostics, &output, &size);
+                                  pollCall, &call, &output, &size);
   }
+  checkInterrupted(status);
   nb::str result(output ? output : "", size);
   weft_free(output);
-  return nb::make_tuple(static_cast<int>(status), toList(diagnostics), result);
+  return nb::make_tuple(static_cast<int>(status), toList(call.diagnostics),
+                        result);
 }
 
 } // namespace

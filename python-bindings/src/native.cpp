@@ -6,6 +6,8 @@
 #include "bindings.h"
 
 NB_MODULE(_native, module) {
+  // A thread that runs steps as the interpreter ends keeps what it uses.
+  nanobind::set_leak_warnings(false);
   weft::python::bindArrays(module);
   weft::python::bindCompiler(module);
   weft::python::bindSession(module);

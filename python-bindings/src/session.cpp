@@ -13,9 +13,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <new>
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace nb = nanobind;
@@ -27,6 +28,8 @@ struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Throws what fits a status. After an interruption Python has an exception
+/// already, which its handler of the signal has raised.
 void check(weft_rt_status status) {
   switch (status) {
   case WEFT_RT_OK:
@@ -34,20 +37,13 @@ void check(weft_rt_status status) {
   case WEFT_RT_INVALID:
     throw nb::value_error(weft_rt_last_error());
   case WEFT_RT_NO_MEMORY:
-    throw std::bad_alloc();
+    PyErr_SetString(PyExc_MemoryError, weft_rt_last_error());
+    throw nb::python_error();
+  case WEFT_RT_INTERRUPTED:
+    throw nb::python_error();
   default:
     throw RunError(weft_rt_last_error());
   }
-}
-
-/// Makes a call that may take long: other Python threads run meanwhile.
-template <typename Call> void callReleased(Call call) {
-  weft_rt_status status;
-  {
-    nb::gil_scoped_release release;
-    status = call();
-  }
-  check(status);
 }
 
 using InputBytes =
@@ -63,11 +59,13 @@ public:
     options.ranks = ranks;
     options.threads = threads;
     options.deadline_seconds = deadline;
+    options.poll = pollCall;
+    options.poll_context = this;
     callReleased(
         [&] { return weft_rt_session_open(path.c_str(), &options, &session); });
   }
   ~Session() {
-    nb::gil_scoped_release release;
+    weft::python::Released released;
     weft_rt_session_close(session);
   }
   Session(const Session &) = delete;
@@ -86,12 +84,24 @@ public:
     });
   }
 
-  std::vector<double> run(int64_t steps) {
-    std::vector<double> seconds(steps > 0 ? steps : 0);
-    callReleased(
-        [&] { return weft_rt_session_run(session, steps, seconds.data()); });
-    return seconds;
+  /// Fills `stepSeconds` as far as the steps come.
+  void run(int64_t steps) {
+    if (steps < 0)
+      throw nb::value_error(
+          ("there are no " + std::to_string(steps) + " steps to run").c_str());
+    stepSeconds.clear();
+    int64_t before = stepsDone();
+    try {
+      callReleased([&] { return runInParts(steps); });
+    } catch (...) {
+      stepSeconds.resize(stepsDone() - before);
+      throw;
+    }
   }
+  const std::vector<double> &secondsOfSteps() const { return stepSeconds; }
+
+  /// False after a failure, and in a forked process.
+  bool isUsable() const { return weft_rt_session_is_usable(session); }
 
   nb::list arguments() const {
     return describe(program().args, program().num_args);
@@ -101,6 +111,9 @@ public:
   }
   nb::str name() const { return nb::str(program().name); }
   int ranks() const { return program().num_ranks; }
+
+  /// The process whose threads the ranks are.
+  int64_t process() const { return owner; }
 
   nb::dict mesh() const {
     nb::dict axes;
@@ -138,6 +151,41 @@ public:
   }
 
 private:
+  /// Makes a call that may take long: other Python threads run meanwhile, and
+  /// signals reach their handlers.
+  template <typename Call> void callReleased(Call call) {
+    weft_rt_status status;
+    {
+      weft::python::Released now;
+      released = &now;
+      status = call();
+      released = nullptr;
+    }
+    check(status);
+  }
+
+  static int32_t pollCall(void *self) {
+    return weft::python::Released::poll(static_cast<Session *>(self)->released);
+  }
+
+  int64_t stepsDone() const {
+    weft_rt_stats stats;
+    weft_rt_session_stats(session, &stats);
+    return stats.steps;
+  }
+
+  /// A number of steps that nobody lives to see needs no memory beforehand.
+  weft_rt_status runInParts(int64_t steps) {
+    constexpr int64_t part = 1024;
+    weft_rt_status status = WEFT_RT_OK;
+    for (int64_t done = 0; done < steps && status == WEFT_RT_OK; done += part) {
+      int64_t count = std::min(part, steps - done);
+      stepSeconds.resize(done + count);
+      status = weft_rt_session_run(session, count, stepSeconds.data() + done);
+    }
+    return status;
+  }
+
   const weft_rt_program &program() const {
     return *weft_rt_session_program(session);
   }
@@ -177,6 +225,9 @@ private:
   }
 
   weft_rt_session *session = nullptr;
+  weft::python::Released *released = nullptr; // during a call
+  std::vector<double> stepSeconds;
+  const int64_t owner = getpid();
 };
 
 } // namespace
@@ -188,6 +239,9 @@ void weft::python::bindSession(nb::module_ &module) {
       .def("set_argument", &Session::setArgument)
       .def("get_result", &Session::getResult)
       .def("run", &Session::run)
+      .def_prop_ro("step_seconds", &Session::secondsOfSteps)
+      .def_prop_ro("is_usable", &Session::isUsable)
+      .def_prop_ro("process", &Session::process)
       .def_prop_ro("arguments", &Session::arguments)
       .def_prop_ro("results", &Session::results)
       .def_prop_ro("name", &Session::name)

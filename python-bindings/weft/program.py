@@ -2,6 +2,7 @@
 
 """A compiled step that runs: all ranks are threads of this process."""
 
+import contextlib
 import os
 import threading
 from dataclasses import dataclass
@@ -56,7 +57,11 @@ class Program:
             print(program.get_result(0))
         loss, params = program.get_results()
 
-    Calls from several threads take turns.
+    Calls from several threads take turns. Ctrl-C ends a call within a second: after the
+    step that runs, and then the program can go on from there, or in the middle of a
+    step that takes longer, and then `is_usable` is false. The ranks are threads of the
+    process that made the program: one that is forked from it cannot use it, and loses
+    nothing when it drops it.
     """
 
     def __init__(self, session, module=None, diagnostics=()):
@@ -66,8 +71,8 @@ class Program:
             self.arguments = [_spec(*described) for described in session.arguments]
             self.results = [_spec(*described) for described in session.results]
         else:
-            self.arguments = _check(module.arguments, session.arguments)
-            self.results = _check(module.results, session.results)
+            self.arguments = _check("argument", module.arguments, session.arguments)
+            self.results = _check("result", module.results, session.results)
         self._in_tree = module and module.in_tree or Tree.row("tuple", len(self.arguments))
         self._out_tree = module and module.out_tree or Tree.row("tuple", len(self.results))
 
@@ -85,9 +90,18 @@ class Program:
         """The sizes of the mesh's axes."""
         return self._session.mesh
 
+    @property
+    def is_usable(self):
+        """False after a rank has failed or was interrupted, and in a forked process."""
+        return self._session.is_usable
+
+    def __reduce__(self):
+        raise TypeError(f"program '{self.name}' cannot be pickled or copied: its ranks are threads "
+                        "of this process; save it with weft.build and load it with weft.load")
+
     def __call__(self, *args):
         """Runs one step."""
-        with self._lock:
+        with self._turn():
             self._set(args, 0, self._in_tree)
             self._run(1)
             return self._get(0, self._out_tree)
@@ -95,32 +109,32 @@ class Program:
     def set_arguments(self, *args):
         """Cuts the arrays into the ranks' shares. They stay until they are set again;
         a donated argument takes the value of its result after each step."""
-        with self._lock:
+        with self._turn():
             self._set(args, 0, self._in_tree)
 
     def set_argument(self, position, value):
         """Sets one of the call's arguments, by its position."""
-        with self._lock:
+        with self._turn():
             self._set(value, *self._in_tree.part(position))
 
     def run(self, steps=1):
         """Runs steps, one after the other."""
-        with self._lock:
+        with self._turn():
             self._run(steps)
 
     def get_results(self):
         """Joins the ranks' shares of what the last step returned."""
-        with self._lock:
+        with self._turn():
             return self._get(0, self._out_tree)
 
     def get_result(self, key):
         """One item of what the last step returned: a tuple's by position, a dict's by key."""
-        with self._lock:
+        with self._turn():
             return self._get(*self._out_tree.part(key))
 
     @property
     def stats(self):
-        with self._lock:
+        with self._turn():
             numbers = self._session.stats()
             received = dict.fromkeys(_KINDS, 0)
             for kind, _, _, count in self._session.traffic():
@@ -128,6 +142,18 @@ class Program:
             return Stats(numbers["steps"], numbers["threads_per_rank"], received,
                          list(self._seconds), numbers["total_bytes"], numbers["argument_bytes"],
                          numbers["result_bytes"], numbers["arena_bytes"])
+
+    @contextlib.contextmanager
+    def _turn(self):
+        """Waits for other threads. In a forked process they are not there, and nobody
+        would ever give back a lock that one of them held."""
+        if os.getpid() != self._session.process:
+            from weft._native import RunError
+            raise RunError(f"program '{self.name}' belongs to process {self._session.process}, from "
+                           f"which this one ({os.getpid()}) was forked: its ranks are not here; "
+                           "compile or load it in this process")
+        with self._lock:
+            yield
 
     def _set(self, value, first, tree):
         """Sets the arguments from number `first` on to a value's leaves."""
@@ -138,7 +164,10 @@ class Program:
             self._session.set_argument(index, as_bytes(array))
 
     def _run(self, steps):
-        self._seconds = self._session.run(steps)
+        try:
+            self._session.run(steps)
+        finally:
+            self._seconds = self._session.step_seconds
 
     def _get(self, first, tree):
         arrays = [empty(spec) for spec in self.results[first:first + tree.count()]]
@@ -165,10 +194,23 @@ def _spec(name, type, shape, sharding, alias):
     return TensorSpec(name, shape, np.dtype(_TYPES[type]), sharding, alias if alias >= 0 else None)
 
 
-def _check(specs, described):
+def _check(kind, specs, described):
     """The module's specs, which know signs that types in MLIR lack, if they fit."""
-    names = [name for name, *_ in described]
+    found = [_spec(*one) for one in described]
+    names = [spec.name for spec in found]
     if [spec.name for spec in specs] != names:
-        raise ValueError(f"the program's tensors are {names}, "
+        raise ValueError(f"the program's {kind}s are {names}, "
                          f"the module's are {[spec.name for spec in specs]}")
+    for spec, own in zip(specs, found):
+        if tuple(spec.shape) != own.shape or _signless(spec.dtype) != _signless(own.dtype):
+            raise ValueError(f"{kind} '{spec.name}' of the program is {_type_text(own)}, "
+                             f"the module's is {_type_text(spec)}")
     return specs
+
+
+def _signless(dtype):
+    return np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" else dtype
+
+
+def _type_text(spec):
+    return f"{spec.dtype.name}[{', '.join(map(str, spec.shape))}]"

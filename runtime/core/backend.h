@@ -35,6 +35,8 @@ struct BackendOptions {
   bool sharesLink = false;        // a rank has one link for all channels
   uint64_t perturbSeed = 0;       // 0: no random delays
   bool poisonsFlight = false; // outputs of collectives in flight hold NaN bits
+  int32_t (*poll)(void *) = nullptr; // asked while tasks run; not 0: end them
+  void *pollContext = nullptr;
   void (*prepareThread)() = nullptr; // what each thread does first
 };
 
@@ -49,8 +51,10 @@ public:
   virtual int threadsPerRank() const = 0;
 
   /// Runs the task on every rank at once and waits for all. A failure is the
-  /// first that any rank had; from then on every call fails.
-  virtual Status run(weft_rt_task task, void *context) = 0;
+  /// first that any rank had; from then on every call fails. `isWhole`: all
+  /// ranks have done all of the task, also if somebody wished to end it
+  /// meanwhile.
+  virtual Status run(weft_rt_task task, void *context, bool &isWhole) = 0;
 
   /// A rank's records; its own thread may write to them during a task.
   virtual RankLog &log(int64_t rank) = 0;

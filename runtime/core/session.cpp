@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <unistd.h>
 
 namespace weft::rt {
 namespace {
@@ -158,6 +159,8 @@ backendOptions(const weft_rt_options &options,
   result.sharesLink = options.shared_link != 0;
   result.perturbSeed = options.perturb_seed;
   result.poisonsFlight = options.poison != 0;
+  result.poll = options.poll;
+  result.pollContext = options.poll_context;
   result.faults.assign(options.faults, options.faults + options.num_faults);
   return result;
 }
@@ -176,7 +179,8 @@ Session::Session(std::vector<const weft_rt_program *> given,
                  const weft_rt_options &options,
                  std::unique_ptr<Executable> executable)
     : executable(std::move(executable)), programs(std::move(given)),
-      poison(options.poison != 0) {
+      poison(options.poison != 0), poll(options.poll),
+      pollContext(options.poll_context), process(getpid()) {
   programs.resize(programs[0]->num_ranks, programs[0]);
   isSet.resize(programs[0]->num_args, false);
 }
@@ -195,7 +199,8 @@ Session::create(std::vector<const weft_rt_program *> programs,
 }
 
 void Session::close(std::unique_ptr<Session> session) {
-  if (session->backend && session->backend->hasStuckRank())
+  if (session->process != getpid() ||
+      (session->backend && session->backend->hasStuckRank()))
     session.release();
 }
 
@@ -207,7 +212,7 @@ Status Session::start(const BackendOptions &options) {
   if (!created.ok())
     return created.status();
   backend = std::move(*created);
-  return backend->run(
+  return runOnRanks(
       [](void *self, weft_rt_rank *rank) {
         static_cast<Session *>(self)->memory[rank->rank].mapping->touch();
       },
@@ -244,15 +249,22 @@ Status Session::allocate(int64_t rank) {
 }
 
 Status Session::checkUsable() const {
+  if (process != getpid())
+    return Status(WEFT_RT_UNUSABLE,
+                  format("the session belongs to process %lld, from which this "
+                         "one (%lld) was forked: its ranks are not here",
+                         (long long)process, (long long)getpid()));
   if (failed)
     return Status(WEFT_RT_UNUSABLE,
-                  "the session cannot be used after a rank has failed");
+                  "the session cannot be used after a rank has failed, or was "
+                  "interrupted in the middle of a step");
   return Status();
 }
 
 Status Session::runOnRanks(weft_rt_task task, void *context) {
-  Status status = backend->run(task, context);
-  failed = !status.ok();
+  bool isWhole = false;
+  Status status = backend->run(task, context, isWhole);
+  failed = !isWhole;
   return status;
 }
 
@@ -344,9 +356,16 @@ void poisonBuffers(const weft_rt_program &program, RankMemory &memory) {
 
 } // namespace
 
-Status Session::run(int64_t steps, double *seconds) {
-  WEFT_RT_RETURN_IF_ERROR(checkUsable());
-  WEFT_RT_RETURN_IF_ERROR(checkArgumentsSet());
+/// Asks as seldom as during a step: steps may be short, and asking may not be.
+bool Session::isInterrupted() {
+  constexpr int64_t pollNanoseconds = 50'000'000;
+  if (!poll || nanoseconds() - lastPoll < pollNanoseconds)
+    return false;
+  lastPoll = nanoseconds();
+  return poll(pollContext) != 0;
+}
+
+Status Session::runStep() {
   auto step = [](void *context, weft_rt_rank *rank) {
     auto &self = *static_cast<Session *>(context);
     RankMemory &memory = self.memory[rank->rank];
@@ -361,12 +380,25 @@ Status Session::run(int64_t steps, double *seconds) {
                   memory.results.data(), memory.arena);
     log.record(SpanKind::Step, WEFT_RT_IN_STEP, -1, nullptr, begin);
   };
+  return runOnRanks(step, this);
+}
+
+Status Session::run(int64_t steps, double *seconds) {
+  WEFT_RT_RETURN_IF_ERROR(checkUsable());
+  WEFT_RT_RETURN_IF_ERROR(checkArgumentsSet());
   for (int64_t i = 0; i < steps; ++i) {
+    if (isInterrupted())
+      return Status(WEFT_RT_INTERRUPTED,
+                    format("interrupted after %lld of %lld steps", (long long)i,
+                           (long long)steps));
     int64_t begin = nanoseconds();
-    WEFT_RT_RETURN_IF_ERROR(runOnRanks(step, this));
-    if (seconds)
-      seconds[i] = (nanoseconds() - begin) / 1e9;
-    ++stepsDone;
+    Status status = runStep();
+    if (!failed) {
+      if (seconds)
+        seconds[i] = (nanoseconds() - begin) / 1e9;
+      ++stepsDone;
+    }
+    WEFT_RT_RETURN_IF_ERROR(status);
   }
   return Status();
 }

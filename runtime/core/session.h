@@ -33,13 +33,15 @@ public:
          const weft_rt_options &options,
          std::unique_ptr<Executable> executable);
 
-  /// Leaks everything when a rank is stuck in the program: it may still use it.
+  /// Leaks everything when a rank is stuck in the program, which may still use
+  /// it, and in a forked process, which has no ranks to end.
   static void close(std::unique_ptr<Session> session);
 
   const weft_rt_program &program() const { return *programs[0]; }
   Status setArgument(int32_t index, const void *data, int64_t bytes);
   Status getResult(int32_t index, void *data, int64_t bytes);
   Status run(int64_t steps, double *seconds);
+  bool isUsable() const { return checkUsable().ok(); }
   weft_rt_stats stats() const;
   TrafficCount traffic(weft_rt_collective_kind kind, int32_t channel) const;
   Result<const std::vector<weft_rt_profile_row> *> profile();
@@ -56,10 +58,16 @@ private:
   Status checkUsable() const;
   Status checkArgumentsSet() const;
   Status runOnRanks(weft_rt_task task, void *context);
+  Status runStep();
+  bool isInterrupted();
 
   std::unique_ptr<Executable> executable;
   std::vector<const weft_rt_program *> programs; // one per rank
   bool poison;
+  int32_t (*poll)(void *);
+  void *pollContext;
+  int64_t lastPoll = 0;
+  const int64_t process; // that has the ranks
   std::vector<RankMemory> memory;
   std::unique_ptr<Backend> backend;
   std::vector<bool> isSet; // arguments

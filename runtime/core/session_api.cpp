@@ -115,6 +115,10 @@ weft_rt_status weft_rt_session_run(weft_rt_session *session, int64_t steps,
   return report(session->impl->run(steps, seconds));
 }
 
+int32_t weft_rt_session_is_usable(const weft_rt_session *session) {
+  return session->impl->isUsable();
+}
+
 void weft_rt_session_stats(const weft_rt_session *session,
                            weft_rt_stats *stats) {
   *stats = session->impl->stats();

@@ -44,12 +44,13 @@ Status Job::run(const std::function<void(Rank)> &task) {
     const std::function<void(Rank)> &task;
     const weft_rt_api &api;
   } context{task, ranks->api()};
+  bool isWhole;
   return ranks->run(
       [](void *opaque, weft_rt_rank *self) {
         auto &[task, api] = *static_cast<Context *>(opaque);
         task(Rank{&api, self});
       },
-      &context);
+      &context, isWhole);
 }
 
 } // namespace weft::rt::cts

@@ -87,7 +87,8 @@ Status HostWorld::start() {
 
 RankLog &HostWorld::log(int64_t rank) { return ranks[rank]->log; }
 
-Status HostWorld::run(weft_rt_task newTask, void *newContext) {
+Status HostWorld::run(weft_rt_task newTask, void *newContext, bool &isWhole) {
+  isWhole = false;
   if (hasFailed())
     return failureOrSuccess();
   task = newTask;
@@ -95,28 +96,45 @@ Status HostWorld::run(weft_rt_task newTask, void *newContext) {
   running.store(ranks.size(), std::memory_order_relaxed);
   epoch.fetch_add(1, std::memory_order_release);
   wakeAll(epoch);
-  if (!awaitRanks()) {
+  bool isInterrupted = false;
+  if (!awaitRanks(isInterrupted)) {
     stuck = true;
     Status first = failureOrSuccess();
     return Status(first.code(),
                   first.message() + "; some ranks did not stop after that");
   }
-  if (hasFailed())
+  if (hasFailed()) {
     awaitQuiet();
-  return failureOrSuccess();
+    return failureOrSuccess();
+  }
+  isWhole = true;
+  return isInterrupted
+             ? Status(WEFT_RT_INTERRUPTED, "interrupted after a whole step")
+             : Status();
 }
 
 /// Waits for the ranks to finish the task. After a failure they have as long as
-/// a rendezvous has; false when that passed too.
-bool HostWorld::awaitRanks() {
-  constexpr int64_t pollNanoseconds = 50'000'000;
-  int64_t lastMoment = never;
+/// a rendezvous has; false when that passed too. Who wishes to end the task
+/// waits a moment for it to end by itself, and then a moment for the ranks to
+/// stop.
+bool HostWorld::awaitRanks(bool &isInterrupted) {
+  constexpr int64_t pollNanoseconds = 50'000'000, patience = 400'000'000;
+  int64_t lastMoment = never, breakMoment = never;
   while (uint32_t left = running.load(std::memory_order_acquire)) {
+    int64_t time = now();
+    if (!isInterrupted && options.poll && options.poll(options.pollContext)) {
+      isInterrupted = true;
+      breakMoment = time + patience;
+    }
+    if (time >= breakMoment && !hasFailed())
+      fail(Status(WEFT_RT_INTERRUPTED, "interrupted in the middle of a step"));
     if (hasFailed() && lastMoment == never)
-      lastMoment = now() + deadlineNanoseconds;
-    if (now() >= lastMoment)
+      lastMoment =
+          time + (isInterrupted ? std::min(patience, deadlineNanoseconds)
+                                : deadlineNanoseconds);
+    if (time >= lastMoment)
       return false;
-    waitWhile(running, left, spins, now() + pollNanoseconds);
+    waitWhile(running, left, spins, time + pollNanoseconds);
   }
   return true;
 }

@@ -33,9 +33,11 @@ public:
 
   const weft_rt_api &api() const override;
   int threadsPerRank() const override { return teamSize; }
-  Status run(weft_rt_task task, void *context) override;
+  Status run(weft_rt_task task, void *context, bool &isWhole) override;
   RankLog &log(int64_t rank) override;
-  bool hasStuckRank() const override { return stuck; }
+  bool hasStuckRank() const override {
+    return stuck && running.load(std::memory_order_acquire) > 0;
+  }
 
   /// Keeps the failure if it is the first, and ends the task on all ranks.
   void fail(Status failure);
@@ -50,7 +52,7 @@ private:
   void createGroups();
   GroupOptions groupOptions(int32_t channel);
   Status failureOrSuccess();
-  bool awaitRanks();
+  bool awaitRanks(bool &isInterrupted);
   void awaitQuiet() const;
 
   const BackendOptions options;

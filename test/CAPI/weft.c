@@ -8,16 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *good =
-    "weft.mesh @mesh = <[\"dp\"=1]>\n"
-    "func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
-    "  %0 = math.exp %x : tensor<8xf32>\n"
-    "  return %0 : tensor<8xf32>\n"
-    "}\n";
-static const char *bad =
-    "func.func @f(%x: tensor<?xf32>) {\n"
-    "  return\n"
-    "}\n";
+static const char *good = "weft.mesh @mesh = <[\"dp\"=1]>\n"
+                          "func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+                          "  %0 = math.exp %x : tensor<8xf32>\n"
+                          "  return %0 : tensor<8xf32>\n"
+                          "}\n";
+static const char *bad = "func.func @f(%x: tensor<?xf32>) {\n"
+                         "  return\n"
+                         "}\n";
 
 static void report(void *user, weft_severity severity, const char *file,
                    int line, int column, const char *message) {
@@ -33,7 +31,7 @@ static void to_text(const char *what, const char *input,
   size_t size;
   weft_status status =
       weft_compile_to_text(input, strlen(input), "f.mlir", arguments,
-                           num_arguments, report, &reports, &text, &size);
+                           num_arguments, report, NULL, &reports, &text, &size);
   printf("%s: status %d, %d reports, %s\n", what, (int)status, reports,
          text ? (strlen(text) == size ? "text" : "wrong size") : "no text");
   weft_free(text);
@@ -54,11 +52,12 @@ int main(int argc, char **argv) {
   to_text("named", good, named, 2);
   printf("standard: status %d\n",
          (int)weft_compile(good, strlen(good), "f.mlir", standard, 2, report,
-                           &reports));
+                           NULL, &reports));
   for (int i = 1; i < argc; ++i) {
     const char *output[] = {"-o", argv[i]};
-    printf("file: status %d\n", (int)weft_compile(good, strlen(good), "f.mlir",
-                                                  output, 2, report, &reports));
+    printf("file: status %d\n",
+           (int)weft_compile(good, strlen(good), "f.mlir", output, 2, report,
+                             NULL, &reports));
   }
   return 0;
 }

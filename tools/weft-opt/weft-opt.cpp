@@ -3,6 +3,7 @@
 // weft-opt: runs passes and pipelines over a module, like mlir-opt.
 
 #include "weft/InitAll.h"
+#include "weft/Support/Guard.h"
 #include "weft/Support/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -12,6 +13,8 @@ int main(int argc, char **argv) {
   mlir::weft::initTool();
   mlir::DialectRegistry registry;
   mlir::weft::registerAll(registry);
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "weft optimizer driver\n", registry));
+  return mlir::weft::runGuarded("weft-opt", [&] {
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(argc, argv, "weft optimizer driver\n", registry));
+  });
 }

@@ -9,10 +9,10 @@
 
 #include "weft/Report/MakeReport.h"
 #include "weft/Simulate/Trace.h"
+#include "weft/Support/Guard.h"
 #include "weft/Support/Version.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
 
 using namespace mlir;
@@ -131,10 +131,7 @@ static int run(SimOptions options) {
   return module ? simulateModule(*module, options, *machine) : 1;
 }
 
-int main(int argc, char **argv) {
-  initTool();
-  llvm::InitLLVM init(argc, argv);
-  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+static int runTool(ArrayRef<StringRef> arguments) {
   if (llvm::is_contained(arguments, "--help")) {
     llvm::outs() << getSimHelp();
     return 0;
@@ -149,4 +146,10 @@ int main(int argc, char **argv) {
     return fail(problem + "\nsee weft-sim --help", 2);
   options.compile.progress = llvm::sys::Process::StandardErrIsDisplayed();
   return run(options);
+}
+
+int main(int argc, char **argv) {
+  initTool();
+  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+  return runGuarded("weft-sim", [&] { return runTool(arguments); });
 }

@@ -6,6 +6,8 @@
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Support/Guard.h"
+#include "weft/Support/Version.h"
 #include "weft/Verify/IssueOrder.h"
 #include "weft/Verify/Passes.h"
 
@@ -104,10 +106,7 @@ int verify(MLIRContext &context, ArrayRef<StringRef> arguments) {
   return isRight ? 0 : 1;
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+int runTool(ArrayRef<StringRef> arguments) {
   if (llvm::is_contained(arguments, "--help")) {
     llvm::outs() << kHelp;
     return 0;
@@ -127,4 +126,12 @@ int main(int argc, char **argv) {
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   return verify(context, arguments);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  weft::initTool();
+  SmallVector<StringRef> arguments(argv + 1, argv + argc);
+  return weft::runGuarded("weft-verify", [&] { return runTool(arguments); });
 }

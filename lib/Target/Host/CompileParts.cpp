@@ -91,6 +91,15 @@ mlir::weft::createTargetMachine(ModuleOp module, const HostOptions &options) {
     module.emitError("unknown CPU '") << cpu << "' for target '" << triple.str() << "'";
     return nullptr;
   }
+  // LLVM knows older processors of the family too, and ends the process when
+  // it is to make 64-bit code for them.
+  std::unique_ptr<llvm::MCSubtargetInfo> chosen(
+      target->createMCSubtargetInfo(triple, cpu, features));
+  if (triple.isX86() && !chosen->checkFeatures("+64bit")) {
+    module.emitError("CPU '") << cpu << "' has no 64-bit instructions, which '"
+                              << triple.str() << "' needs";
+    return nullptr;
+  }
   llvm::TargetOptions targetOptions;
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(

@@ -22,10 +22,17 @@
  * Threads. A session is used by one thread at a time. Different sessions are
  * independent.
  *
+ * Processes. The ranks are threads of the process that created the session. A
+ * process that is forked from it has none of them: there every call that needs
+ * a rank answers WEFT_RT_UNUSABLE, and closing the session frees nothing.
+ *
  * Failure. Every function that may fail returns a status and leaves a message
  * for weft_rt_last_error of the same thread. After WEFT_RT_RANK_FAILED the
  * session's state is unspecified: it answers WEFT_RT_UNUSABLE from then on and
- * can only be inspected and closed. */
+ * can only be inspected and closed. WEFT_RT_INTERRUPTED between two steps
+ * changes nothing: the session goes on from the last whole step. In the middle
+ * of a step it is a failure like the others; weft_rt_session_is_usable says
+ * which of the two it was. */
 
 #ifndef WEFT_RT_SESSION_H
 #define WEFT_RT_SESSION_H
@@ -43,7 +50,9 @@ typedef enum weft_rt_status {
   WEFT_RT_INCOMPATIBLE = 3, /* not a program, or one for another runtime */
   WEFT_RT_NO_MEMORY = 4,
   WEFT_RT_RANK_FAILED = 5, /* a rank failed, or did not come in time */
-  WEFT_RT_UNUSABLE = 6     /* the session failed before */
+  WEFT_RT_UNUSABLE = 6,    /* the session failed before, or is of another
+                              process */
+  WEFT_RT_INTERRUPTED = 7  /* weft_rt_options.poll ended the run */
 } weft_rt_status;
 
 /* What a fault makes of a rank; for tests of failure handling. */
@@ -87,14 +96,33 @@ typedef struct weft_rt_options {
   int32_t profile; /* 1: keep a profile */
   int32_t num_links;
   const weft_rt_link *links;
-  int32_t shared_link;   /* 1: a rank has one link for all its channels */
-  uint64_t perturb_seed; /* not 0: random delays around starts, waits, kernels
-                            and moves; data is moved only when somebody waits
-                            for it */
+  int32_t shared_link;     /* 1: a rank has one link for all its channels */
+  uint64_t perturb_seed;   /* not 0: random delays around starts, waits, kernels
+                              and moves; data is moved only when somebody waits
+                              for it */
+  int32_t (*poll)(void *); /* when not NULL: asked some 20 times a second, on
+                              the thread that called, while steps run. What is
+                              not 0 ends the run: after the step if that ends
+                              soon, or else in the middle of it */
+  void *poll_context;
 } weft_rt_options;
 
 #define WEFT_RT_OPTIONS_INIT                                                   \
-  {sizeof(weft_rt_options), 0, 0, 0.0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0}
+  {sizeof(weft_rt_options),                                                    \
+   0,                                                                          \
+   0,                                                                          \
+   0.0,                                                                        \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   NULL,                                                                       \
+   0,                                                                          \
+   0,                                                                          \
+   NULL,                                                                       \
+   0,                                                                          \
+   0,                                                                          \
+   NULL,                                                                       \
+   NULL}
 
 typedef struct weft_rt_session weft_rt_session;
 
@@ -146,6 +174,10 @@ weft_rt_status weft_rt_session_get_result(weft_rt_session *session,
  * wall time of each step. */
 weft_rt_status weft_rt_session_run(weft_rt_session *session, int64_t steps,
                                    double *seconds);
+
+/* 1 when arguments can be set and steps be run; 0 after a failure, and in a
+ * process that is forked from the session's own. */
+int32_t weft_rt_session_is_usable(const weft_rt_session *session);
 
 /* What a session has and has used. */
 typedef struct weft_rt_stats {

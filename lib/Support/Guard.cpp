@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The child has the terminal's process group, so that it may read from the
+// terminal and Ctrl-C reaches it directly; other signals are passed on.
+
+#include "weft/Support/Guard.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+volatile pid_t child = 0;
+
+void passOn(int number) {
+  if (child > 0)
+    kill(child, number);
+}
+
+void setHandlers(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  for (int number : kEndingSignals) {
+    struct sigaction old = {};
+    sigaction(number, nullptr, &old);
+    // Who started the tool may have it ignore a signal, as nohup does.
+    if (old.sa_handler != SIG_IGN)
+      sigaction(number, &action, nullptr);
+  }
+}
+
+/// Without a limit, a recursion that does not end would fill the memory.
+void limitStack() {
+  constexpr rlim_t most = rlim_t(64) << 20;
+  rlimit limit;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur <= most)
+    return;
+  limit.rlim_cur = most;
+  setrlimit(RLIMIT_STACK, &limit);
+}
+
+/// What was printed may only now be found not to fit on the disk.
+int finishOutput(llvm::StringRef tool, int code) {
+  llvm::outs().flush();
+  if (!llvm::outs().has_error())
+    return code;
+  llvm::errs() << tool << ": error: cannot write the standard output: "
+               << llvm::outs().error().message() << "\n";
+  llvm::outs().clear_error();
+  return std::max(code, 1);
+}
+
+/// The work, in the child.
+[[noreturn]] void work(llvm::StringRef tool, llvm::function_ref<int()> body) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  setHandlers(SIG_DFL);
+  limitStack();
+  std::exit(finishOutput(tool, body()));
+}
+
+/// Ends this process by the signal that ended its child.
+void endLike(int number) {
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+int reportEnd(llvm::StringRef tool, int number) {
+  llvm::errs() << tool << ": error: ended by ";
+  if (const char *name = sigabbrev_np(number))
+    llvm::errs() << "SIG" << name;
+  else
+    llvm::errs() << "signal " << number;
+  llvm::errs() << (number == SIGSEGV || number == SIGBUS
+                       ? "; is the module nested too deeply?\n"
+                       : "\n");
+  return 1;
+}
+
+} // namespace
+
+int mlir::weft::runGuarded(llvm::StringRef tool,
+                           llvm::function_ref<int()> body) {
+  llvm::outs().flush();
+  setHandlers(passOn);
+  child = fork();
+  if (child < 0) {
+    llvm::errs() << tool
+                 << ": error: cannot start a process: " << std::strerror(errno)
+                 << "\n";
+    return 1;
+  }
+  if (child == 0)
+    work(tool, body);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  int number = WTERMSIG(status);
+  if (std::find(std::begin(kEndingSignals), std::end(kEndingSignals), number) !=
+          std::end(kEndingSignals) ||
+      number == SIGPIPE)
+    endLike(number);
+  return reportEnd(tool, number);
+}
