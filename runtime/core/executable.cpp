@@ -5,12 +5,20 @@
 
 #include "core/executable.h"
 
+#include "core/processor.h"
+#include "core/program_file.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 
 namespace weft::rt {
 
 Result<std::unique_ptr<Executable>> Executable::load(const std::string &path) {
+  // Loading runs the file's code: what can be known before is checked before.
+  Result<std::unique_ptr<ProgramFile>> file = ProgramFile::read(path);
+  if (!file.ok())
+    return file.status();
+  WEFT_RT_RETURN_IF_ERROR(checkProcessor((*file)->program()));
   // A name without a slash would be looked up in the library path.
   char *real = realpath(path.c_str(), nullptr);
   if (!real)

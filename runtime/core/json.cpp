@@ -224,8 +224,11 @@ std::string jsonString(const std::string &text) {
     int length = utf8Length(at, end);
     if (c == '"' || c == '\\')
       quoted += format("\\%c", c);
-    else if (c < 0x20)
+    else if (c < 0x20 || c == 0x7f)
       quoted += format("\\u%04x", c);
+    else if (length == 2 && c == 0xc2 &&
+             static_cast<unsigned char>(at[1]) < 0xa0)
+      quoted += format("\\u%04x", static_cast<unsigned char>(at[1]));
     else if (length == 0)
       quoted += "\\ufffd";
     else

@@ -47,6 +47,12 @@ public:
   /// Records a failure at the current position, unless one is known already.
   bool fail(const std::string &what);
 
+  /// Says in what the failure was, if there was one.
+  void failedIn(const std::string &what) {
+    if (!message.empty())
+      message = what + ": " + message;
+  }
+
   /// What was wrong, with the byte's number; empty while all is well.
   const std::string &error() const { return message; }
 

@@ -7,6 +7,7 @@
 #include "core/manifest.h"
 
 #include "core/certificate.h"
+#include "core/processor.h"
 #include "core/sha256.h"
 #include "core/topology.h"
 #include "core/types.h"
@@ -18,18 +19,6 @@ namespace weft::rt {
 namespace {
 
 constexpr int32_t maxTensorRank = 64;
-
-Status checkVersion(const weft_rt_program &program) {
-  if (program.abi_version != WEFT_RT_ABI_VERSION)
-    return Status(WEFT_RT_INCOMPATIBLE,
-                  format("program has ABI version %u, this runtime has %u",
-                         program.abi_version, WEFT_RT_ABI_VERSION));
-  if (program.struct_size != sizeof(weft_rt_program))
-    return Status(WEFT_RT_INCOMPATIBLE,
-                  format("program table has %u bytes, expected %zu",
-                         program.struct_size, sizeof(weft_rt_program)));
-  return Status();
-}
 
 Status checkTable(const char *what, int32_t count, const void *table) {
   if (count < 0 || (count > 0 && !table))
@@ -69,7 +58,7 @@ Status checkMesh(const weft_rt_program &program) {
     const weft_rt_axis &axis = program.axes[i];
     if (!axis.name || axis.size < 1)
       return invalid(format("mesh axis %d (%s) has size %lld", i,
-                            axis.name ? axis.name : "no name",
+                            axis.name ? quote(axis.name).c_str() : "no name",
                             (long long)axis.size));
     sizes.push_back(axis.size);
   }
@@ -211,7 +200,7 @@ std::string refsName(const weft_rt_program &program,
   std::string text = "{";
   for (int32_t i = 0; i < count; ++i) {
     const weft_rt_axis &axis = program.axes[refs[i].axis];
-    text += format("%s\"%s\"", i ? ", " : "", axis.name);
+    text += format("%s\"%s\"", i ? ", " : "", printable(axis.name).c_str());
     if (refs[i].pre != 1 || refs[i].size != axis.size)
       text += format(":(%lld)%lld", (long long)refs[i].pre,
                      (long long)refs[i].size);
@@ -236,10 +225,25 @@ std::string describeTensors(const weft_rt_program &program, const char *title,
   return text;
 }
 
+/// The processor that the code is for, and what this machine's lacks of it.
+std::string describeProcessor(const weft_rt_program &program) {
+  if (!program.features)
+    return "";
+  std::string text = format("processor: %s (%s)\n",
+                            printable(program.cpu ? program.cpu : "").c_str(),
+                            printable(program.features).c_str());
+  std::string missing;
+  for (const std::string &name : missingFeatures(program.features))
+    missing += (missing.empty() ? "" : ",") + printable(name);
+  return missing.empty() ? text
+                         : text + "this machine lacks: " + missing + "\n";
+}
+
 std::string describeMesh(const weft_rt_program &program) {
   std::string text = "mesh: <[";
   for (int32_t i = 0; i < program.num_axes; ++i)
-    text += format("%s\"%s\"=%lld", i ? ", " : "", program.axes[i].name,
+    text += format("%s\"%s\"=%lld", i ? ", " : "",
+                   printable(program.axes[i].name).c_str(),
                    (long long)program.axes[i].size);
   return text + format("]>, %d ranks\n", program.num_ranks);
 }
@@ -256,6 +260,18 @@ std::string describeChannels(const weft_rt_program &program) {
 }
 
 } // namespace
+
+Status checkVersion(const weft_rt_program &program) {
+  if (program.abi_version != WEFT_RT_ABI_VERSION)
+    return Status(WEFT_RT_INCOMPATIBLE,
+                  format("program has ABI version %u, this runtime has %u",
+                         program.abi_version, WEFT_RT_ABI_VERSION));
+  if (program.struct_size != sizeof(weft_rt_program))
+    return Status(WEFT_RT_INCOMPATIBLE,
+                  format("program table has %u bytes, expected %zu",
+                         program.struct_size, sizeof(weft_rt_program)));
+  return Status();
+}
 
 Status checkProgram(const weft_rt_program &program) {
   WEFT_RT_RETURN_IF_ERROR(checkVersion(program));
@@ -320,11 +336,13 @@ std::string shardingName(const weft_rt_program &program,
 }
 
 std::string describeProgram(const weft_rt_program &program) {
-  std::string text = format("program: %s, ABI version %u\n", program.name,
-                            program.abi_version);
+  std::string text =
+      format("program: %s, ABI version %u\n", printable(program.name).c_str(),
+             program.abi_version);
   text += "plan: " + hashName(program.plan_hash) + "\n";
   if (program.certificate)
-    text += "invariant: " + invarianceName(program) + "\n";
+    text += "invariant: " + printable(invarianceName(program)) + "\n";
+  text += describeProcessor(program);
   text += describeMesh(program);
   text += describeTensors(program, "arguments", program.args, program.num_args,
                           "donated to", program.results);

@@ -12,6 +12,9 @@
 
 namespace weft::rt {
 
+/// Fails unless the table has the fields of this runtime's ABI.
+Status checkVersion(const weft_rt_program &program);
+
 /// Fails unless the table is of this runtime's ABI and is consistent: mesh,
 /// tensors, shardings, local shapes, aliases, channels, certificate.
 Status checkProgram(const weft_rt_program &program);

@@ -3,7 +3,8 @@
 // A file that appears whole or not at all. Opening it makes a temporary file
 // beside the target, so that a path that cannot be written is found before
 // hours of work; `commit` gives it its name. Without a commit the temporary
-// file is removed and the target stays as it was.
+// file is removed and the target stays as it was. A character device, as
+// /dev/null, is written to as it is.
 
 #ifndef WEFT_RT_CORE_OUTPUT_FILE_H
 #define WEFT_RT_CORE_OUTPUT_FILE_H
@@ -12,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace weft::rt {
 
@@ -38,12 +40,28 @@ public:
 private:
   OutputFile() = default;
 
-  std::string target, temporary;
+  std::string target, temporary; // no temporary: a device
   int descriptor = -1;
 };
 
 /// Creates, fills and commits a file.
 Status writeFile(const std::string &path, const std::string &text);
+
+/// Removes the temporary files of all that are being written; for handlers of
+/// signals that end the process.
+void removeTemporaryFiles();
+
+/// A file that a command line names, and the option that names it.
+struct NamedPath {
+  const char *option;
+  std::string path;
+};
+
+/// Fails if two outputs are one file, or an output is an input: by the same
+/// path, or by links. Empty paths are not there; devices may be written by
+/// several.
+Status checkDistinct(const std::vector<NamedPath> &outputs,
+                     const std::vector<NamedPath> &inputs);
 
 /// Fails if a file could not be written under this path.
 Status checkWritable(const std::string &path);

@@ -48,16 +48,14 @@ bool readField(JsonReader &json, RawEntry &raw, std::set<std::string> &seen) {
   if (!json.string(key) || !json.take(':'))
     return false;
   if (!seen.insert(key).second)
-    return json.fail("tensor " + quote(raw.name) + " has two fields " +
-                     quote(key));
+    return json.fail("two fields " + quote(key));
   if (key == "dtype")
     return json.string(raw.dtype);
   if (key == "shape")
     return readIntegers(json, raw.shape);
   if (key == "data_offsets")
     return readIntegers(json, raw.offsets);
-  return json.fail("tensor " + quote(raw.name) + " has an unknown field " +
-                   quote(key));
+  return json.fail("unknown field " + quote(key));
 }
 
 bool readEntry(JsonReader &json, RawEntry &raw) {
@@ -74,8 +72,7 @@ bool readEntry(JsonReader &json, RawEntry &raw) {
   }
   for (const char *field : {"dtype", "shape", "data_offsets"})
     if (!seen.count(field))
-      return json.fail("tensor " + quote(raw.name) + " has no field '" + field +
-                       "'");
+      return json.fail(std::string("no field '") + field + "'");
   return true;
 }
 
@@ -106,12 +103,16 @@ bool readHeader(JsonReader &json, std::vector<RawEntry> &entries) {
     if (!names.insert(raw.name).second)
       return json.fail("duplicate tensor " + quote(raw.name));
     if (raw.name == "__metadata__") {
-      if (!skipMetadata(json))
+      if (!skipMetadata(json)) {
+        json.failedIn("'__metadata__'");
         return false;
+      }
       continue;
     }
-    if (!readEntry(json, raw))
+    if (!readEntry(json, raw)) {
+      json.failedIn("tensor " + quote(raw.name));
       return false;
+    }
     entries.push_back(std::move(raw));
   } while (json.takeIf(','));
   return json.take('}') && json.finish();
@@ -170,8 +171,10 @@ Status checkCoverage(const std::vector<TensorEntry> &entries, int64_t dataBytes,
     before = quote(entry.name);
   }
   if (covered != dataBytes)
-    return invalid(where + format("tensors end at byte %lld but the data has "
-                                  "%lld bytes",
+    return invalid(where + format("%s ends at byte %lld, the last of all, but "
+                                  "the data has %lld bytes",
+                                  entries.empty() ? "the header"
+                                                  : ("tensor " + before).c_str(),
                                   (long long)covered, (long long)dataBytes));
   return Status();
 }
@@ -209,7 +212,7 @@ Result<std::vector<TensorEntry>> parseSafetensors(const uint8_t *image,
                                                   int64_t size,
                                                   const std::string &file,
                                                   int64_t *dataStart) {
-  std::string where = file + ": ";
+  std::string where = printable(file) + ": ";
   Result<int64_t> length = readHeaderLength(image, size, where);
   if (!length.ok())
     return length.status();
@@ -238,7 +241,8 @@ Result<std::vector<TensorEntry>> parseSafetensors(const uint8_t *image,
 
 Result<std::unique_ptr<SafetensorsReader>>
 SafetensorsReader::open(const std::string &path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Opening a FIFO would wait for somebody to write to it.
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return systemError("open", path);
   struct stat info;

@@ -5,8 +5,10 @@
 
 #include "core/session.h"
 
+#include "core/checksum.h"
 #include "core/cores.h"
 #include "core/manifest.h"
+#include "core/processor.h"
 #include "core/trace.h"
 #include "core/types.h"
 #include "gemm/gemm.h"
@@ -71,6 +73,20 @@ Status checkLinks(const weft_rt_options &options,
   return Status();
 }
 
+/// More threads than that only get in each other's way, and a slip of a finger
+/// must not bring the machine down.
+Status checkThreads(const weft_rt_options &options,
+                    const weft_rt_program &program) {
+  int32_t most = std::max(4 * coreCount(), program.num_ranks);
+  if (options.threads <= most || options.force_threads)
+    return Status();
+  return invalid(
+      format("%d threads are more than the %d that make sense for %d "
+             "ranks on %d cores; force_threads (--force-threads) "
+             "allows them",
+             options.threads, most, program.num_ranks, coreCount()));
+}
+
 Status checkOptions(const weft_rt_options &options,
                     const weft_rt_program &program) {
   if (options.struct_size != sizeof(weft_rt_options))
@@ -96,6 +112,7 @@ Status checkOptions(const weft_rt_options &options,
       return invalid(format("a fault hits rank %lld, and there are %d ranks",
                             (long long)options.faults[i].rank,
                             program.num_ranks));
+  WEFT_RT_RETURN_IF_ERROR(checkThreads(options, program));
   return checkLinks(options, program);
 }
 
@@ -136,6 +153,8 @@ Status checkPrograms(const std::vector<const weft_rt_program *> &programs) {
     if (!program)
       return invalid("a session needs a program, found a null pointer");
     WEFT_RT_RETURN_IF_ERROR(checkProgram(*program));
+    WEFT_RT_RETURN_IF_ERROR(checkChecksum(*program));
+    WEFT_RT_RETURN_IF_ERROR(checkProcessor(*program));
   }
   size_t ranks = programs[0]->num_ranks;
   if (programs.size() != 1 && programs.size() != ranks)

@@ -25,6 +25,13 @@ std::string format(const char *pattern, ...)
 /// Quotes a name for a message: 'name', with unprintable bytes as \xNN.
 std::string quote(const std::string &name);
 
+/// Text as a terminal may show it: control characters, those that turn the
+/// direction of writing, and bytes that are not UTF-8 as \xNN.
+std::string printable(const std::string &text);
+
+/// The same for a message, whose lines stay lines.
+std::string printableLines(const std::string &text);
+
 /// Success, or a failure's code and message.
 class [[nodiscard]] Status {
 public:

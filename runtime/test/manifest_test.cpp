@@ -51,7 +51,7 @@ TEST(Manifest, AcceptsTheTestProgram) {
 
 TEST(Manifest, Version) {
   EXPECT_EQ(failure([](Editable &e) { e.program.abi_version = 99; }),
-            "program has ABI version 99, this runtime has 3");
+            "program has ABI version 99, this runtime has 4");
   EXPECT_THAT(failure([](Editable &e) { e.program.struct_size = 8; }),
               HasSubstr("program table has 8 bytes, expected"));
 }
@@ -79,7 +79,7 @@ TEST(Manifest, Mesh) {
   EXPECT_EQ(failure([](Editable &e) { e.program.num_ranks = 3; }),
             "program is for 3 ranks but its mesh has 4");
   EXPECT_EQ(failure([](Editable &e) { e.axes[1].size = 0; }),
-            "mesh axis 1 (tp) has size 0");
+            "mesh axis 1 ('tp') has size 0");
 }
 
 TEST(Manifest, Tensors) {

@@ -97,13 +97,13 @@ TEST(SafetensorsParse, Json) {
 }
 
 TEST(SafetensorsParse, Fields) {
-  EXPECT_THAT(failure(one("")), HasSubstr("tensor 't' has no field 'dtype'"));
+  EXPECT_THAT(failure(one("")), HasSubstr("tensor 't': no field 'dtype'"));
   EXPECT_THAT(failure(one("\"dtype\":\"F32\",\"shape\":[]")),
-              HasSubstr("tensor 't' has no field 'data_offsets'"));
+              HasSubstr("tensor 't': no field 'data_offsets'"));
   EXPECT_THAT(failure(one("\"dtype\":\"F32\",\"dtype\":\"F32\"")),
-              HasSubstr("tensor 't' has two fields 'dtype'"));
+              HasSubstr("tensor 't': two fields 'dtype'"));
   EXPECT_THAT(failure(one("\"x\\u0007\":1")),
-              HasSubstr("tensor 't' has an unknown field 'x\\x07'"));
+              HasSubstr("tensor 't': unknown field 'x\\x07'"));
   EXPECT_THAT(failure("{\"t\":{" + fields("U8", "0", "0,0") + "},\"t\":{}}"),
               HasSubstr("duplicate tensor 't'"));
 }
@@ -138,7 +138,8 @@ TEST(SafetensorsParse, Ranges) {
   EXPECT_EQ(failure(one(fields("U8", "4", "0,4")), 3),
             "f: tensor 't' has bytes 0 to 4, outside the data of 3 bytes");
   EXPECT_EQ(failure(one(fields("U8", "4", "0,4")), 5),
-            "f: tensors end at byte 4 but the data has 5 bytes");
+            "f: tensor 't' ends at byte 4, the last of all, but "
+            "the data has 5 bytes");
   EXPECT_EQ(failure(one(fields("U8", "3", "1,4")), 4),
             "f: tensor 't' begins at byte 1, after a hole behind the header, "
             "which ends at byte 0");
@@ -221,8 +222,46 @@ TEST(SafetensorsFile, RefusesPathsThatCannotBeWritten) {
               HasSubstr("/none/file': No such file or directory"));
   EXPECT_THAT(checkWritable(folder()).message(),
               HasSubstr("not a regular file"));
-  EXPECT_THAT(checkWritable("/dev/null").message(),
-              HasSubstr("cannot write '/dev/null': not a regular file"));
+  std::string fifo = folder() + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THAT(checkWritable(fifo).message(), HasSubstr("not a regular file"));
+  EXPECT_THAT(SafetensorsReader::open(fifo).status().message(),
+              HasSubstr("not a regular file"));
+}
+
+TEST(SafetensorsFile, WritesToDevicesAsTheyAre) {
+  EXPECT_TRUE(writeFile("/dev/null", "text").ok());
+  EXPECT_THAT(writeFile("/dev/full", "text").message(),
+              HasSubstr("cannot write '/dev/full': No space left on device"));
+  struct stat info;
+  ASSERT_EQ(stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+}
+
+TEST(SafetensorsFile, OutputsAreFilesOfTheirOwn) {
+  std::string a = folder() + "/a", hard = folder() + "/hard",
+              soft = folder() + "/soft", none = folder() + "/none";
+  std::ofstream(a) << "a";
+  ASSERT_EQ(link(a.c_str(), hard.c_str()), 0);
+  ASSERT_EQ(symlink(a.c_str(), soft.c_str()), 0);
+  for (const std::string &other :
+       {a, hard, soft,
+        folder() + "/../" + folder().substr(folder().rfind('/')) + "/a"}) {
+    EXPECT_THAT(checkDistinct({{"--x", a}, {"--y", other}}, {}).message(),
+                HasSubstr("--x and --y name one file: '" + a + "' and '" +
+                          other + "'"));
+    EXPECT_THAT(checkDistinct({{"--x", a}}, {{"--in", other}}).message(),
+                HasSubstr("--x would write over --in"));
+  }
+  EXPECT_THAT(checkDistinct({{"--x", none}, {"--y", folder() + "/./none"}}, {})
+                  .message(),
+              HasSubstr("name one file"));
+  EXPECT_TRUE(checkDistinct({{"--x", a}, {"--y", none}, {"--z", ""}},
+                            {{"--in", ""}, {"--more", folder() + "/b"}})
+                  .ok());
+  EXPECT_TRUE(checkDistinct({{"--x", "/dev/null"}, {"--y", "/dev/null"}},
+                            {{"--in", "/dev/null"}})
+                  .ok());
 }
 
 TEST(SafetensorsFile, RefusesFilesThatCannotBeRead) {
@@ -247,6 +286,17 @@ TEST(SafetensorsFile, RefusesHalfBytes) {
 TEST(Json, QuotesStrings) {
   EXPECT_EQ(jsonString("a\"\\\n\xc3\xa9\xff"),
             "\"a\\\"\\\\\\u000a\xc3\xa9\\ufffd\"");
+  EXPECT_EQ(jsonString("\x7f\xc2\x9b\x1b[0m"), "\"\\u007f\\u009b\\u001b[0m\"");
+}
+
+TEST(Names, AreSafeForATerminal) {
+  EXPECT_EQ(printable("w\x1b[2J\n\t\x7f"), "w\\x1b[2J\\x0a\\x09\\x7f");
+  EXPECT_EQ(printable("\xc3\xa9 \xe2\x82\xac"), "\xc3\xa9 \xe2\x82\xac");
+  EXPECT_EQ(printable("\xc2\x9b \xff"), "\\xc2\\x9b \\xff");
+  EXPECT_EQ(printable("\xe2\x80\xae"), "\\xe2\\x80\\xae"); // right to left
+  EXPECT_EQ(printable("\xe2\x81\xa6"), "\\xe2\\x81\\xa6");
+  EXPECT_EQ(printableLines("a\n\tb\x1b"), "a\n\tb\\x1b");
+  EXPECT_EQ(quote("a\r"), "'a\\x0d'");
 }
 
 } // namespace

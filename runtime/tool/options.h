@@ -35,7 +35,7 @@ struct ToolOptions {
   std::vector<weft_rt_fault> faults;
   std::vector<LinkOption> links;
   std::vector<RankProgram> rankPrograms;
-  bool sharedLink = false;
+  bool sharedLink = false, forceThreads = false;
   bool digest = false, quiet = false, inspect = false, poison = false,
        profile = false, help = false;
 };

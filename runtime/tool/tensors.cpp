@@ -97,20 +97,20 @@ std::string checkInputs(const weft_rt_program &program,
     const weft_rt_tensor &argument = program.args[i];
     const TensorEntry *entry = file.find(argument.name);
     if (!entry)
-      problems +=
-          format("%s: tensor %s is missing, expected %s\n", path.c_str(),
-                 quote(argument.name).c_str(), argumentType(argument).c_str());
+      problems += format("%s: tensor %s is missing, expected %s\n",
+                         printable(path).c_str(), quote(argument.name).c_str(),
+                         argumentType(argument).c_str());
     else if (!fits(*entry, argument))
       problems +=
-          format("%s: tensor %s is %s, expected %s\n", path.c_str(),
+          format("%s: tensor %s is %s, expected %s\n", printable(path).c_str(),
                  quote(argument.name).c_str(), entryType(*entry).c_str(),
                  argumentType(argument).c_str());
   }
   for (const TensorEntry &entry : file.tensors())
     if (!findArgument(program, entry.name))
-      problems +=
-          format("%s: tensor %s is not an argument of %s\n", path.c_str(),
-                 quote(entry.name).c_str(), quote(program.name).c_str());
+      problems += format("%s: tensor %s is not an argument of %s\n",
+                         printable(path).c_str(), quote(entry.name).c_str(),
+                         quote(program.name).c_str());
   return problems;
 }
 
@@ -174,7 +174,7 @@ Result<std::string> resultDigests(weft_rt_session *session) {
     WEFT_RT_RETURN_IF_ERROR(reader.read(index, bytes));
     Sha256 hash;
     hash.add(reader.data(), bytes);
-    text += "digest " + name + " " + hash.finish() + "\n";
+    text += "digest " + printable(name) + " " + hash.finish() + "\n";
   }
   Sha256 all;
   all.add(text.data(), text.size());

@@ -7,8 +7,11 @@
 #include "tool/tool.h"
 
 #include "core/backend.h"
+#include "core/checksum.h"
 #include "core/executable.h"
 #include "core/manifest.h"
+#include "core/processor.h"
+#include "core/program_file.h"
 #include "core/types.h"
 #include "tool/options.h"
 #include "tool/profile.h"
@@ -16,7 +19,10 @@
 #include "tool/stats.h"
 #include "tool/tensors.h"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <unistd.h>
 
 namespace weft::rt {
@@ -37,6 +43,33 @@ struct PrintedResult {
   std::string name;
 };
 
+/// What was printed may only now be found not to fit on the disk.
+Status flushOutput() {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+    return Status();
+  return ioError(
+      format("cannot write the standard output: %s", std::strerror(errno)));
+}
+
+/// Ends the process as the signal would have, without temporary files.
+void onEndingSignal(int number) {
+  removeTemporaryFiles();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void cleanUpOnSignals() {
+  struct sigaction action = {};
+  action.sa_handler = onEndingSignal;
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    sigaction(number, nullptr, &before);
+    // Who started the tool may have it ignore a signal, as nohup does.
+    if (before.sa_handler != SIG_IGN)
+      sigaction(number, &action, nullptr);
+  }
+}
+
 Status lastError(weft_rt_status code) {
   return code == WEFT_RT_OK ? Status() : Status(code, weft_rt_last_error());
 }
@@ -49,6 +82,8 @@ public:
   Status run();
 
 private:
+  Status inspect();
+  Status checkPaths();
   Status load();
   Status loadRankPrograms();
   Status checkInputFile();
@@ -73,17 +108,43 @@ private:
 };
 
 Status Tool::run() {
+  if (options.inspect)
+    return inspect();
+  WEFT_RT_RETURN_IF_ERROR(checkPaths());
   WEFT_RT_RETURN_IF_ERROR(load());
-  if (options.inspect) {
-    std::fputs(describeProgram(*program).c_str(), stdout);
-    return Status();
-  }
   WEFT_RT_RETURN_IF_ERROR(checkInputFile());
   WEFT_RT_RETURN_IF_ERROR(checkPrinted());
   WEFT_RT_RETURN_IF_ERROR(checkOutputPaths());
   WEFT_RT_RETURN_IF_ERROR(createSession());
   WEFT_RT_RETURN_IF_ERROR(runSteps());
   return writeOutputs();
+}
+
+/// A program in a file is looked at, and not loaded: loading it runs its code.
+Status Tool::inspect() {
+  if (program) {
+    WEFT_RT_RETURN_IF_ERROR(checkProgram(*program));
+    WEFT_RT_RETURN_IF_ERROR(checkChecksum(*program));
+    std::fputs(describeProgram(*program).c_str(), stdout);
+    return Status();
+  }
+  Result<std::unique_ptr<ProgramFile>> file =
+      ProgramFile::read(options.program);
+  if (!file.ok())
+    return file.status();
+  std::fputs(describeProgram((*file)->program()).c_str(), stdout);
+  return Status();
+}
+
+Status Tool::checkPaths() {
+  std::vector<NamedPath> inputPaths = {{"the program", options.program},
+                                       {"--inputs", options.inputs}};
+  for (const RankProgram &given : options.rankPrograms)
+    inputPaths.push_back({"--rank-program", given.path});
+  return checkDistinct({{"--outputs", options.outputs},
+                        {"--trace", options.trace},
+                        {"--stats", options.stats}},
+                       inputPaths);
 }
 
 Status Tool::load() {
@@ -96,6 +157,8 @@ Status Tool::load() {
     program = &executables.back()->program();
   }
   WEFT_RT_RETURN_IF_ERROR(checkProgram(*program));
+  WEFT_RT_RETURN_IF_ERROR(checkChecksum(*program));
+  WEFT_RT_RETURN_IF_ERROR(checkProcessor(*program));
   programs = {program};
   return loadRankPrograms();
 }
@@ -173,6 +236,7 @@ Status Tool::createSession() {
   weft_rt_options given = WEFT_RT_OPTIONS_INIT;
   given.ranks = options.ranks;
   given.threads = int32_t(options.threads);
+  given.force_threads = options.forceThreads;
   given.deadline_seconds = options.deadline;
   given.trace_events = options.trace.empty() ? 0 : traceEvents;
   given.poison = options.poison;
@@ -199,11 +263,11 @@ Status Tool::printResults(int64_t step) {
     int64_t bytes = byteSize(result.type, 1);
     WEFT_RT_RETURN_IF_ERROR(lastError(weft_rt_session_get_result(
         session.get(), result.index, &value, bytes)));
-    std::printf("step %lld: %s = %s\n", (long long)step, result.name.c_str(),
+    std::printf("step %lld: %s = %s\n", (long long)step,
+                printable(result.name).c_str(),
                 scalarText(result.type, &value).c_str());
   }
-  std::fflush(stdout);
-  return Status();
+  return flushOutput();
 }
 
 void Tool::showProgress(int64_t step) const {
@@ -245,7 +309,7 @@ Status Tool::writeOutputs() {
     std::fputs(digests->c_str(), stdout);
   }
   if (options.profile)
-    std::fputs(profileText(session.get()).c_str(), stdout);
+    std::fputs(printableLines(profileText(session.get())).c_str(), stdout);
   if (!options.stats.empty())
     WEFT_RT_RETURN_IF_ERROR(writeFile(
         options.stats, statsText(session.get(), options.profile, seconds)));
@@ -258,7 +322,7 @@ Status Tool::writeOutputs() {
 /// Prints each line of the message as an error of its own, but for those that
 /// belong to the line above.
 void printFailure(const std::string &tool, const Status &status) {
-  std::string text = status.message();
+  std::string text = printableLines(status.message());
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
   bool isList = status.code() == WEFT_RT_INVALID;
@@ -275,7 +339,7 @@ void printFailure(const std::string &tool, const Status &status) {
 
 std::string toolName(const char *path) {
   std::string name = path ? path : "weft-run";
-  return name.substr(name.rfind('/') + 1);
+  return printable(name.substr(name.rfind('/') + 1));
 }
 
 int runTool(int argc, char **argv, const weft_rt_program *embedded) {
@@ -288,10 +352,16 @@ int runTool(int argc, char **argv, const weft_rt_program *embedded) {
   }
   if (options->help) {
     std::fputs(usageText(tool, embedded != nullptr).c_str(), stdout);
-    return 0;
+    Status status = flushOutput();
+    if (!status.ok())
+      printFailure(tool, status);
+    return status.ok() ? 0 : 1;
   }
   failRanksOnSignals();
+  cleanUpOnSignals();
   Status status = Tool(std::move(*options), embedded).run();
+  if (status.ok())
+    status = flushOutput();
   if (!status.ok())
     printFailure(tool, status);
   return status.ok() ? 0 : status.code() == WEFT_RT_RANK_FAILED ? 3 : 1;

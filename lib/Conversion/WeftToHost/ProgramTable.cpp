@@ -376,6 +376,10 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
                      certificate ? data.text(certificate.getValue(),
                                              kCertificateSection)
                                  : Datum::pointer(""),
+                     // Where code is made, the processor and the checksum are
+                     // filled in.
+                     Datum::pointer(""), Datum::pointer(""),
+                     Datum::array(std::vector<Datum>(32, Datum::byte(0))),
                      Datum::pointer(entrySymbol)}));
   return success();
 }

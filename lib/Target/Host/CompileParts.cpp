@@ -145,6 +145,8 @@ mlir::weft::optimizeModule(ModuleOp module, llvm::LLVMContext &context,
   builder.crossRegisterProxies(loops, functions, sccs, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
       .run(*result, modules);
+  if (failed(sealProgram(module, *result, machine)))
+    return nullptr;
   return result;
 }
 

@@ -24,6 +24,11 @@ std::unique_ptr<llvm::Module> optimizeModule(ModuleOp module,
                                              llvm::LLVMContext &context,
                                              llvm::TargetMachine &machine);
 
+/// Writes into the table of a program for which processor its code is, and the
+/// table's checksum. Modules without a table are left alone.
+LogicalResult sealProgram(ModuleOp source, llvm::Module &module,
+                          const llvm::TargetMachine &machine);
+
 /// Makes an object file of a translated module.
 void generateObject(llvm::Module &llvmModule, llvm::TargetMachine &machine,
                     llvm::SmallVectorImpl<char> &object);

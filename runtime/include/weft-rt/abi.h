@@ -28,7 +28,7 @@ extern "C" {
 
 /* Raised whenever a struct or function below changes its meaning or layout.
  * The runtime refuses a program of another version. */
-#define WEFT_RT_ABI_VERSION 3
+#define WEFT_RT_ABI_VERSION 4
 
 /* Element types. Values are stable; they are stored in artifacts.
  * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1.
@@ -296,6 +296,18 @@ typedef struct weft_rt_program {
   /* What the bits of results depend on (JSON), or null: not proved. Programs
    * with equal certificates give equal bits. */
   const char *certificate;
+  /* The processor that the code was made for, as LLVM names it, and what the
+   * code may use of it beyond every processor of the architecture: LLVM's names
+   * of features, with commas between them. Null: the code does not say. */
+  const char *cpu;
+  const char *features;
+  /* SHA-256 over this table with all that it points to, without addresses: the
+   * fields in their order, in this machine's byte order, without padding; for a
+   * pointer a byte 0 if it is null, 2 if it points to code, and else a byte 1,
+   * the number of elements in 8 bytes, and the elements; a string's elements are
+   * its bytes and the 0 at its end. This field counts as zeros. All zeros, as in
+   * a table that was written by hand: there is no checksum. */
+  uint8_t checksum[32];
   weft_rt_entry entry;
 } weft_rt_program;
 

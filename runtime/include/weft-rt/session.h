@@ -105,6 +105,7 @@ typedef struct weft_rt_options {
                               not 0 ends the run: after the step if that ends
                               soon, or else in the middle of it */
   void *poll_context;
+  int32_t force_threads; /* 1: `threads` may be above 4 for each core */
 } weft_rt_options;
 
 #define WEFT_RT_OPTIONS_INIT                                                   \
@@ -122,7 +123,8 @@ typedef struct weft_rt_options {
    0,                                                                          \
    0,                                                                          \
    NULL,                                                                       \
-   NULL}
+   NULL,                                                                       \
+   0}
 
 typedef struct weft_rt_session weft_rt_session;
 

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a command again and again, and ends it by a signal once it has a temporary file in this
+folder; fails unless the signal ended it and the file is gone.
+
+  interrupt.py COMMAND...
+"""
+import glob
+import signal
+import subprocess
+import sys
+import time
+
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    # A process group of its own: a terminal's Ctrl-C would not reach it otherwise.
+    process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, start_new_session=True)
+    while process.poll() is None and not glob.glob("*.tmp"):
+        time.sleep(0.001)
+    process.send_signal(number)
+    code = process.wait(60)
+    assert code == -number, (number, code)
+    assert not glob.glob("*.tmp"), glob.glob("*.tmp")
