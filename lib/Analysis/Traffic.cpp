@@ -4,6 +4,9 @@
 
 #include "weft/Analysis/Traffic.h"
 
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -70,22 +73,76 @@ int64_t mlir::weft::getBufferBytes(ShapedType type) {
   return llvm::divideCeil(type.getNumElements() * bits, 8);
 }
 
+/// Of one tensor, in a group of so many ranks.
+static int64_t getReceivedBytes(CollectiveKind kind, ShapedType in,
+                                ShapedType out, int64_t group) {
+  bool isGather = kind == CollectiveKind::AllGather;
+  int64_t full = getBufferBytes(isGather ? out : in);
+  int64_t factor = kind == CollectiveKind::AllReduce ? 2 : 1;
+  return kind == CollectiveKind::Permute
+             ? full
+             : llvm::divideCeil(factor * full * (group - 1), group);
+}
+
 int64_t mlir::weft::getReceivedBytes(Operation *op) {
   CollectiveKind kind = *getCollectiveKind(op);
   int64_t group = getNumShards(lookupMesh(op, getCollectiveMesh(op)),
                                getCollectiveAxes(op).getAxes());
   int64_t bytes = 0;
-  for (auto [in, out] :
-       llvm::zip(op->getOperandTypes(), op->getResultTypes())) {
-    bool isGather = kind == CollectiveKind::AllGather;
-    int64_t full = getBufferBytes(getTensorType(isGather ? out : in));
-    int64_t factor = kind == CollectiveKind::AllReduce ? 2 : 1;
-    bytes += kind == CollectiveKind::Permute
-                 ? full
-                 : llvm::divideCeil(factor * full * (group - 1), group);
-  }
+  for (auto [in, out] : llvm::zip(op->getOperandTypes(), op->getResultTypes()))
+    bytes +=
+        ::getReceivedBytes(kind, getTensorType(in), getTensorType(out), group);
   return bytes;
 }
+
+namespace {
+
+/// A collective of any phase.
+struct Move {
+  CollectiveKind kind;
+  AxesAttr axes;
+  int64_t count, bytes;
+};
+
+std::optional<CollectiveKind> symbolizeCollectiveKind(StringRef name) {
+  for (int i = 0; i <= static_cast<int>(CollectiveKind::Permute); ++i)
+    if (name == stringifyCollectiveKind(static_cast<CollectiveKind>(i)))
+      return static_cast<CollectiveKind>(i);
+  return std::nullopt;
+}
+
+/// What a weft collective moves, or a start of the planned phase.
+std::optional<Move> getMove(Operation *op) {
+  if (std::optional<CollectiveKind> kind = getCollectiveKind(op))
+    return Move{*kind, getCollectiveAxes(op), op->getNumOperands(),
+                getReceivedBytes(op)};
+  auto start = dyn_cast<rt::StartOp>(op);
+  if (!start)
+    return std::nullopt;
+  auto kind = symbolizeCollectiveKind(start.getCollective());
+  auto axes = start.getParams().getAs<AxesAttr>("axes");
+  auto mesh = start.getParams().getAs<FlatSymbolRefAttr>("mesh");
+  if (!kind || !axes || !mesh)
+    return std::nullopt;
+  int64_t group = getNumShards(lookupMesh(op, mesh), axes.getAxes());
+  int64_t bytes = 0;
+  for (auto [in, out] : llvm::zip(start.getIns(), start.getOuts()))
+    bytes += ::getReceivedBytes(*kind, cast<ShapedType>(in.getType()),
+                                cast<ShapedType>(out.getType()), group);
+  return Move{*kind, axes, static_cast<int64_t>(start.getIns().size()), bytes};
+}
+
+/// How often `op` runs in a step, as far as the bounds of loops are known.
+int64_t countRuns(Operation *op) {
+  int64_t runs = 1;
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (std::optional<llvm::APInt> trips = loop.getStaticTripCount())
+      runs *= trips->getSExtValue();
+  return runs;
+}
+
+} // namespace
 
 SmallVector<TrafficEntry> mlir::weft::computeTraffic(Operation *op) {
   SmallVector<TrafficEntry> entries;
@@ -93,19 +150,19 @@ SmallVector<TrafficEntry> mlir::weft::computeTraffic(Operation *op) {
     // A module inside is another program.
     if (isa<ModuleOp>(inner) && inner != op)
       return WalkResult::skip();
-    std::optional<CollectiveKind> kind = getCollectiveKind(inner);
-    if (!kind)
+    std::optional<Move> move = getMove(inner);
+    if (!move)
       return WalkResult::advance();
-    AxesAttr axes = getCollectiveAxes(inner);
     auto *entry = llvm::find_if(entries, [&](const TrafficEntry &other) {
-      return other.kind == *kind && other.axes == axes;
+      return other.kind == move->kind && other.axes == move->axes;
     });
     if (entry == entries.end()) {
-      entries.push_back({*kind, axes});
+      entries.push_back({move->kind, move->axes});
       entry = &entries.back();
     }
-    entry->count += inner->getNumOperands();
-    entry->bytes += getReceivedBytes(inner);
+    int64_t runs = countRuns(inner);
+    entry->count += runs * move->count;
+    entry->bytes += runs * move->bytes;
     return WalkResult::advance();
   });
   llvm::stable_sort(entries, [](const TrafficEntry &a, const TrafficEntry &b) {

@@ -7,6 +7,7 @@
 
 #include "FitPlan.h"
 #include "OutputPath.h"
+#include "PlannedFigures.h"
 #include "weft/Analysis/PlanSummary.h"
 #include "weft/Analysis/Traffic.h"
 #include "weft/Conversion/WeftToHost/Passes.h"
@@ -100,8 +101,10 @@ private:
   }
   LogicalResult partition(Phase phase);
   LogicalResult lower(Phase phase);
+  std::optional<Machine> loadMachine();
   int64_t getMemoryLimit();
-  LogicalResult planWithinLimit(int64_t limit);
+  LogicalResult planWithinLimit(const Machine &machine, int64_t limit);
+  LogicalResult runPlanPipeline(bool schedules);
   LogicalResult scheduleAndPlan(Phase phase);
   LogicalResult runPhases();
   bool fitsGatheredOnce();
@@ -217,18 +220,24 @@ LogicalResult Compilation::partition(Phase phase) {
       [](OpPassManager &pm) { pm.addPass(createVerifyInvariancePass()); });
 }
 
+/// A machine that cannot be read is an error of the pass.
+std::optional<Machine> Compilation::loadMachine() {
+  std::string error;
+  FailureOr<Machine> machine = Machine::load(options.schedule.machine, error);
+  return succeeded(machine) ? std::optional<Machine>(*machine) : std::nullopt;
+}
+
 /// Bytes that a rank may use: what was asked for, or what the machine has; 0:
 /// any number.
 int64_t Compilation::getMemoryLimit() {
   if (options.schedule.memoryLimit != 0)
     return std::max<int64_t>(0, options.schedule.memoryLimit);
-  std::string error;
-  FailureOr<Machine> machine = Machine::load(options.schedule.machine, error);
-  // A machine that cannot be read is an error of the pass.
-  return succeeded(machine) ? machine->memoryBytes : 0;
+  std::optional<Machine> machine = loadMachine();
+  return machine ? machine->memoryBytes : 0;
 }
 
-LogicalResult Compilation::planWithinLimit(int64_t limit) {
+LogicalResult Compilation::planWithinLimit(const Machine &machine,
+                                           int64_t limit) {
   auto run = [&](ModuleOp copy, const SchedulePassOptions &chosen, bool plans) {
     return runPipeline(copy, [&](OpPassManager &pm) {
       pm.addPass(createSchedulePass(chosen));
@@ -237,10 +246,24 @@ LogicalResult Compilation::planWithinLimit(int64_t limit) {
     });
   };
   OwningOpRef<ModuleOp> planned =
-      PlanFitting(*module, options.schedule, limit, *remarks, run).fit();
+      PlanFitting(*module, options.schedule, machine, limit, *remarks, run)
+          .fit();
   if (!planned)
     return failure();
   module = std::move(planned);
+  return success();
+}
+
+/// Plans a module, scheduling it before that if it is not scheduled.
+LogicalResult Compilation::runPlanPipeline(bool schedules) {
+  if (failed(runPipeline([&](OpPassManager &pm) {
+        if (schedules)
+          pm.addPass(createSchedulePass(options.schedule));
+        buildPlanHostPipeline(pm);
+      })))
+    return failure();
+  if (std::optional<Machine> machine = loadMachine())
+    notePlannedFigures(*module, *machine);
   return success();
 }
 
@@ -248,20 +271,20 @@ LogicalResult Compilation::planWithinLimit(int64_t limit) {
 LogicalResult Compilation::scheduleAndPlan(Phase phase) {
   bool plans = getLastPhase() >= Phase::Planned;
   if (phase == Phase::Scheduled)
-    return plans ? runPipeline(buildPlanHostPipeline) : success();
+    return plans ? runPlanPipeline(/*schedules=*/false) : success();
   if (failed(runPipeline([&](OpPassManager &pm) {
         buildFuseHostPipeline(pm, options.mergeChannels);
       })))
     return failure();
   int64_t limit = getMemoryLimit();
-  if (plans && limit > 0)
-    return planWithinLimit(limit);
+  std::optional<Machine> machine = loadMachine();
+  if (plans && limit > 0 && machine)
+    return planWithinLimit(*machine, limit);
+  if (plans)
+    return runPlanPipeline(/*schedules=*/true);
   return runPipeline([&](OpPassManager &pm) {
     pm.addPass(createSchedulePass(options.schedule));
-    if (plans)
-      buildPlanHostPipeline(pm);
-    else
-      pm.addPass(createVerifyScheduledPass());
+    pm.addPass(createVerifyScheduledPass());
   });
 }
 
@@ -273,9 +296,13 @@ LogicalResult Compilation::lower(Phase phase) {
   if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Scheduled &&
       failed(scheduleAndPlan(phase)))
     return failure();
-  if (options.stats)
+  if (options.stats && getLastPhase() >= Phase::Local &&
+      detectPhase(*module) < Phase::Target) {
+    // What is kept from the forward pass moves once.
+    printStats(llvm::errs());
     for (auto func : module->getOps<func::FuncOp>())
       printSchedule(func, kNumExposed, llvm::errs());
+  }
   if (detectPhase(*module) == Phase::Planned)
     for (auto func : module->getOps<func::FuncOp>()) {
       if (options.stats)
@@ -330,8 +357,6 @@ LogicalResult Compilation::runPhases() {
     return failure();
   if (failed(partition(phase)))
     return failure();
-  if (phase <= Phase::Scheduled && last >= Phase::Local && options.stats)
-    printStats(llvm::errs());
   return lower(phase);
 }
 

@@ -5,6 +5,8 @@
 
 #include "FitPlan.h"
 
+#include "PlannedFigures.h"
+
 #include "weft/Analysis/PlanSummary.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
@@ -68,10 +70,14 @@ PlanFitting::Plan PlanFitting::attempt(const SchedulePassOptions &chosen,
     plan.module = nullptr;
     return plan;
   }
-  plan.bytes = plans ? getPlannedBytes(*plan.module) : 0;
-  plan.nanoseconds = getFigure(*plan.module, "step_ns");
-  plan.boundNanoseconds = getFigure(*plan.module, "bound_ns");
   plan.estimatedBytes = getFigure(*plan.module, "peak_bytes");
+  plan.estimatedNanoseconds = getFigure(*plan.module, "step_ns");
+  plan.boundNanoseconds = getFigure(*plan.module, "bound_ns");
+  if (!plans)
+    return plan;
+  notePlannedFigures(*plan.module, machine);
+  plan.bytes = getPlannedBytes(*plan.module);
+  plan.nanoseconds = getFigure(*plan.module, "step_ns");
   return plan;
 }
 
@@ -191,7 +197,9 @@ void PlanFitting::tryOtherPolicies(Plan &best) {
     SchedulePassOptions chosen = choose(policy, 0, /*isLean=*/false);
     Plan order = attempt(chosen, /*plans=*/false);
     bool isKnown = order.module && isLoose(order.estimatedBytes);
-    if (!isKnown || !fits(best) || order.nanoseconds < best.nanoseconds)
+    // No plan is faster than its order: it only adds kernels.
+    if (!isKnown || !fits(best) ||
+        order.estimatedNanoseconds < best.nanoseconds)
       takeFaster(best, fitPolicy(policy, attempt(chosen)));
   }
 }

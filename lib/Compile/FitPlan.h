@@ -26,11 +26,12 @@ public:
   using Run = std::function<LogicalResult(
       ModuleOp module, const SchedulePassOptions &options, bool plans)>;
 
-  /// `options` say policy and machine; a plan may need `limit` bytes.
-  PlanFitting(ModuleOp fused, const SchedulePassOptions &options, int64_t limit,
-              RemarkLog &remarks, Run run)
-      : fused(fused), options(options), limit(limit), remarks(remarks),
-        run(std::move(run)) {}
+  /// `options` say the policy; a plan may need `limit` bytes.
+  PlanFitting(ModuleOp fused, const SchedulePassOptions &options,
+              const Machine &machine, int64_t limit, RemarkLog &remarks,
+              Run run)
+      : fused(fused), options(options), machine(machine), limit(limit),
+        remarks(remarks), run(std::move(run)) {}
 
   /// The plan, whose diagnostics and remarks are told; null after an error.
   OwningOpRef<ModuleOp> fit();
@@ -42,9 +43,9 @@ private:
     OwningOpRef<ModuleOp> module;
     std::vector<Diagnostic> said;
     RemarkLog remarks;
-    int64_t bytes = 0;
+    int64_t bytes = 0, nanoseconds = 0;
     /// What the scheduler counts on.
-    int64_t nanoseconds = 0, boundNanoseconds = 0, estimatedBytes = 0;
+    int64_t estimatedBytes = 0, estimatedNanoseconds = 0, boundNanoseconds = 0;
   };
 
   SchedulePassOptions choose(StringRef policy, int64_t reserve,
@@ -67,6 +68,7 @@ private:
 
   ModuleOp fused;
   const SchedulePassOptions &options;
+  const Machine &machine;
   int64_t limit;
   RemarkLog &remarks;
   Run run;

@@ -126,7 +126,7 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   // From the user's shardings to one for each value ...
   pm.addPass(createPropagateShardingsPass());
   // ... and where two of them meet, the cheapest way from one to the other.
-  pm.addPass(createInsertReshardsPass());
+  pm.addPass(createInsertReshardsPass({accumulation.axis}));
   // What partitioning relies on: it would miscompile what this rejects.
   pm.addPass(createVerifyShardingPass());
   // Types become local, reshards become collectives.

@@ -6,6 +6,7 @@
 #include "weft/Report/MakeReport.h"
 
 #include "Format.h"
+#include "weft/Analysis/PlanSummary.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "llvm/Support/Path.h"
@@ -137,6 +138,7 @@ Report weft::makeReport(func::FuncOp step, const Machine &machine,
   report.machine = machine.name;
   if (machine.memoryBytes > 0)
     report.machineBytes = machine.memoryBytes;
+  report.neededBytes = summarizePlan(step).getTotalBytes();
   if (auto figures =
           step->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
     addFigures(figures, report);

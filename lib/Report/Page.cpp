@@ -129,5 +129,10 @@ std::string mlir::weft::describeBound(const Report &report,
             formatTime(summary.busiestNs);
   if (report.criticalPathNs)
     text += ", critical path " + formatTime(*report.criticalPathNs);
+  // The schedule's own bound follows dependences further.
+  int64_t bound = report.timeline.boundNs;
+  if (bound > std::max({report.timeline.computeNs, summary.busiestNs,
+                        report.criticalPathNs.value_or(0)}))
+    text += ", heads and tails " + formatTime(bound);
   return text;
 }

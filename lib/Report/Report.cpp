@@ -91,8 +91,12 @@ private:
   /// No arena is smaller than what lives in it at the peak.
   std::string describeArena() const {
     int64_t least = timeline.peakBytes - timeline.fixedBytes;
-    return formatShare(timeline.arenaBytes - least, least) +
-           " above what lives at once, " + formatBytes(least);
+    std::string text = formatShare(timeline.arenaBytes - least, least) +
+                       " above what lives at once, " + formatBytes(least);
+    if (report.neededBytes > 0)
+      text += "; with arguments and results " +
+              formatCount(report.neededBytes) + " B";
+    return text;
   }
 
   void writeHeader() {

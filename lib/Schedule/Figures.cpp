@@ -35,8 +35,9 @@ public:
        << text(figures, "machine") << "':\n";
     int64_t step = number("step_ns"), bound = number("bound_ns");
     os << "  step         " << inMs(step) << "\n";
-    os << llvm::formatv("  lower bound  {0}, gap {1:F2} %\n", inMs(bound),
-                        inPercent(step - bound, bound, 0));
+    os << llvm::formatv("  lower bound  {0}, gap {1:F2} %, by {2}\n",
+                        inMs(bound), inPercent(step - bound, bound, 0),
+                        getBindingTerm(bound));
     os << "    compute " << inMs(number("compute_ns")) << ", busiest link "
        << inMs(number("bound_link_ns")) << ", longest path "
        << inMs(number("bound_path_ns")) << ", heads and tails "
@@ -57,6 +58,16 @@ public:
   }
 
 private:
+  /// Which of the bounds is the largest.
+  StringRef getBindingTerm(int64_t bound) const {
+    if (number("compute_ns") >= bound)
+      return "compute";
+    if (number("bound_link_ns") >= bound)
+      return "the busiest link";
+    return number("bound_path_ns") >= bound ? "the longest path"
+                                            : "heads and tails";
+  }
+
   void printExposed(int maxExposed) {
     auto exposed = figures.getAs<ArrayAttr>("exposed");
     for (Attribute one : exposed.getValue().take_front(maxExposed)) {

@@ -17,7 +17,7 @@ using namespace mlir::weft;
 namespace {
 
 /// Tasks that all moves of a search put into lines, and moves at most.
-constexpr int64_t kEffort = 4000000, kMaxMoves = 4000;
+constexpr int64_t kEffort = 12000000, kMaxMoves = 4000;
 
 /// Problems of up to so many tasks are searched whole, with up to so many
 /// tasks put into lines.
@@ -61,9 +61,15 @@ private:
   void tryMoves();
   int chooseTask(std::mt19937 &random) const;
   std::vector<int> move(int task, std::mt19937 &random) const;
-  bool tryMove(int task, std::mt19937 &random);
+  std::vector<int> moveEarlier(int task, int to) const;
+  std::vector<int> moveLater(int task, int behind) const;
+  int64_t getReady(int task) const;
+  std::vector<int> moveForWait(std::mt19937 &random) const;
+  std::vector<int> moveUp(int task, std::mt19937 &random) const;
+  std::vector<int> fillWait(int task, std::mt19937 &random) const;
+  bool tryOrder(std::vector<int> order);
   void shake(std::mt19937 &random);
-  void listExposed();
+  void take(std::vector<int> order, ScheduleResult result);
 
   const ScheduleProblem &problem;
   int64_t limit, bound;
@@ -72,9 +78,11 @@ private:
   std::vector<int> current, place;
   /// The order of the best schedule.
   std::vector<int> bestOrder;
-  int64_t currentTime = std::numeric_limits<int64_t>::max();
-  /// Places at which the compute stream stands still.
-  std::vector<int> idlePlaces;
+  /// What comes of it.
+  ScheduleResult reached;
+  /// The collectives that are waited for, and the places in the order in front
+  /// of which that is.
+  std::vector<std::pair<int, int>> waits;
   /// Of the search through all orders: when what was taken is done.
   std::vector<int64_t> ends;
   std::vector<bool> isTaken;
@@ -177,17 +185,16 @@ void OrderSearch::descend(int64_t now, std::vector<int64_t> &freeAt) {
   }
 }
 
-/// The places in the order in front of which there is a wait that costs time.
-void OrderSearch::listExposed() {
-  idlePlaces.clear();
-  ScheduleResult result = measure(current);
-  currentTime = result.time;
+void OrderSearch::take(std::vector<int> order, ScheduleResult result) {
+  setOrder(std::move(order));
+  reached = std::move(result);
+  waits.clear();
   int at = 0;
-  for (const ScheduleEvent &event : result.events) {
+  for (const ScheduleEvent &event : reached.events) {
     if (event.kind != ScheduleEvent::Wait)
       ++at;
-    else if (result.exposed[event.task] > 0)
-      idlePlaces.push_back(std::min<int>(at, current.size() - 1));
+    else if (reached.exposed[event.task] > 0)
+      waits.emplace_back(event.task, std::min<int>(at, current.size() - 1));
   }
 }
 
@@ -195,9 +202,9 @@ void OrderSearch::listExposed() {
 int OrderSearch::chooseTask(std::mt19937 &random) const {
   constexpr int kNear = 12;
   int size = static_cast<int>(current.size());
-  if (idlePlaces.empty() || random() % 4 == 0)
+  if (waits.empty() || random() % 4 == 0)
     return current[random() % size];
-  int at = idlePlaces[random() % idlePlaces.size()];
+  int at = waits[random() % waits.size()].second;
   int near = at + static_cast<int>(random() % (2 * kNear)) - kNear;
   return current[std::clamp(near, 0, size - 1)];
 }
@@ -222,21 +229,124 @@ std::vector<int> OrderSearch::move(int task, std::mt19937 &random) const {
   return order;
 }
 
-/// Moves `task` if the step is not slower then. Says whether it is faster.
-bool OrderSearch::tryMove(int task, std::mt19937 &random) {
-  std::vector<int> order = move(task, random);
+/// The order with `task`, and what it needs from there on, at place `to`.
+std::vector<int> OrderSearch::moveEarlier(int task, int to) const {
+  std::vector<bool> isMember(problem.size(), false);
+  std::vector<int> members{task};
+  isMember[task] = true;
+  for (size_t i = 0; i < members.size(); ++i)
+    for (int before : problem.predecessors(members[i]))
+      if (place[before] >= to && !isMember[before]) {
+        isMember[before] = true;
+        members.push_back(before);
+      }
+  std::sort(members.begin(), members.end(),
+            [&](int a, int b) { return place[a] < place[b]; });
+  std::vector<int> order(current.begin(), current.begin() + to);
+  order.insert(order.end(), members.begin(), members.end());
+  for (size_t i = to; i < current.size(); ++i)
+    if (!isMember[current[i]])
+      order.push_back(current[i]);
+  return order;
+}
+
+/// The order with `task`, and what depends on it up to there, behind the task
+/// `behind`; the same order if that depends on it.
+std::vector<int> OrderSearch::moveLater(int task, int behind) const {
+  int to = place[behind];
+  std::vector<bool> isMember(problem.size(), false);
+  std::vector<int> members{task};
+  isMember[task] = true;
+  for (size_t i = 0; i < members.size(); ++i)
+    for (int next : problem.successors(members[i]))
+      if (place[next] <= to && !isMember[next]) {
+        isMember[next] = true;
+        members.push_back(next);
+      }
+  if (isMember[behind] || place[task] > to)
+    return current;
+  std::sort(members.begin(), members.end(),
+            [&](int a, int b) { return place[a] < place[b]; });
+  std::vector<int> order;
+  for (int i = 0; i <= to; ++i)
+    if (!isMember[current[i]])
+      order.push_back(current[i]);
+  order.insert(order.end(), members.begin(), members.end());
+  order.insert(order.end(), current.begin() + to + 1, current.end());
+  return order;
+}
+
+/// When all that `task` depends on is done.
+int64_t OrderSearch::getReady(int task) const {
+  int64_t ready = 0;
+  for (int before : problem.predecessors(task))
+    ready = std::max(ready, reached.end[before]);
+  return ready;
+}
+
+/// The order with `task` some places earlier.
+std::vector<int> OrderSearch::moveUp(int task, std::mt19937 &random) const {
+  constexpr int kFar = 64;
+  int reach = 1 + static_cast<int>(random() % kFar);
+  return moveEarlier(task, std::max(0, place[task] - reach));
+}
+
+/// The order with a later computation in front of the wait for `task`.
+std::vector<int> OrderSearch::fillWait(int task, std::mt19937 &random) const {
+  constexpr int kFar = 256;
+  int at = 0;
+  for (auto [waited, to] : waits)
+    at = waited == task ? to : at;
+  int from = at + static_cast<int>(random() % kFar);
+  for (int i = from, e = std::min<int>(from + kFar, current.size()); i < e; ++i)
+    if (!problem.task(current[i]).isCollective() &&
+        getReady(current[i]) <= reached.begin[current[at]])
+      return moveEarlier(current[i], at);
+  return current;
+}
+
+/// A change that may make one of the waits shorter.
+std::vector<int> OrderSearch::moveForWait(std::mt19937 &random) const {
+  int task = waits[random() % waits.size()].first;
+  // Up the chain of what was done just before.
+  for (int steps = static_cast<int>(random() % 4); steps > 0; --steps) {
+    int latest = -1;
+    for (int before : problem.predecessors(task))
+      if (latest < 0 || reached.end[before] > reached.end[latest])
+        latest = before;
+    if (latest < 0)
+      break;
+    task = latest;
+  }
+  if (random() % 3 == 0 && problem.task(task).isCollective())
+    return fillWait(task, random);
+  // What kept its link, or the compute stream, busy goes behind it.
+  std::vector<int> blockers;
+  int64_t ready = getReady(task);
+  for (int i = place[task] - 1; i >= 0 && blockers.size() < 32; --i)
+    if (problem.resource(current[i]) == problem.resource(task)) {
+      if (reached.end[current[i]] <= ready)
+        break;
+      blockers.push_back(current[i]);
+    }
+  if (blockers.empty() || random() % 3 == 0)
+    return moveUp(task, random);
+  return moveLater(blockers[random() % blockers.size()], task);
+}
+
+/// Takes `order` if the step is not slower then. Says whether it is faster.
+bool OrderSearch::tryOrder(std::vector<int> order) {
   if (order == current)
     return false;
   ScheduleResult result = measure(order);
-  if (result.time > currentTime || (limit > 0 && result.peakBytes > limit))
+  if (result.time > reached.time || (limit > 0 && result.peakBytes > limit))
     return false;
-  bool isFaster = result.time < currentTime;
-  setOrder(std::move(order));
-  if (result.time < best.time) {
-    best = std::move(result);
+  bool isFaster = result.time < reached.time;
+  take(std::move(order), std::move(result));
+  if (reached.time < best.time) {
+    best = reached;
     bestOrder = current;
   }
-  listExposed();
   return isFaster;
 }
 
@@ -246,17 +356,21 @@ void OrderSearch::shake(std::mt19937 &random) {
   setOrder(bestOrder);
   for (int i = 0; i < kNumMoves; ++i)
     setOrder(move(current[random() % current.size()], random));
-  listExposed();
+  take(current, measure(current));
 }
 
 void OrderSearch::tryMoves() {
   constexpr int64_t kPatience = 15;
   std::mt19937 random(1);
   bestOrder = current;
-  listExposed();
+  take(current, measure(current));
   int64_t numMoves = std::min(kMaxMoves, kEffort / problem.size()), stale = 0;
   for (int64_t i = 0; i < numMoves && best.time > bound; ++i) {
-    stale = tryMove(chooseTask(random), random) ? 0 : stale + 1;
+    bool isForWait = !waits.empty() && random() % 2 == 0;
+    stale = tryOrder(isForWait ? moveForWait(random)
+                               : move(chooseTask(random), random))
+                ? 0
+                : stale + 1;
     if (stale > kPatience * problem.size()) {
       shake(random);
       stale = 0;

@@ -447,6 +447,23 @@ const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
   return it->second;
 }
 
+int64_t ReshardPlanner::countRounds(llvm::ArrayRef<AxisRef> axes) const {
+  bool isSerial = llvm::any_of(
+      axes, [&](const AxisRef &axis) { return axis.axis == serialAxis; });
+  return isSerial ? mesh.axisSize(serialAxis) : 1;
+}
+
+int64_t ReshardPlanner::countBytes(const ReshardPlan &plan) const {
+  int64_t bytes = 0;
+  for (const ReshardStep &step : plan) {
+    int64_t rounds = countRounds(step.sharding.partial);
+    for (const AxisList &axes : step.sharding.dims)
+      rounds = std::max(rounds, countRounds(axes));
+    bytes += step.bytes * (countRounds(step.axes) == 1 ? rounds : 1);
+  }
+  return bytes;
+}
+
 /// Returns how many elements a rank needs for `to` and has not with `from`.
 static int64_t countMissing(const Mesh &mesh, int64_t rank,
                             const Sharding &from, const Sharding &to,
@@ -471,7 +488,7 @@ int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
           llvm::SmallVector<int64_t, 4>(globalShape.begin(), globalShape.end()),
           elementBits));
   if (it != plans.end())
-    return planBytes(it->second);
+    return countBytes(it->second);
   constexpr int64_t kMaxProbes = 4;
   int64_t ranks = mesh.numRanks(), probes = std::min(ranks, kMaxProbes);
   int64_t most = 0;

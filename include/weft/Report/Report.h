@@ -39,6 +39,8 @@ struct Report {
   std::optional<int64_t> criticalPathNs;
   /// What arguments, results and arena may take together.
   std::optional<int64_t> memoryLimit;
+  /// Bytes of arguments, results and arena; 0: not known.
+  int64_t neededBytes = 0;
   /// What a rank has on the machine.
   std::optional<int64_t> machineBytes;
   std::vector<ReportRemark> remarks;

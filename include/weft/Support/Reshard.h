@@ -131,10 +131,19 @@ public:
                           llvm::ArrayRef<int64_t> globalShape,
                           int64_t elementBits);
 
-  /// Returns the bytes that a rank receives in that plan.
+  /// Ranks go through this axis of the mesh by themselves, one coordinate after
+  /// the other; -1: none.
+  void setSerialAxis(int axis) { serialAxis = axis; }
+
+  /// How often a rank does in a step what is sharded over `axes`, or moves a
+  /// tensor that is: once for each coordinate along the serial axis.
+  int64_t countRounds(llvm::ArrayRef<AxisRef> axes) const;
+
+  /// Returns the bytes that a rank receives in that plan. What is moved along
+  /// the serial axis is moved once for all of its coordinates.
   int64_t cost(const Sharding &from, const Sharding &to,
                llvm::ArrayRef<int64_t> globalShape, int64_t elementBits) {
-    return planBytes(plan(from, to, globalShape, elementBits));
+    return countBytes(plan(from, to, globalShape, elementBits));
   }
 
   /// Returns the bytes of the plan if it is known, else a number that it does
@@ -157,8 +166,11 @@ private:
   using Key =
       std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, int64_t>;
 
+  int64_t countBytes(const ReshardPlan &plan) const;
+
   Mesh mesh;
   bool keepsOrder;
+  int serialAxis = -1;
   std::map<Key, ReshardPlan> plans;
 };
 

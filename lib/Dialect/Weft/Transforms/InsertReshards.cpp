@@ -63,10 +63,12 @@ struct ValueState {
 
 class ReshardInsertion {
 public:
-  ReshardInsertion(func::FuncOp func, const NamedMesh &mesh)
+  ReshardInsertion(func::FuncOp func, const NamedMesh &mesh, StringRef serial)
       : func(func), mesh(mesh),
         planner(mesh.mesh, /*keepsOrder=*/getInvariance(func) != nullptr),
-        builder(func.getContext()) {}
+        builder(func.getContext()) {
+    planner.setSerialAxis(mesh.mesh.axisIndex(serial).value_or(-1));
+  }
 
   void run();
 
@@ -783,7 +785,7 @@ struct InsertReshardsPass
         return signalPassFailure();
       if (func.isDeclaration())
         continue;
-      ReshardInsertion insertion(func, **mesh);
+      ReshardInsertion insertion(func, **mesh, serial);
       insertion.run();
       numReshards += insertion.numReshards;
     }

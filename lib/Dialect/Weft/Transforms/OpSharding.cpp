@@ -456,11 +456,14 @@ double Chooser::getResultCost(unsigned index, const OpSharding &choice,
 /// Adds the rank's share of the work.
 void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
   double iterations = 1;
+  int64_t rounds = 1;
   for (auto [factor, axes] :
-       llvm::zip_equal(view.rule->factors, choice.factors.axes))
+       llvm::zip_equal(view.rule->factors, choice.factors.axes)) {
     iterations *= llvm::divideCeil(factor.size, numShards(axes));
+    rounds = std::max(rounds, planner.countRounds(axes));
+  }
   if (isa<MatmulOp>(view.op))
-    cost.computed += 2 * iterations * kBytesPerFlop;
+    cost.computed += 2 * rounds * iterations * kBytesPerFlop;
   auto touch = [&](const TensorView &tensor) {
     if (!tensor.type || !tensor.factors)
       return;
@@ -468,7 +471,7 @@ void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
     double bits = getElementBits(tensor.type);
     for (int64_t size : local.localShape(tensor.type.getShape()))
       bits *= size;
-    cost.touched += bits / 8 * kBytesPerTouchedByte;
+    cost.touched += rounds * bits / 8 * kBytesPerTouchedByte;
   };
   llvm::for_each(view.operands, touch);
   llvm::for_each(view.results, touch);

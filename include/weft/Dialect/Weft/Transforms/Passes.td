@@ -211,6 +211,11 @@ def InsertReshardsPass : Pass<"weft-insert-reshards", "::mlir::ModuleOp"> {
 
     @example test/Dialect/Weft/Transforms/insert-reshards.mlir
   }];
+  let options = [
+    Option<"serial", "serial", "std::string", "\"\"",
+           "the axis whose coordinates a rank goes through by itself: what is "
+           "sharded over it is moved once for each of them">
+  ];
   let statistics = [
     Statistic<"numReshards", "reshards", "weft.reshard ops inserted">];
   let dependentDialects = ["::mlir::weft::WeftDialect"];

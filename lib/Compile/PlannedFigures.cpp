@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The planned program is simulated once.
+
+#include "PlannedFigures.h"
+
+#include "weft/Analysis/PlanSummary.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Simulate/Simulate.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Nanoseconds of all collectives, and of the waits for each by its name.
+struct Waits {
+  explicit Waits(const Timeline &timeline) {
+    for (const Slice &slice : timeline.slices) {
+      if (slice.flow < 0)
+        continue;
+      int64_t ns = slice.endNs - slice.beginNs;
+      if (slice.kind == Slice::Collective)
+        collectiveNs += ns;
+      else
+        exposedNs[slice.name] += ns;
+    }
+  }
+
+  int64_t collectiveNs = 0;
+  llvm::StringMap<int64_t> exposedNs;
+};
+
+/// The list of exposed collectives with the times of `waits`, longest first.
+ArrayAttr updateExposed(ArrayAttr list, const Waits &waits, Builder &builder) {
+  SmallVector<std::pair<int64_t, Attribute>> kept;
+  llvm::StringSet<> seen;
+  for (auto wait : list.getAsRange<DictionaryAttr>()) {
+    auto name = wait.getAs<StringAttr>("op");
+    int64_t ns = name ? waits.exposedNs.lookup(name.getValue()) : 0;
+    // Rounds of a loop have one name.
+    if (ns == 0 || !seen.insert(name.getValue()).second)
+      continue;
+    NamedAttrList fields(wait);
+    fields.set("exposed_ns", builder.getI64IntegerAttr(ns));
+    kept.emplace_back(ns, fields.getDictionary(builder.getContext()));
+  }
+  llvm::stable_sort(
+      kept, [](const auto &a, const auto &b) { return a.first > b.first; });
+  SmallVector<Attribute> sorted =
+      llvm::map_to_vector(kept, [](const auto &entry) { return entry.second; });
+  return builder.getArrayAttr(sorted);
+}
+
+void noteFigures(func::FuncOp func, DictionaryAttr figures,
+                 const CostModel &cost) {
+  Timeline timeline = simulate(func, cost).timeline;
+  Waits waits(timeline);
+  PlanSummary plan = summarizePlan(func);
+  Builder builder(func.getContext());
+  NamedAttrList fields(figures);
+  auto set = [&](StringRef name, int64_t value) {
+    fields.set(name, builder.getI64IntegerAttr(value));
+  };
+  set("step_ns", timeline.stepNs);
+  set("compute_ns", timeline.computeNs);
+  set("exposed_ns", timeline.exposedNs);
+  set("communication_ns", waits.collectiveNs);
+  set("bound_ns", timeline.boundNs);
+  int64_t forced = std::max<int64_t>(0, timeline.boundNs - timeline.computeNs);
+  set("hideable_ns", std::max<int64_t>(0, waits.collectiveNs - forced));
+  set("peak_bytes", plan.getTotalBytes());
+  set("fixed_bytes", plan.argumentBytes + plan.resultBytes);
+  if (auto exposed = figures.getAs<ArrayAttr>("exposed"))
+    fields.set("exposed", updateExposed(exposed, waits, builder));
+  func->setAttr(WeftDialect::kScheduleAttr,
+                fields.getDictionary(func.getContext()));
+}
+
+} // namespace
+
+void weft::notePlannedFigures(ModuleOp planned, const Machine &machine) {
+  auto meshes = planned.getOps<MeshOp>();
+  MeshAttr mesh = meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh();
+  if (!machine.checkRanks(mesh ? mesh.getNumRanks() : 1).empty())
+    return;
+  CostModel cost(machine, mesh);
+  for (auto func : planned.getOps<func::FuncOp>())
+    if (auto figures =
+            func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
+      noteFigures(func, figures, cost);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a schedule was estimated to take and to need, replaced by what its plan
+// does: planning adds kernels, and shares memory.
+
+#ifndef WEFT_LIB_COMPILE_PLANNEDFIGURES_H
+#define WEFT_LIB_COMPILE_PLANNEDFIGURES_H
+
+#include "weft/Cost/Machine.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::weft {
+
+/// Sets times and bytes in the attribute `weft.schedule` of a planned module's
+/// functions to those of the planned program, as the simulator has them. Does
+/// nothing if the machine has too few ranks to say.
+void notePlannedFigures(ModuleOp planned, const Machine &machine);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_COMPILE_PLANNEDFIGURES_H
