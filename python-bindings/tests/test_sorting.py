@@ -58,5 +58,12 @@ def test_top_k_of_nan_and_infinities():
     check(lambda x: lax.top_k(x, 7), with_extremes(3, 7))
 
 
+def test_top_k_is_by_the_total_order():
+    """A negative NaN is least, and zeros have an order."""
+    nan = np.float32(np.nan)
+    x = np.array([[nan, 1, np.inf, -np.inf, -nan], [-nan, 2, -0.0, 0.0, nan], [nan, nan, 1, 2, 3]], np.float32)
+    check(lambda x: [*lax.top_k(x, 5), jnp.signbit(lax.top_k(x, 5)[0])], x)
+
+
 def test_top_k_of_known_indices():
     check(lambda x, i: x[i, lax.top_k(x, 2)[1][:, 0]], normal(4, 5), ints(4, high=4))

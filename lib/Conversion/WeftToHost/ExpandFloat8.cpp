@@ -10,7 +10,6 @@
 #include "weft/Conversion/WeftToHost/ValuePasses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <cmath>
@@ -190,42 +189,18 @@ struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// f64 as an f32 that is rounded towards zero, and is odd if it was rounded:
-/// rounded again, it gives what rounding once would have given.
-Value roundToOdd(OpBuilder &builder, Location loc, Value wide) {
-  Bits b(builder, loc);
-  Value single = b.cast<arith::TruncFOp>(builder.getF32Type(), wide);
-  Value back = b.cast<arith::ExtFOp>(wide.getType(), single);
-  auto compare = [&](arith::CmpFPredicate predicate, Value x,
-                     Value y) -> Value {
-    return arith::CmpFOp::create(builder, loc, predicate, x, y);
-  };
-  auto magnitude = [&](Value x) -> Value {
-    return math::AbsFOp::create(builder, loc, x);
-  };
-  Value isAbove =
-      compare(arith::CmpFPredicate::OGT, magnitude(back), magnitude(wide));
-  Value isInexact = compare(arith::CmpFPredicate::ONE, back, wide);
-  Value bits = b.toBits(single);
-  Value cut = b.select(isAbove, b.add(bits, b.number(int64_t(-1))), bits);
-  Value odd = b.make<arith::OrIOp>(cut, b.number(int64_t(1)));
-  return b.toFloat(b.select(isInexact, odd, bits));
-}
-
-/// Any other float to f8, by way of f32.
+/// Any other float to f8, by way of f32, to which ml_dtypes rounds f64 too.
 struct TruncateThroughF32 : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
-    Type in = op.getIn().getType();
+    Type in = op.getIn().getType(), f32 = rewriter.getF32Type();
     if (!isFloat8(op.getType()) || in.isF32())
       return failure();
-    Value single =
-        in.isF64() ? roundToOdd(rewriter, op.getLoc(), op.getIn())
-                   : arith::ExtFOp::create(rewriter, op.getLoc(),
-                                           rewriter.getF32Type(), op.getIn())
-                         .getResult();
+    Bits b(rewriter, op.getLoc());
+    Value single = in.isF64() ? b.cast<arith::TruncFOp>(f32, op.getIn())
+                              : b.cast<arith::ExtFOp>(f32, op.getIn());
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
     return success();
   }

@@ -8,7 +8,6 @@ after another. Both are reductions and elementwise operations, which can be
 partitioned; a row's length counts squared, so that long ones are refused.
 """
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from weft.jax import _regions
@@ -24,18 +23,37 @@ def top_k(build, values, k):
     """The k largest along the last dimension, largest first, and their indices."""
     if k > TOP_K_LIMIT:
         raise ValueError(f"takes the {k} largest, at most {TOP_K_LIMIT} are found without a sort")
+    element = element_of(values)
+    if not is_float(element):
+        return _largest(build, values, k)
+    integer = ir.IntegerType.get_signless(element.width)
+    keys, places = _largest(build, _ordered(build, _bits(build, values, integer)), k)
+    return [_bits(build, _ordered(build, keys), element), places]
+
+
+def _bits(build, value, element):
+    return build.value("stablehlo.bitcast_convert", build.tensor(shape_of(value), element), [value])
+
+
+def _ordered(build, bits):
+    """Integers in the total order of the floats that have these bits: -NaN, -inf, .., -0, +0, .., inf, NaN; and back."""
+    shape, element = shape_of(bits), element_of(bits)
+    is_negative = build.compare("LT", bits, build.splat(0, shape, element))
+    turned = build.binary("xor", bits, build.splat((1 << (element.width - 1)) - 1, shape, element))
+    return build.select(is_negative, turned, bits)
+
+
+def _largest(build, values, k):
     shape, dim = shape_of(values), len(shape_of(values)) - 1
     i32 = ir.IntegerType.get_signless(32)
     place = build.broadcast(build.iota(shape[dim], i32), shape, [dim])
     absent = build.splat(shape[dim], shape, i32)
     lowest = build.splat(_lowest(element_of(values)), shape, element_of(values))
-    is_nan = build.compare("NE", values, values) if is_float(element_of(values)) else None
     left, found, indices = None, [], []
     for _ in range(k):
         candidates = values if left is None else build.select(left, values, lowest)
         most = build.reduce("maximum", candidates, dim, _lowest(element_of(values)))
         hit = build.compare("EQ", values, _spread(build, most, shape, dim))
-        hit = hit if is_nan is None else build.binary("or", hit, is_nan)
         hit = hit if left is None else build.binary("and", hit, left)
         first = build.reduce("minimum", build.select(hit, place, absent), dim, shape[dim])
         others = build.compare("NE", place, _spread(build, first, shape, dim))
@@ -46,8 +64,6 @@ def top_k(build, values, k):
 
 
 def _lowest(element):
-    if is_float(element):
-        return -np.inf
     if element.width == 1 or is_unsigned(element):
         return 0
     return -(1 << (element.width - 1))

@@ -28,14 +28,13 @@ def ExpandFloat8Pass : Pass<"weft-expand-float8"> {
   let summary = "convert from and to floats of 8 bits by arithmetic";
   let description = [{
     Conversions of f8E4M3FN and f8E5M2 become integer arithmetic on the bits of
-    f32, which vectorizes. f64 is rounded once.
+    f32, which vectorizes. f64 is rounded to f32 before, as in ml_dtypes.
 
     *Requires* that nothing but arith.extf and arith.truncf computes with them.
     *Ensures* that functions of the LLVM dialect have i8 instead.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::LLVM::LLVMDialect"];
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // WEFT_CONVERSION_WEFTTOHOST_VALUEPASSES_TD

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Floats of 8 bits as ml_dtypes has them: all codes, and what is rounded to them."""
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+import weft
+from compiled import Exported
+from jax import lax
+from weft import safetensors
+
+TYPES = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+
+
+def codes(dtype):
+    return np.arange(256, dtype=np.uint8).view(dtype)
+
+
+def same_bits(got, expected):
+    """Equal bits; of a NaN, that it is one."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    bits = f"u{got.dtype.itemsize}"
+    nan = np.isnan(expected.astype(np.float64))
+    np.testing.assert_array_equal(np.isnan(got.astype(np.float64)), nan)
+    np.testing.assert_array_equal(got.view(bits)[~nan], expected.view(bits)[~nan])
+
+
+def run(fn, *args):
+    return weft.compile(weft.jax.export(fn, *args))(*args)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_all_codes_of_wider_types(dtype):
+    x = codes(dtype)
+    wider = [jnp.float32, jnp.float16, jnp.bfloat16]
+    for got, to in zip(run(lambda x: [x.astype(t) for t in wider], x), wider):
+        same_bits(got, x.astype(to))
+
+
+def wide_values():
+    """Every number of f16 and its neighbours in f32, which hold all ties; the extremes."""
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+    ends = np.array([1e-45, 1e-38, 1e30, np.finfo(np.float32).max, 65536.0, 2.0**-17], np.float32)
+    values = np.concatenate([halves, ends, -ends])
+    return np.concatenate([values, np.nextafter(values, np.float32(np.inf)), np.nextafter(values, np.float32(-np.inf))])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("source", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_rounding(dtype, source):
+    x = wide_values() if source == np.float32 else np.arange(1 << 16, dtype=np.uint16).view(source)
+    same_bits(run(lambda x: x.astype(dtype), x), x.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rounding_of_f64(dtype):
+    """By way of f32, as ml_dtypes rounds: what is nearly a tie becomes one."""
+    with jax.enable_x64(True):
+        near = codes(dtype).astype(np.float64)
+        near = near[np.isfinite(near)]
+        middle = (near[1:] + near[:-1]) / 2
+        x = np.concatenate([near, middle, middle * (1 + 2.0**-40), middle * (1 - 2.0**-40), [1e300, -1e300, np.inf, np.nan, 5e-324]])
+        same_bits(run(lambda x: x.astype(dtype), x), x.astype(dtype))
+
+
+def arithmetic(x, y):
+    pairs = x[:, None], y[None, :]
+    return (pairs[0] + pairs[1], pairs[0] * pairs[1], jnp.maximum(*pairs), pairs[0] < pairs[1], -x, jnp.abs(x),
+            jnp.where(x > 0, x, y), x[::-1], jnp.concatenate([x, y]), x.reshape(16, 16).T, (x == x).astype(x.dtype))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_arithmetic_rounds_each_result(dtype):
+    x = codes(dtype)
+    for got, expected in zip(run(arithmetic, x, x), jax.jit(arithmetic)(x, x)):
+        if got.dtype == bool:
+            np.testing.assert_array_equal(got, expected)
+        else:
+            same_bits(got, expected)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_integers(dtype):
+    n = np.array([0, 1, -7, 17, 100, 449, 465, -100000, 2**31 - 1], np.int32)
+    same_bits(run(lambda n: n.astype(dtype), n), np.asarray(jax.jit(lambda n: n.astype(dtype))(n)))
+    x = codes(dtype)
+    np.testing.assert_array_equal(run(lambda x: x.astype(jnp.int8), x), jax.jit(lambda x: x.astype(jnp.int8))(x))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sharded_weights_through_files(dtype, tmp_path):
+    """A product of f8, on ranks that hold parts, with tensors in safetensors files."""
+    def step(w, x):
+        return w * 2, lax.dot(x.astype(w.dtype), w, preferred_element_type=jnp.float32)
+    random = np.random.default_rng(0)
+    w = random.standard_normal((16, 8), np.float32).astype(dtype)
+    x = random.standard_normal((4, 16), np.float32)
+    module = weft.jax.export(step, w, x, mesh={"a": 2}, in_shardings=(jax.P("a"), None), donate_argnums=0)
+    expected = jax.jit(step)(w, x)
+    for sizes in ({"a": 1}, {"a": 2}, {"a": 4}):
+        got = Exported(module, (w, x), tmp_path).run(sizes)
+        same_bits(got[0], expected[0])
+        np.testing.assert_allclose(got[1], expected[1], rtol=1e-5)
+
+
+def test_files_and_dlpack(tmp_path):
+    for dtype in TYPES:
+        safetensors.save(tmp_path / "x", {"x": codes(dtype)})
+        same_bits(safetensors.load(tmp_path / "x")["x"], codes(dtype))
+        result = run(lambda x: x.reshape(16, 16), codes(dtype))
+        assert result.__dlpack__() and result.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2fnuz, ml_dtypes.float8_e8m0fnu, ml_dtypes.int4, ml_dtypes.uint4])
+def test_other_narrow_types_are_refused_where_they_arise(dtype):
+    with pytest.raises(weft.jax.ExportError, match=r"test_float8.py:\d+: 'stablehlo.convert' computes with .*, which weft does not have"):
+        weft.jax.export(lambda x: x.astype(dtype).astype(jnp.float32), np.zeros(4, np.float32))
+    with pytest.raises(weft.jax.ExportError, match="argument 'x' has elements of .*, which weft does not have"):
+        weft.jax.export(lambda x: x.astype(jnp.float32), np.zeros(4, dtype))
