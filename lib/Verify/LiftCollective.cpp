@@ -28,12 +28,15 @@ LogicalResult LocalLifter::checkSame(Operation *op, const LocalValue &value,
                                      ArrayRef<int64_t> exceptDims,
                                      bool withParts) {
   auto check = [&](RankVector vector, const Twine &what) -> LogicalResult {
-    for (int64_t rank = 0; vector && rank < numRanks; ++rank)
+    if (!vector || same.contains({groupAxes.getAsOpaquePointer(), vector}))
+      return success();
+    for (int64_t rank = 0; rank < numRanks; ++rank)
       if ((*vector)[rank] != (*vector)[getMember(rank, 0)])
         return op->emitOpError("works on different parts of a tensor: ranks ")
                << getMember(rank, 0) << " and " << rank << " have " << what
                << ' ' << (*vector)[getMember(rank, 0)] << " and "
                << (*vector)[rank];
+    same.insert({groupAxes.getAsOpaquePointer(), vector});
     return success();
   };
   for (auto [i, dim] : llvm::enumerate(value.dims))
@@ -50,6 +53,11 @@ LogicalResult LocalLifter::gather(Operation *op, LocalDim &dim) {
   dim.extent *= groupSize;
   if (!dim.chunk)
     return success();
+  RankVector &known = gathered[{groupAxes.getAsOpaquePointer(), dim.chunk}];
+  if (known) {
+    dim.chunk = known;
+    return success();
+  }
   for (int64_t rank = 0; rank < numRanks; ++rank) {
     SmallVector<int64_t> chunks = getOfMembers(dim.chunk, rank);
     for (int64_t i = 0; i < groupSize; ++i)
@@ -61,7 +69,8 @@ LogicalResult LocalLifter::gather(Operation *op, LocalDim &dim) {
       }
   }
   RankVector chunk = dim.chunk;
-  dim.chunk = perRank([&](int64_t rank) { return (*chunk)[rank] / groupSize; });
+  known = perRank([&](int64_t rank) { return (*chunk)[rank] / groupSize; });
+  dim.chunk = known;
   return success();
 }
 
@@ -69,10 +78,14 @@ LogicalResult LocalLifter::gather(Operation *op, LocalDim &dim) {
 void LocalLifter::scatter(LocalDim &dim) {
   dim.extent /= groupSize;
   RankVector chunk = dim.chunk;
-  if (chunk)
-    dim.chunk = perRank([&](int64_t rank) {
+  if (!chunk)
+    return;
+  RankVector &known = scattered[{groupAxes.getAsOpaquePointer(), chunk}];
+  if (!known)
+    known = perRank([&](int64_t rank) {
       return (*chunk)[rank] * groupSize + mesh.groupIndex(rank, group);
     });
+  dim.chunk = known;
 }
 
 /// Joins parts of a tree.
@@ -142,6 +155,27 @@ LogicalResult LocalLifter::uniteParts(
   return success();
 }
 
+/// Combines the sets of parts of the members.
+LogicalResult LocalLifter::uniteMembers(Operation *op, LocalValue &value) {
+  GroupKey group(groupAxes.getAsOpaquePointer(), value.contribution.part);
+  auto key = std::pair(group, value.contribution.parts);
+  if (auto it = united.find(key);
+      it != united.end() && value.contribution.kind == Contribution::Exact) {
+    auto [part, isWhole] = it->second;
+    value.contribution.part = part;
+    if (isWhole)
+      value.contribution = Contribution();
+    return success();
+  }
+  if (failed(uniteParts(op, value, [&](int64_t rank) {
+        return getOfMembers(group.second, rank);
+      })))
+    return failure();
+  united[key] = {value.contribution.part,
+                 value.contribution.kind == Contribution::Whole};
+  return success();
+}
+
 LogicalResult LocalLifter::combine(Operation *op, ReduceKind kind,
                                    LocalValue &value) {
   Contribution &contribution = value.contribution;
@@ -156,9 +190,7 @@ LogicalResult LocalLifter::combine(Operation *op, ReduceKind kind,
            << stringifyReduceKind(contribution.reduction) << " by "
            << stringifyReduceKind(kind);
   if (contribution.kind != Contribution::Ordered)
-    return uniteParts(op, value, [&](int64_t rank) {
-      return getOfMembers(contribution.part, rank);
-    });
+    return uniteMembers(op, value);
   if (contribution.parts % groupSize != 0)
     return op->emitOpError("combines ")
            << groupSize << " parts of " << contribution.parts;
@@ -223,7 +255,8 @@ LogicalResult LocalLifter::liftOperand(Operation *op, unsigned index,
 }
 
 LogicalResult LocalLifter::liftCollective(Operation *op) {
-  group = getAxes(getCollectiveAxes(op));
+  groupAxes = getCollectiveAxes(op);
+  group = getAxes(groupAxes);
   groupSize = numShards(group);
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     if (stacks.contains(operand)) {

@@ -64,12 +64,19 @@ Contribution LocalLifter::makeParts(ArrayRef<LocalDim> loops,
   if (contribution.parts == 1)
     return contribution;
   contribution.kind = kind;
-  contribution.part = perRank([&](int64_t rank) {
-    int64_t part = 0;
-    for (const LocalDim &loop : loops)
-      part = part * countChunks(loop) + (*loop.chunk)[rank];
-    return kind == Contribution::Ordered ? part : getSet({part});
-  });
+  std::vector<std::pair<RankVector, int64_t>> key{
+      {nullptr, kind == Contribution::Ordered}};
+  for (const LocalDim &loop : loops)
+    key.push_back({loop.chunk, countChunks(loop)});
+  RankVector &known = pieces[key];
+  if (!known)
+    known = perRank([&](int64_t rank) {
+      int64_t part = 0;
+      for (auto [chunk, count] : ArrayRef(key).drop_front())
+        part = part * count + (*chunk)[rank];
+      return kind == Contribution::Ordered ? part : getSet({part});
+    });
+  contribution.part = known;
   return contribution;
 }
 

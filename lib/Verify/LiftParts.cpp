@@ -22,12 +22,15 @@ Contribution LocalLifter::addParts(const Contribution &a,
     return a;
   Contribution sum = a;
   sum.parts = a.parts + b.parts;
-  sum.part = perRank([&](int64_t rank) {
-    std::vector<int64_t> parts = sets[(*a.part)[rank]];
-    for (int64_t part : sets[(*b.part)[rank]])
-      parts.push_back(a.parts + part);
-    return getSet(std::move(parts));
-  });
+  RankVector &known = added[{{{a.part, a.parts}, {b.part, b.parts}}}];
+  if (!known)
+    known = perRank([&](int64_t rank) {
+      std::vector<int64_t> parts = sets[(*a.part)[rank]];
+      for (int64_t part : sets[(*b.part)[rank]])
+        parts.push_back(a.parts + part);
+      return getSet(std::move(parts));
+    });
+  sum.part = known;
   return sum;
 }
 

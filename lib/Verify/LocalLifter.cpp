@@ -55,11 +55,15 @@ RankVector LocalLifter::intern(std::vector<int64_t> values) {
 }
 
 RankVector LocalLifter::uniform(int64_t value) {
-  return intern(std::vector<int64_t>(numRanks, value));
+  RankVector &vector = uniforms[value];
+  if (!vector)
+    vector = intern(std::vector<int64_t>(numRanks, value));
+  return vector;
 }
 
 RankVector LocalLifter::perRank(function_ref<int64_t(int64_t rank)> value) {
   std::vector<int64_t> values;
+  values.reserve(numRanks);
   for (int64_t rank = 0; rank < numRanks; ++rank)
     values.push_back(value(rank));
   return intern(std::move(values));

@@ -34,8 +34,12 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/Hashing.h"
 
-#include <set>
+#include <array>
+#include <map>
+#include <unordered_set>
 #include <vector>
 
 namespace mlir::scf {
@@ -155,6 +159,7 @@ private:
   LogicalResult
   uniteParts(Operation *op, LocalValue &value,
              function_ref<SmallVector<int64_t>(int64_t rank)> getSets);
+  LogicalResult uniteMembers(Operation *op, LocalValue &value);
   int64_t getSet(std::vector<int64_t> parts);
   Contribution addParts(const Contribution &a, const Contribution &b);
   Contribution multiplyParts(const Contribution &a, const Contribution &b);
@@ -273,7 +278,13 @@ private:
   const Mesh &mesh;
   bool isReference;
   int64_t numRanks;
-  std::set<std::vector<int64_t>> vectors;
+  struct HashNumbers {
+    size_t operator()(const std::vector<int64_t> &numbers) const {
+      return llvm::hash_combine_range(numbers);
+    }
+  };
+  std::unordered_set<std::vector<int64_t>, HashNumbers> vectors;
+  DenseMap<int64_t, RankVector> uniforms;
   /// Sets of parts, ascending, by number.
   std::vector<std::vector<int64_t>> sets;
   std::map<std::vector<int64_t>, int64_t> setNumbers;
@@ -282,7 +293,16 @@ private:
   DenseMap<Value, std::vector<LocalValue>> stacks;
   DenseMap<Value, LocalScalar> scalars;
   /// Axes of the collective at hand, and its number of members.
+  AxesAttr groupAxes;
   AxisList group;
+  /// What collectives do to numbers of ranks, by their axes: many do the same.
+  using GroupKey = std::pair<const void *, RankVector>;
+  DenseMap<GroupKey, RankVector> gathered, scattered;
+  DenseSet<GroupKey> same;
+  /// The united sets of the members, and whether each has all parts.
+  std::map<std::pair<GroupKey, int64_t>, std::pair<RankVector, bool>> united;
+  std::map<std::vector<std::pair<RankVector, int64_t>>, RankVector> pieces;
+  std::map<std::array<std::pair<RankVector, int64_t>, 2>, RankVector> added;
   int64_t groupSize = 1;
   /// The number of loops around what is followed.
   int64_t loopDepth = 0;
