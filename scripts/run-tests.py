@@ -146,6 +146,8 @@ def suite_fuzz():
                                           ("scan", "host", "0:60", 40)):
         count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "random_programs.py", "--kind", kind,
                              "--backend", backend, "--seeds", seeds, "--seconds", str(seconds)))
+    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "malformed.py",
+                         "--cases", "80", "--seconds", "60"))
     count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "invariance.py", "--seeds", "0:40",
                          "--seconds", "50", "--meshes", "3", "--control", "6"))
     return count
@@ -154,8 +156,10 @@ def suite_fuzz():
 def suite_mutation():
     """Wrong programs, which the proofs must reject; see test/mutation."""
     count = run_script(sys.executable, ROOT / "test" / "mutation" / "run.py")
+    count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "planning.py"))
     count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "invariance.py"))
     count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "partitioning.py"))
+    count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "scheduling.py"))
     return count
 
 

@@ -9,6 +9,8 @@
 
 #include "weft/Schedule/Scheduler.h"
 #include "weft/Support/Guard.h"
+#include "weft/Support/OutputPath.h"
+#include "weft/Support/Printable.h"
 #include "weft/Support/Version.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -66,7 +68,7 @@ options:
   --no-proofs           do not prove that the program is right
   --remarks             print what the compiler says about its decisions
   --diff-order A B      compare the certificates of two programs (.so, .o,
-                        executables, or .mlir with proofs) without running them:
+                        executables, or .mlir of phase local) without running them:
                         say "equal", or what is summed in another order
   --version, --help     print and exit
 
@@ -336,10 +338,16 @@ std::string weft::parseCompileOptions(ArrayRef<StringRef> list,
 
 /// Reads the input and compiles it.
 static int compileFile(const CompileOptions &options) {
+  PrintableStream said(llvm::errs());
+  std::string problem = checkInputPath(options.input);
+  if (!problem.empty()) {
+    said << "weft-compile: " << problem << "\n";
+    return 1;
+  }
   auto input = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
   if (std::error_code error = input.getError()) {
-    llvm::errs() << "weft-compile: cannot read '" << options.input
-                 << "': " << error.message() << "\n";
+    said << "weft-compile: cannot read '" << options.input
+         << "': " << error.message() << "\n";
     return 1;
   }
   MLIRContext context;
@@ -350,7 +358,7 @@ static int compileFile(const CompileOptions &options) {
       llvm::MemoryBuffer::getMemBuffer((*input)->getMemBufferRef(),
                                        /*RequiresNullTerminator=*/false),
       llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context);
+  SourceMgrDiagnosticHandler handler(sources, &context, said);
   // The compiler owns a copy: the handler's text must outlive it.
   auto text =
       llvm::MemoryBuffer::getMemBuffer((*input)->getMemBufferRef(),
@@ -379,7 +387,7 @@ static int runTool(const char *program, ArrayRef<StringRef> arguments) {
   CompileOptions options;
   std::string problem = parseCompileOptions(arguments, options);
   if (!problem.empty()) {
-    llvm::errs() << "weft-compile: " << problem
+    llvm::errs() << "weft-compile: " << makePrintable(problem)
                  << "\nsee weft-compile --help\n";
     return 2;
   }

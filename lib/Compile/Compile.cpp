@@ -6,7 +6,6 @@
 #include "weft/Compile/Compile.h"
 
 #include "FitPlan.h"
-#include "OutputPath.h"
 #include "PlannedFigures.h"
 #include "weft/Analysis/PlanSummary.h"
 #include "weft/Analysis/Traffic.h"
@@ -17,8 +16,11 @@
 #include "weft/InitAll.h"
 #include "weft/Report/MakeReport.h"
 #include "weft/Schedule/Figures.h"
+#include "weft/Support/OutputPath.h"
+#include "weft/Support/Printable.h"
 #include "weft/Verify/Partitioning.h"
 #include "weft/Verify/Passes.h"
+#include "weft/Verify/Planning.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -103,8 +105,11 @@ private:
   LogicalResult lower(Phase phase);
   std::optional<Machine> loadMachine();
   int64_t getMemoryLimit();
+  LogicalResult plan(ModuleOp on);
   LogicalResult planWithinLimit(const Machine &machine, int64_t limit);
-  LogicalResult runPlanPipeline(bool schedules);
+  LogicalResult runPlanPipeline();
+  LogicalResult fuse();
+  LogicalResult checkScheduled(ModuleOp scheduled);
   LogicalResult scheduleAndPlan(Phase phase);
   LogicalResult runPhases();
   bool fitsGatheredOnce();
@@ -125,11 +130,17 @@ private:
   OutputKind kind = OutputKind::Text;
   Location inputLoc = UnknownLoc::get(&context);
   OwningOpRef<ModuleOp> module;
+  /// With proofs: what each plan is one of.
+  DenseMap<Operation *, OwningOpRef<ModuleOp>> scheduledOf;
+  /// With proofs: the module before it was fused and scheduled.
+  OwningOpRef<ModuleOp> local;
   /// Weights are gathered for each microbatch.
   bool regather = false;
   /// With a report: what passes said, and the page.
   std::shared_ptr<RemarkLog> remarks;
   std::string page;
+  /// What is printed besides diagnostics.
+  PrintableStream said{llvm::errs()};
 };
 
 LogicalResult Compilation::checkPath() {
@@ -139,14 +150,26 @@ LogicalResult Compilation::checkPath() {
     if (!problem.empty())
       return fail(problem);
   }
-  return success();
+  StringRef machine = options.schedule.machine;
+  std::string problem = checkDistinctPaths(
+      {{"-o", options.output},
+       {"--emit-header", options.header},
+       {"--report", options.report}},
+      {{"the input", options.input},
+       // A name without a dot is that of a machine that weft knows.
+       {"--machine", machine.contains('.') ? machine : StringRef()}});
+  return problem.empty() ? success() : fail(problem);
 }
 
 LogicalResult Compilation::parse(std::unique_ptr<llvm::MemoryBuffer> input) {
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(input), SMLoc());
   module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  return success(static_cast<bool>(module));
+  if (!module)
+    return failure();
+  // It says what was proved of a program that may have been edited since.
+  (*module)->removeAttr(WeftDialect::kCertificateAttr);
+  return success();
 }
 
 /// Checks that the mesh has as many ranks as were asked for; an axis that each
@@ -236,14 +259,49 @@ int64_t Compilation::getMemoryLimit() {
   return machine ? machine->memoryBytes : 0;
 }
 
+/// Plans a scheduled module, of which a copy is kept.
+LogicalResult Compilation::plan(ModuleOp on) {
+  if (failed(runPipeline(on, [](OpPassManager &pm) {
+        // What was written or changed by hand may lack names.
+        pm.addPass(createNameOpsPass());
+        pm.addPass(createVerifyScheduledPass());
+      })))
+    return failure();
+  if (options.proofs)
+    scheduledOf[on] = on.clone();
+  return runPipeline(
+      on, [](OpPassManager &pm) { pm.addPass(createPlanBuffersPass()); });
+}
+
+/// From the local phase to kernels that are not ordered yet.
+LogicalResult Compilation::fuse() {
+  if (options.proofs)
+    local = module->clone();
+  return runPipeline([&](OpPassManager &pm) {
+    buildFuseHostPipeline(pm, options.mergeChannels);
+  });
+}
+
+/// Proves that what is scheduled is the local program, whose certificate the
+/// module has from here on.
+LogicalResult Compilation::checkScheduled(ModuleOp scheduled) {
+  if (!local)
+    return success();
+  if (failed(verifyScheduling(*local, scheduled)))
+    return failure();
+  if (Attribute proved = (*local)->getAttr(WeftDialect::kCertificateAttr))
+    (*module)->setAttr(WeftDialect::kCertificateAttr, proved);
+  return success();
+}
+
 LogicalResult Compilation::planWithinLimit(const Machine &machine,
                                            int64_t limit) {
   auto run = [&](ModuleOp copy, const SchedulePassOptions &chosen, bool plans) {
-    return runPipeline(copy, [&](OpPassManager &pm) {
-      pm.addPass(createSchedulePass(chosen));
-      if (plans)
-        buildPlanHostPipeline(pm);
-    });
+    if (failed(runPipeline(copy, [&](OpPassManager &pm) {
+          pm.addPass(createSchedulePass(chosen));
+        })))
+      return failure();
+    return plans ? plan(copy) : success();
   };
   OwningOpRef<ModuleOp> planned =
       PlanFitting(*module, options.schedule, machine, limit, *remarks, run)
@@ -251,16 +309,13 @@ LogicalResult Compilation::planWithinLimit(const Machine &machine,
   if (!planned)
     return failure();
   module = std::move(planned);
-  return success();
+  // Only that of the plan that is taken is proved.
+  return local ? checkScheduled(*scheduledOf.at(*module)) : success();
 }
 
-/// Plans a module, scheduling it before that if it is not scheduled.
-LogicalResult Compilation::runPlanPipeline(bool schedules) {
-  if (failed(runPipeline([&](OpPassManager &pm) {
-        if (schedules)
-          pm.addPass(createSchedulePass(options.schedule));
-        buildPlanHostPipeline(pm);
-      })))
+/// Plans a scheduled module.
+LogicalResult Compilation::runPlanPipeline() {
+  if (failed(plan(*module)))
     return failure();
   if (std::optional<Machine> machine = loadMachine())
     notePlannedFigures(*module, *machine);
@@ -271,21 +326,20 @@ LogicalResult Compilation::runPlanPipeline(bool schedules) {
 LogicalResult Compilation::scheduleAndPlan(Phase phase) {
   bool plans = getLastPhase() >= Phase::Planned;
   if (phase == Phase::Scheduled)
-    return plans ? runPlanPipeline(/*schedules=*/false) : success();
-  if (failed(runPipeline([&](OpPassManager &pm) {
-        buildFuseHostPipeline(pm, options.mergeChannels);
-      })))
+    return plans ? runPlanPipeline() : success();
+  if (failed(fuse()))
     return failure();
   int64_t limit = getMemoryLimit();
   std::optional<Machine> machine = loadMachine();
   if (plans && limit > 0 && machine)
     return planWithinLimit(*machine, limit);
-  if (plans)
-    return runPlanPipeline(/*schedules=*/true);
-  return runPipeline([&](OpPassManager &pm) {
-    pm.addPass(createSchedulePass(options.schedule));
-    pm.addPass(createVerifyScheduledPass());
-  });
+  if (failed(runPipeline([&](OpPassManager &pm) {
+        pm.addPass(createSchedulePass(options.schedule));
+        pm.addPass(createVerifyScheduledPass());
+      })) ||
+      failed(checkScheduled(*module)))
+    return failure();
+  return plans ? runPlanPipeline() : success();
 }
 
 /// From the local phase on.
@@ -299,14 +353,14 @@ LogicalResult Compilation::lower(Phase phase) {
   if (options.stats && getLastPhase() >= Phase::Local &&
       detectPhase(*module) < Phase::Target) {
     // What is kept from the forward pass moves once.
-    printStats(llvm::errs());
+    printStats(said);
     for (auto func : module->getOps<func::FuncOp>())
-      printSchedule(func, kNumExposed, llvm::errs());
+      printSchedule(func, kNumExposed, said);
   }
   if (detectPhase(*module) == Phase::Planned)
     for (auto func : module->getOps<func::FuncOp>()) {
       if (options.stats)
-        printPlan(summarizePlan(func), kNumOwners, llvm::errs());
+        printPlan(summarizePlan(func), kNumOwners, said);
       // An order that was given may need more than one that is chosen here.
       int64_t limit = getMemoryLimit();
       if (limit > 0 && failed(checkMemoryLimit(func, limit)))
@@ -316,6 +370,12 @@ LogicalResult Compilation::lower(Phase phase) {
   if (phase <= Phase::Planned && getLastPhase() >= Phase::Planned &&
       options.proofs && failed(runPipeline(buildVerifyPlannedPipeline)))
     return failure();
+  // Nothing is known of what was planned elsewhere.
+  auto scheduled = scheduledOf.find(*module);
+  if (scheduled != scheduledOf.end() &&
+      failed(verifyPlanning(*scheduled->second, *module)))
+    return failure();
+  scheduledOf.clear();
   if (!options.report.empty() && failed(describe(std::move(unscheduled))))
     return failure();
   if (phase == Phase::Target || getLastPhase() < Phase::Target)

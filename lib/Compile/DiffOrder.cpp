@@ -2,15 +2,20 @@
 
 // weft-compile --diff-order: explains why two programs need not give the same
 // bits, by their certificates. Nothing of them is run: the certificate is text
-// in a section of its own.
+// in a section of its own. A module may have been edited since it was proved:
+// it is proved again.
 
 #include "DiffOrder.h"
 
 #include "weft/Compile/Compile.h"
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Support/OutputPath.h"
+#include "weft/Support/Printable.h"
+#include "weft/Verify/Passes.h"
 
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -68,7 +73,26 @@ static std::optional<Certificate> parseCertificate(StringRef text) {
   return certificate;
 }
 
-/// The certificate in the text of a module, or in a section of machine code;
+/// What is proved of the text of a local module; empty if nothing is.
+static std::string proveText(const llvm::MemoryBuffer &file) {
+  MLIRContext context;
+  prepareContext(context);
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(file.getBuffer(), ParserConfig(&context));
+  if (!module)
+    return "";
+  (*module)->removeAttr(WeftDialect::kCertificateAttr);
+  PassManager pm(&context);
+  pm.addPass(createVerifyInvariancePass());
+  if (failed(pm.run(*module)))
+    return "";
+  auto text =
+      (*module)->getAttrOfType<StringAttr>(WeftDialect::kCertificateAttr);
+  return text ? text.str() : "";
+}
+
+/// The certificate in a section of machine code, or of the text of a module;
 /// empty if there is none.
 static std::string findCertificate(const llvm::MemoryBuffer &file) {
   llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> object =
@@ -85,34 +109,31 @@ static std::string findCertificate(const llvm::MemoryBuffer &file) {
     return "";
   }
   llvm::consumeError(object.takeError());
-  MLIRContext context;
-  prepareContext(context);
-  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
-  OwningOpRef<ModuleOp> module =
-      parseSourceString<ModuleOp>(file.getBuffer(), ParserConfig(&context));
-  auto text =
-      module
-          ? (*module)->getAttrOfType<StringAttr>(WeftDialect::kCertificateAttr)
-          : StringAttr();
-  return text ? text.str() : "";
+  return proveText(file);
 }
 
 /// Reads a file's certificate, or says what is in the way.
 static std::optional<Certificate> readCertificate(StringRef path) {
+  PrintableStream said(llvm::errs());
+  std::string problem = checkInputPath(path);
+  if (!problem.empty()) {
+    said << "weft-compile: " << problem << "\n";
+    return std::nullopt;
+  }
   auto file = llvm::MemoryBuffer::getFile(path);
   if (std::error_code error = file.getError()) {
-    llvm::errs() << "weft-compile: cannot read '" << path
-                 << "': " << error.message() << "\n";
+    said << "weft-compile: cannot read '" << path << "': " << error.message()
+         << "\n";
     return std::nullopt;
   }
   std::string text = findCertificate(**file);
   std::optional<Certificate> certificate;
   if (text.empty())
-    llvm::errs() << "weft-compile: '" << path
+    said << "weft-compile: '" << path
                  << "' has no certificate: it was not compiled with "
                     "--invariant, or not proved\n";
   else if (!(certificate = parseCertificate(text)))
-    llvm::errs() << "weft-compile: '" << path
+    said << "weft-compile: '" << path
                  << "' has a certificate that cannot be read\n";
   return certificate;
 }
@@ -123,25 +144,25 @@ static bool isSame(const Line &a, const Line &b) {
 
 /// Prints the first reduction that differs; false if there is none.
 static bool printReduction(ArrayRef<Line> a, ArrayRef<Line> b, StringRef pathA,
-                           StringRef pathB) {
+                           StringRef pathB, raw_ostream &os) {
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     if (i >= a.size() || i >= b.size()) {
       const Line &more = i < a.size() ? a[i] : b[i];
-      llvm::outs() << "differ: only " << (i < a.size() ? pathA : pathB)
+      os << "differ: only " << (i < a.size() ? pathA : pathB)
                    << " has reduction " << i << ", " << more.name << ": "
                    << more.order << "\n";
       return true;
     }
     if (isSame(a[i], b[i]))
       continue;
-    llvm::outs() << "differ: reduction " << i << ", " << a[i].name;
+    os << "differ: reduction " << i << ", " << a[i].name;
     if (a[i].name != b[i].name)
-      llvm::outs() << " or " << b[i].name;
+      os << " or " << b[i].name;
     if (a[i].order != b[i].order)
-      llvm::outs() << ": " << a[i].order << " in " << pathA << ", "
+      os << ": " << a[i].order << " in " << pathA << ", "
                    << b[i].order << " in " << pathB << "\n";
     else
-      llvm::outs() << ": " << a[i].order
+      os << ": " << a[i].order
                    << " in both, but of values that are computed differently\n";
     return true;
   }
@@ -151,10 +172,11 @@ static bool printReduction(ArrayRef<Line> a, ArrayRef<Line> b, StringRef pathA,
 /// Prints how arguments or results are bound differently; false if they are
 /// not.
 static bool printInterface(const Certificate &a, const Certificate &b,
-                           StringRef pathA, StringRef pathB) {
+                           StringRef pathA, StringRef pathB,
+                           raw_ostream &os) {
   auto print = [&](const Twine &what, const Twine &valueA,
                    const Twine &valueB) {
-    llvm::outs() << "differ: " << what << " " << valueA << " in " << pathA
+    os << "differ: " << what << " " << valueA << " in " << pathA
                  << ", " << valueB << " in " << pathB << "\n";
     return true;
   };
@@ -186,20 +208,21 @@ static bool printInterface(const Certificate &a, const Certificate &b,
 }
 
 int mlir::weft::diffOrder(StringRef pathA, StringRef pathB) {
+  PrintableStream os(llvm::outs());
   std::optional<Certificate> a = readCertificate(pathA);
   std::optional<Certificate> b = readCertificate(pathB);
   if (!a || !b)
     return 2;
-  if (printInterface(*a, *b, pathA, pathB))
+  if (printInterface(*a, *b, pathA, pathB, os))
     return 1;
   for (auto [resultA, resultB] : llvm::zip(a->results, b->results)) {
     if (isSame(resultA, resultB))
       continue;
-    if (!printReduction(a->reductions, b->reductions, pathA, pathB))
-      llvm::outs() << "differ: result '" << resultA.name
+    if (!printReduction(a->reductions, b->reductions, pathA, pathB, os))
+      os << "differ: result '" << resultA.name
                    << "' is computed differently, from equal sums\n";
     return 1;
   }
-  llvm::outs() << "equal\n";
+  os << "equal\n";
   return 0;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The child has the terminal's process group, so that it may read from the
-// terminal and Ctrl-C reaches it directly; other signals are passed on.
+// Signals that ask the tool to end are passed on to the child, and to the
+// linker that it may run: they have a process group of their own. Where the
+// standard input is a terminal they stay in its group, as they could not read
+// from it otherwise; there Ctrl-C reaches them directly.
 
 #include "weft/Support/Guard.h"
 
@@ -22,10 +24,11 @@ namespace {
 constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 volatile pid_t child = 0;
+bool hasOwnGroup = false;
 
 void passOn(int number) {
   if (child > 0)
-    kill(child, number);
+    kill(hasOwnGroup ? -child : child, number);
 }
 
 void setHandlers(void (*handler)(int)) {
@@ -93,7 +96,10 @@ int mlir::weft::runGuarded(llvm::StringRef tool,
                            llvm::function_ref<int()> body) {
   llvm::outs().flush();
   setHandlers(passOn);
+  hasOwnGroup = !isatty(STDIN_FILENO);
   child = fork();
+  if (hasOwnGroup && child >= 0)
+    setpgid(child, 0); // by whoever comes first
   if (child < 0) {
     llvm::errs() << tool
                  << ": error: cannot start a process: " << std::strerror(errno)

@@ -138,8 +138,8 @@ public:
   /// moves none.
   const Form *getJoined(const Form *form, Level level);
 
-  /// The shapes to which one-rank programs expand a tensor: notes one, and
-  /// lists them.
+  /// The shapes to which one-rank programs expand or collapse a tensor: notes
+  /// one, and lists them.
   void noteExpansion(const Form *source, StringRef groups,
                      ArrayRef<int64_t> shape);
   ArrayRef<SmallVector<int64_t>> getExpansions(const Form *source,

@@ -8,6 +8,7 @@
 #include "weft/Verify/IssueOrder.h"
 
 #include "PlannedProgram.h"
+#include "ValueNumbers.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Support/Mesh.h"
@@ -46,6 +47,7 @@ public:
 
 private:
   LogicalResult checkRanks();
+  LogicalResult checkCertificates();
   LogicalResult readProgram(const RankProgram &program);
   LogicalResult readBlock(Block &block, SmallVectorImpl<rt::StartOp> &starts);
   LogicalResult readLoop(scf::ForOp loop, SmallVectorImpl<rt::StartOp> &starts);
@@ -59,6 +61,8 @@ private:
   }
 
   ArrayRef<RankProgram> programs;
+  /// What collectives send.
+  ValueNumbers values;
   std::map<std::pair<std::string, std::vector<int64_t>>, unsigned> keys;
   std::vector<Communicator> communicators;
   std::map<int64_t, std::vector<Issue>> issuesOf;
@@ -112,6 +116,33 @@ LogicalResult SetProof::checkRanks() {
   return success();
 }
 
+/// What is proved of the bits of one program is proved of all.
+LogicalResult SetProof::checkCertificates() {
+  auto getCertificate = [](ModuleOp module) {
+    return module->getAttr(WeftDialect::kCertificateAttr);
+  };
+  for (const RankProgram &program : programs)
+    if (getCertificate(program.module) !=
+        getCertificate(programs.front().module))
+      return ModuleOp(program.module)
+                 .emitError("has another certificate than the program of rank ")
+             << programs.front().ranks.front();
+  return success();
+}
+
+/// Collectives of a program that are written out for a comparison, at most.
+constexpr int64_t kMaxIssues = 1 << 20;
+
+/// How often a loop goes through its body, at most kMaxIssues + 1 times.
+static int64_t getNumPasses(int64_t lower, int64_t upper, int64_t step) {
+  if (lower >= upper || step <= 0)
+    return 0;
+  uint64_t distance =
+      static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower);
+  uint64_t passes = (distance - 1) / static_cast<uint64_t>(step) + 1;
+  return std::min<uint64_t>(passes, kMaxIssues + 1);
+}
+
 LogicalResult SetProof::readLoop(scf::ForOp loop,
                                  SmallVectorImpl<rt::StartOp> &starts) {
   SmallVector<rt::StartOp> body;
@@ -127,8 +158,16 @@ LogicalResult SetProof::readLoop(scf::ForOp loop,
            << getOpName(body.front())
            << " is in a loop whose length is not known before it runs: the "
               "ranks' programs cannot be compared";
-  for (int64_t i = lower.getSExtValue(); i < upper.getSExtValue();
-       i += step.getSExtValue())
+  int64_t passes = getNumPasses(lower.getSExtValue(), upper.getSExtValue(),
+                                step.getSExtValue());
+  if (static_cast<int64_t>(starts.size()) +
+          passes * static_cast<int64_t>(body.size()) >
+      kMaxIssues)
+    return body.front().emitError()
+           << getOpName(body.front())
+           << " is in a loop that issues more collectives than the "
+           << kMaxIssues << " that can be compared";
+  for (int64_t pass = 0; pass < passes; ++pass)
     llvm::append_range(starts, body);
   return success();
 }
@@ -210,9 +249,11 @@ void SetProof::addRank(int64_t rank, ArrayRef<rt::StartOp> starts) {
 LogicalResult SetProof::readProgram(const RankProgram &program) {
   SmallVector<rt::StartOp> starts;
   for (func::FuncOp function : ModuleOp(program.module).getOps<func::FuncOp>())
-    if (function->hasAttr("weft_rt.arena_bytes"))
+    if (function->hasAttr("weft_rt.arena_bytes")) {
       if (failed(readBlock(function.getBody().front(), starts)))
         return failure();
+      values.add(function);
+    }
   for (int64_t rank : program.ranks)
     addRank(rank, starts);
   return success();
@@ -253,9 +294,17 @@ LogicalResult SetProof::checkCommunicator(const Communicator &communicator) {
   for (int64_t rank : llvm::drop_begin(communicator.members)) {
     ArrayRef<rt::StartOp> a = getIssues(first), b = getIssues(rank);
     for (unsigned i = 0, e = std::min(a.size(), b.size()); i < e; ++i) {
-      if (isSame(a[i], b[i]))
-        continue;
       rt::StartOp one = a[i], other = b[i];
+      if (isSame(one, other) && values.getSent(one) != values.getSent(other)) {
+        InFlightDiagnostic diag =
+            one.emitError() << getOpName(one) << ", collective " << i << " on "
+                            << where << ", sends another value on rank "
+                            << first << " than on rank " << rank;
+        diag.attachNote(other.getLoc()) << "on rank " << rank << " it is here";
+        return diag;
+      }
+      if (isSame(one, other))
+        continue;
       InFlightDiagnostic diag =
           one.emitError() << "collective " << i << " on " << where << " is "
                           << getOpName(one) << " on rank " << first << ", but "
@@ -380,8 +429,12 @@ LogicalResult SetProof::reportCircle(ArrayRef<unsigned> circle) {
 }
 
 LogicalResult SetProof::run() {
-  if (failed(checkRanks()))
+  if (failed(checkRanks()) || failed(checkCertificates()))
     return failure();
+  // One program for all ranks has one order: weft-verify-deadlock proves that
+  // they follow it.
+  if (programs.size() == 1)
+    return success();
   for (const RankProgram &program : programs)
     if (failed(readProgram(program)))
       return failure();
@@ -395,11 +448,5 @@ LogicalResult SetProof::run() {
 
 LogicalResult
 mlir::weft::verifyIssueOrder(llvm::ArrayRef<RankProgram> programs) {
-  // One program for all ranks has one order: weft-verify-deadlock proves that
-  // they follow it.
-  if (programs.size() == 1 &&
-      static_cast<int64_t>(programs.front().ranks.size()) ==
-          getNumRanks(programs.front().module))
-    return success();
   return SetProof(programs).run();
 }

@@ -56,6 +56,7 @@ LogicalResult LocalLifter::gather(Operation *op, LocalDim &dim) {
   RankVector &known = gathered[{groupAxes.getAsOpaquePointer(), dim.chunk}];
   if (known) {
     dim.chunk = known;
+    dim.repeats = {};
     return success();
   }
   for (int64_t rank = 0; rank < numRanks; ++rank) {
@@ -71,12 +72,14 @@ LogicalResult LocalLifter::gather(Operation *op, LocalDim &dim) {
   RankVector chunk = dim.chunk;
   known = perRank([&](int64_t rank) { return (*chunk)[rank] / groupSize; });
   dim.chunk = known;
+  dim.repeats = {};
   return success();
 }
 
 /// Each member keeps its part of what all of them have.
 void LocalLifter::scatter(LocalDim &dim) {
   dim.extent /= groupSize;
+  dim.repeats = {};
   RankVector chunk = dim.chunk;
   if (!chunk)
     return;

@@ -22,16 +22,25 @@ using namespace mlir::weft::proof;
 LogicalResult LocalLifter::meet(Operation *op, LocalDim &a, const LocalDim &b) {
   if (a.size == kAnySize)
     a.size = b.size;
-  if (!a.chunk)
+  if (!a.chunk) {
     a.chunk = b.chunk;
+    a.repeats = b.repeats;
+  }
   if (b.size != kAnySize && a.size != b.size)
     return op->emitOpError("combines dimensions of global sizes ")
            << a.size << " and " << b.size;
-  if (b.chunk && a.chunk != b.chunk)
-    return op->emitOpError("combines dimensions that are cut in different "
-                           "ways: a rank has parts ")
-           << describeRanks(a.chunk) << " of one and " << describeRanks(b.chunk)
-           << " of the other";
+  if (!b.chunk)
+    return success();
+  if (!holds(b, a.chunk)) {
+    if (!holds(a, b.chunk))
+      return op->emitOpError("combines dimensions that are cut in different "
+                             "ways: a rank has parts ")
+             << describeRanks(a.chunk) << " of one and "
+             << describeRanks(b.chunk) << " of the other";
+    a.chunk = b.chunk;
+  }
+  if (!(a.repeats == b.repeats))
+    a.repeats = {};
   return success();
 }
 

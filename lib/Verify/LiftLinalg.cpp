@@ -100,12 +100,33 @@ public:
       unsigned loop = cast<AffineDimExpr>(expr).getPosition();
       LocalDim dim = loops[loop];
       dim.padding = nullptr;
+      // What depends on the index is different in each chunk.
+      if (knowsItsPlace())
+        dim.repeats = {};
       for (auto [padded, form] : scalar.padding)
         if (padded == loop)
           dim.padding = form;
       dims.push_back(dim);
     }
     return dims;
+  }
+
+  /// Whether the body sees more than elements of its operands: indices, or what
+  /// the rank has computed of its number.
+  bool knowsItsPlace() {
+    auto isSeen = [&](Value value) {
+      Operation *def = value.getDefiningOp();
+      return !op->isAncestor(value.getParentRegion()->getParentOp()) &&
+             !(def && def->hasTrait<OpTrait::ConstantLike>());
+    };
+    return op->getRegion(0)
+        .walk([&](Operation *inner) {
+          return isa<linalg::IndexOp>(inner) ||
+                         llvm::any_of(inner->getOperands(), isSeen)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   SmallVector<LocalDim> getReductionLoops() {

@@ -82,6 +82,7 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
              << describeRanks(begin) << ", which is not at chunks of " << size;
   dim.extent = size;
   dim.chunk = perRank([&](int64_t rank) { return (*begin)[rank] / size; });
+  dim.repeats = {};
   return success();
 }
 
@@ -113,7 +114,7 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
       if (!dropped[i]) {
         cut.push_back(dim);
         LocalDim merged;
-        if (failed(collapseGroup(op, cut, merged)))
+        if (failed(collapseGroup(op, cut, kAnySize, merged)))
           return failure();
         kept.push_back(merged);
         cut.clear();
@@ -426,9 +427,68 @@ LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
 // Reshapes
 //===----------------------------------------------------------------------===//
 
-/// Several dimensions become one.
+/// Whether the value does not change along a dimension.
+static bool isRepeated(const LocalDim &dim) {
+  return !dim.chunk && dim.size == kAnySize;
+}
+
+/// The dimension that dimensions make of which a rank has one index each; or
+/// the only one.
+std::optional<LocalDim> LocalLifter::joinSingles(ArrayRef<LocalDim> group) {
+  SmallVector<LocalDim> dims(group);
+  for (LocalDim &dim : dims)
+    fix(dim);
+  if (dims.empty() || llvm::any_of(dims, proof::hasPadding))
+    return std::nullopt;
+  if (dims.size() == 1)
+    return dims.front();
+  if (llvm::any_of(dims, [](const LocalDim &dim) { return dim.extent > 1; }))
+    return std::nullopt;
+  LocalDim joined;
+  joined.size = 1;
+  for (const LocalDim &dim : dims)
+    joined.size *= dim.size;
+  Contribution parts = makeParts(dims, Contribution::Ordered);
+  joined.chunk = parts.part ? parts.part : uniform(0);
+  return joined;
+}
+
+/// What is repeated along the last or the first dimensions of a group becomes
+/// one dimension of `size`, as in the one-rank program: of 4 heads in 4 chunks,
+/// each repeated, 8 in 8 chunks, of which each two neighbours are alike. False
+/// if it is no such group.
+bool LocalLifter::collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
+                                   LocalDim &result) {
+  int64_t extent = 1;
+  bool isLast = isRepeated(group.back());
+  while (!group.empty() && isRepeated(isLast ? group.back() : group.front())) {
+    extent *= (isLast ? group.back() : group.front()).extent;
+    group = isLast ? group.drop_back() : group.drop_front();
+  }
+  std::optional<LocalDim> single = joinSingles(group);
+  if (!single || size <= 0 || size % (single->size * extent) != 0)
+    return false;
+  int64_t chunks = size / (single->size * extent);
+  RankVector chunk = single->chunk;
+  if (isLast) {
+    if (single->extent != 1)
+      return false;
+    result = {size, extent,
+              perRank([&](int64_t rank) { return (*chunk)[rank] * chunks; })};
+    result.repeats.neighbours = chunks;
+    return true;
+  }
+  if (extent > 1 && countChunks(*single) > 1)
+    return false;
+  result = {size, single->extent * extent, chunk};
+  result.repeats.period = countChunks(*single);
+  return true;
+}
+
+/// Several dimensions become one; `size` is that of the one-rank program, or
+/// any.
 LogicalResult LocalLifter::collapseGroup(Operation *op,
-                                         ArrayRef<LocalDim> group,
+                                         ArrayRef<LocalDim> group, int64_t size,
                                          LocalDim &result) {
   SmallVector<LocalDim> dims(group);
   result = LocalDim();
@@ -441,6 +501,9 @@ LogicalResult LocalLifter::collapseGroup(Operation *op,
     result = dims[0];
     return success();
   }
+  if ((isRepeated(dims.front()) || isRepeated(dims.back())) &&
+      collapseRepeated(dims, size, result))
+    return success();
   for (LocalDim &dim : dims)
     fix(dim);
   if (failed(checkNested(op, dims)))
@@ -456,10 +519,19 @@ LogicalResult LocalLifter::collapseGroup(Operation *op,
 LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
   LocalValue value = getTensor(op.getSrc());
   SmallVector<LocalDim, 4> dims;
-  for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
+  std::string groups;
+  llvm::raw_string_ostream(groups) << op.getReassociation();
+  // Not to be taken for an expansion by the same groups.
+  std::string collapse = "collapse " + groups;
+  SmallVector<int64_t> sizes(op.getResultType().getRank(), kAnySize);
+  for (ArrayRef<int64_t> known : forms.getExpansions(value.form, collapse))
+    if (known.size() == sizes.size())
+      sizes.assign(known.begin(), known.end());
+  for (auto [group, size] : llvm::zip(op.getReassociationIndices(), sizes)) {
     LocalDim dim;
     if (failed(collapseGroup(
-            op, ArrayRef(value.dims).slice(group.front(), group.size()), dim)))
+            op, ArrayRef(value.dims).slice(group.front(), group.size()), size,
+            dim)))
       return failure();
     dims.push_back(dim);
   }
@@ -467,10 +539,11 @@ LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
     for (LocalDim &dim : value.dims)
       if (failed(fixWhole(op, dim, "drops a dimension")))
         return failure();
+  const Form *source = value.form;
   value.dims = std::move(dims);
-  std::string groups;
-  llvm::raw_string_ostream(groups) << op.getReassociation();
-  value.form = forms.getReshape(value.form, getSizes(value.dims), groups, op);
+  value.form = forms.getReshape(source, getSizes(value.dims), groups, op);
+  if (isReference)
+    forms.noteExpansion(source, collapse, getSizes(value.dims));
   return setTensor(op, op.getResult(), std::move(value));
 }
 

@@ -66,7 +66,7 @@ static bool areAlike(const LocalValue &a, const LocalValue &b) {
          llvm::all_of(llvm::zip_equal(a.dims, b.dims), [](auto dims) {
            auto &[x, y] = dims;
            return x.size == y.size && x.extent == y.extent &&
-                  !x.chunk == !y.chunk;
+                  x.repeats == y.repeats && !x.chunk == !y.chunk;
          });
 }
 

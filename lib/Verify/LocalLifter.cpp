@@ -40,6 +40,15 @@ bool mlir::weft::proof::hasPadding(const LocalDim &dim) {
   return dim.size != kAnySize && dim.size < getPaddedSize(dim);
 }
 
+bool mlir::weft::proof::holds(const LocalDim &dim, RankVector chunk) {
+  return dim.chunk == chunk ||
+         (dim.chunk && chunk &&
+          llvm::all_of(llvm::zip_equal(*dim.chunk, *chunk), [&](auto chunks) {
+            auto [own, other] = chunks;
+            return dim.repeats.areAlike(own, other);
+          }));
+}
+
 std::string mlir::weft::proof::describeRanks(RankVector vector) {
   constexpr size_t kMaxShown = 8;
   std::string text = "[";
@@ -231,7 +240,7 @@ LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
     SmallVector<LocalDim, 4> dims =
         getBorderDims(func.getResultAttrDict(i), type);
     for (auto [d, dim] : llvm::enumerate(value.dims))
-      if ((dim.chunk && dim.chunk != dims[d].chunk) ||
+      if ((dim.chunk && !holds(dim, dims[d].chunk)) ||
           (dim.size != kAnySize && dim.size != dims[d].size))
         return op.emitOpError("result #")
                << i << " has dim " << d << " of size " << dim.size

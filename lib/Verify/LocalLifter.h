@@ -51,6 +51,23 @@ namespace mlir::weft::proof {
 /// A number for each rank. Equal vectors are one object.
 using RankVector = const std::vector<int64_t> *;
 
+/// Chunks of a dimension that have the same elements, as those have that come
+/// of one key and value head which was repeated for several query heads: that
+/// many neighbours, and, if there is a period, those that are so far apart. A
+/// rank that has one of them has all.
+struct Repeats {
+  int64_t neighbours = 1, period = 0;
+
+  bool operator==(const Repeats &other) const {
+    return neighbours == other.neighbours && period == other.period;
+  }
+  bool areAlike(int64_t a, int64_t b) const {
+    a /= neighbours;
+    b /= neighbours;
+    return a == b || (period > 0 && a % period == b % period);
+  }
+};
+
 /// One dimension of a local tensor, or one loop of a local op.
 struct LocalDim {
   int64_t size = kAnySize;
@@ -59,6 +76,8 @@ struct LocalDim {
   RankVector chunk = nullptr;
   /// What lies in the padding, if that is known.
   const Form *padding = nullptr;
+  /// Which chunks have the same elements.
+  Repeats repeats = {};
 };
 
 /// What is left to combine of a value that ranks hold contributions to.
@@ -89,6 +108,8 @@ int64_t countChunks(const LocalDim &dim);
 /// The size of a dimension with its padding.
 int64_t getPaddedSize(const LocalDim &dim);
 bool hasPadding(const LocalDim &dim);
+/// Whether each rank has this chunk of a dimension, or one that is like it.
+bool holds(const LocalDim &dim, RankVector chunk);
 /// As in [0, 1, 2, 3].
 std::string describeRanks(RankVector vector);
 
@@ -190,8 +211,11 @@ private:
   void moveCutOutwards(Operation *op, LocalValue &value, unsigned dim);
   LogicalResult liftCollapse(tensor::CollapseShapeOp op);
   LogicalResult liftExpand(tensor::ExpandShapeOp op);
-  LogicalResult collapseGroup(Operation *op, ArrayRef<LocalDim> dims,
-                              LocalDim &result);
+  std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
+  bool collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
+                        LocalDim &result);
+  LogicalResult collapseGroup(Operation *op, ArrayRef<LocalDim> group,
+                              int64_t size, LocalDim &result);
   LogicalResult expandGroup(const LocalDim &dim, ArrayRef<int64_t> extents,
                             ArrayRef<int64_t> sizes,
                             SmallVectorImpl<LocalDim> &results);

@@ -5,6 +5,7 @@
 // it does not know would prove nothing.
 
 #include "PlannedProgram.h"
+#include "CheckOps.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
@@ -136,7 +137,7 @@ PlannedProgram::PlannedProgram(Operation *op)
       valid = false;
     }
     auto start = dyn_cast<rt::StartOp>(inner);
-    if (!valid || failed(checkBuffers(inner)) ||
+    if (!valid || failed(checkBuffers(inner)) || failed(checkTouched(inner)) ||
         (start && failed(checkGroup(start)))) {
       valid = false;
       return WalkResult::interrupt();

@@ -85,13 +85,21 @@ void put(Patches &patches, const Patch &patch) {
   patches.push_back(patch);
 }
 
-/// Puts a name on top: what it covers and can no longer be read goes.
+/// Puts a name on top: what it covers and can no longer be read goes, together
+/// with all that it hides.
 void putName(Patches &patches, const Patch &patch) {
-  llvm::erase_if(patches, [&](const Patch &old) {
+  Patches kept;
+  for (Patch &old : patches) {
     bool isHidden = old.isPartial || old.kind == Patch::Kind::MayBeWritten;
-    return (isHidden && !patch.isDynamic && contains(patch.bytes, old.bytes)) ||
-           old == patch;
-  });
+    bool hidesNothing = llvm::none_of(kept, [&](const Patch &older) {
+      return overlaps(older.bytes, old.bytes);
+    });
+    if (old == patch || (isHidden && hidesNothing && !patch.isDynamic &&
+                         contains(patch.bytes, old.bytes)))
+      continue;
+    kept.push_back(std::move(old));
+  }
+  patches = std::move(kept);
   patches.push_back(patch);
 }
 

@@ -48,9 +48,13 @@ private:
                        const Source &source, AxisRefAttr axis);
   std::optional<Source> getSource(Operation *op);
   Source getLoadSource(memref::LoadOp load);
+  bool isConstant(memref::LoadOp load);
   bool isWritten(unsigned root);
 
   const PlannedProgram &program;
+  /// Values that are constants of the module, once they have been looked for.
+  bool hasReadCopies = false;
+  DenseSet<int64_t> constants;
 };
 
 //===----------------------------------------------------------------------===//
@@ -114,6 +118,27 @@ bool DeadlockProof::isWritten(unsigned root) {
       .wasInterrupted();
 }
 
+/// Says whether a load gives elements of a constant: of the module, or of a
+/// value, the only one of its number, that is copied from there. That the value
+/// lies where it is read, the proof of freshness shows.
+bool DeadlockProof::isConstant(memref::LoadOp load) {
+  if (load.getMemRef().getDefiningOp<memref::GetGlobalOp>())
+    return true;
+  auto ids = load->getAttrOfType<DenseI64ArrayAttr>("weft_rt.values");
+  if (!ids || ids.size() != 1)
+    return false;
+  if (!hasReadCopies) {
+    hasReadCopies = true;
+    program.getFunction().walk([&](memref::CopyOp copy) {
+      auto written = copy->getAttrOfType<DenseI64ArrayAttr>("weft_rt.values");
+      if (written && written.size() == 2 &&
+          copy.getSource().getDefiningOp<memref::GetGlobalOp>())
+        constants.insert(written[1]);
+    });
+  }
+  return constants.contains(ids[0]);
+}
+
 /// An argument that nobody writes is the same on ranks that hold the same part
 /// of it; nothing is known about other buffers.
 Source DeadlockProof::getLoadSource(memref::LoadOp load) {
@@ -129,9 +154,14 @@ Source DeadlockProof::getLoadSource(memref::LoadOp load) {
     return source;
   auto entry = dyn_cast<DictionaryAttr>(args[number]);
   auto sharding = entry ? entry.getAs<ShardingAttr>("sharding") : nullptr;
-  if (!sharding)
+  // Without a sharding each rank has all of it, if that is all that there is.
+  bool isWhole = entry && entry.get("global") &&
+                 entry.get("global") == entry.get("local");
+  if (!sharding && !isWhole)
     return source;
   source.isAllAxes = false;
+  if (!sharding)
+    return source;
   for (DimShardingAttr dim : sharding.getDims())
     for (AxisRefAttr axis : dim.getAxes())
       source.axes.push_back(axis.getName());
@@ -140,7 +170,8 @@ Source DeadlockProof::getLoadSource(memref::LoadOp load) {
 
 std::optional<Source> DeadlockProof::getSource(Operation *op) {
   if (auto load = dyn_cast<memref::LoadOp>(op))
-    return getLoadSource(load);
+    return isConstant(load) ? std::nullopt
+                            : std::optional<Source>(getLoadSource(load));
   auto index = dyn_cast<AxisIndexOp>(op);
   if (!index)
     return std::nullopt;

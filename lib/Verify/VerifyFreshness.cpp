@@ -59,6 +59,8 @@ private:
   LogicalResult checkOp(Operation *op);
   LogicalResult checkStep(Operation *op);
   LogicalResult checkAssemble(rt::AssembleOp op);
+  LogicalResult checkWay(ArrayRef<rt::AssembleOp> joins, unsigned number,
+                         Operation *end);
   LogicalResult checkFor(scf::ForOp loop);
   LogicalResult checkIf(scf::IfOp branch);
   LogicalResult checkResults();
@@ -79,6 +81,8 @@ private:
   ValueState state;
   /// The op that computes an id, and the first one that assembles it.
   DenseMap<int64_t, Operation *> definers, assemblers;
+  /// Those that stand where ways meet.
+  DenseSet<Operation *> expectedJoins;
   /// The buffer of each argument and result, by space and position.
   DenseMap<std::pair<unsigned, int64_t>, Value> entryBuffers;
 };
@@ -281,15 +285,8 @@ LogicalResult FreshnessProof::checkStep(Operation *op) {
   return success();
 }
 
-/// Says whether it stands where ways meet, so that one of its parts is enough:
-/// at the beginning of a loop's body, or behind a loop or branch.
-bool isJoin(rt::AssembleOp op) {
-  Operation *before = op;
-  while (isa_and_nonnull<rt::AssembleOp>(before))
-    before = before->getPrevNode();
-  return before ? isa<scf::ForOp, scf::IfOp>(before)
-                : isa<scf::ForOp>(op->getParentOp());
-}
+/// Says whether one of its parts is enough: the one of the way that was taken.
+static bool isJoin(rt::AssembleOp op) { return op->hasAttr("weft_rt.join"); }
 
 LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
   const Place &place = program.getPlace(op.getBuffer());
@@ -301,6 +298,11 @@ LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
   if (std::optional<Mismatch> mismatch = state.find(place, op.getFrom()))
     return report(op, "value " + std::to_string(op.getValue()) + " needs",
                   place, op.getFrom(), *mismatch);
+  if (isJoin(op) && !expectedJoins.contains(op))
+    return op.emitError()
+           << "value " << op.getValue()
+           << " is one of two, but stands neither at the beginning of a loop's "
+              "body nor after the loop, nor after a branch";
   if (!isJoin(op) && !state.hasAll(place, op.getFrom()))
     return op.emitError() << "value " << op.getValue() << " needs "
                           << program.describe(place)
@@ -309,24 +311,76 @@ LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
   return success();
 }
 
+/// The joins at `op` and right behind it, buffers in between left out.
+static SmallVector<rt::AssembleOp> getJoins(Operation *op) {
+  SmallVector<rt::AssembleOp> joins;
+  for (; op; op = op->getNextNode()) {
+    auto join = dyn_cast<rt::AssembleOp>(op);
+    if (join && isJoin(join))
+      joins.push_back(join);
+    else if (!isa<rt::BufferOp, rt::ViewOp>(op))
+      break;
+  }
+  return joins;
+}
+
+/// At the end of a way to each of `joins`, all of the buffer is what the join
+/// has from there: its value number `number`.
+LogicalResult FreshnessProof::checkWay(ArrayRef<rt::AssembleOp> joins,
+                                       unsigned number, Operation *end) {
+  for (rt::AssembleOp join : joins) {
+    const Place &place = program.getPlace(join.getBuffer());
+    int64_t id = join.getFrom()[number];
+    if (std::optional<Mismatch> mismatch = state.find(place, id))
+      return report(end, "value " + std::to_string(join.getValue()) + " needs",
+                    place, id, *mismatch);
+    expectedJoins.insert(join);
+  }
+  return success();
+}
+
+/// A loop leaves what it carries where its passes begin and end with it.
+static LogicalResult checkLeft(ArrayRef<rt::AssembleOp> carried,
+                               ArrayRef<rt::AssembleOp> left) {
+  for (rt::AssembleOp join : left)
+    if (llvm::none_of(carried, [&](rt::AssembleOp other) {
+          return other.getBuffer() == join.getBuffer() &&
+                 other.getFrom() == join.getFrom();
+        }))
+      return join.emitError() << "value " << join.getValue()
+                              << " is nothing that the loop before it carries";
+  return success();
+}
+
 LogicalResult FreshnessProof::checkFor(scf::ForOp loop) {
+  SmallVector<rt::AssembleOp> carried = getJoins(&loop.getBody()->front());
+  SmallVector<rt::AssembleOp> left = getJoins(loop->getNextNode());
+  if (failed(checkLeft(carried, left)) || failed(checkWay(carried, 0, loop)))
+    return failure();
+  expectedJoins.insert_range(left);
   // Each walk may only add to what can be there at the beginning, and there are
   // finitely many patches that the body's ops can make.
   do {
     state.open();
-    if (failed(checkBlock(*loop.getBody())))
+    if (failed(checkBlock(*loop.getBody())) ||
+        failed(checkWay(carried, 1, loop.getBody()->getTerminator())))
       return failure();
   } while (state.closeLoop(loop.getRegion()));
   return success();
 }
 
 LogicalResult FreshnessProof::checkIf(scf::IfOp branch) {
+  SmallVector<rt::AssembleOp> joins = getJoins(branch->getNextNode());
   state.open();
-  if (failed(checkBlock(*branch.thenBlock())))
+  if (failed(checkBlock(*branch.thenBlock())) ||
+      failed(checkWay(joins, 0, branch.thenBlock()->getTerminator())))
     return failure();
   state.switchBranch();
-  if (!branch.getElseRegion().empty() &&
-      failed(checkBlock(*branch.elseBlock())))
+  bool hasElse = !branch.getElseRegion().empty();
+  if (hasElse && failed(checkBlock(*branch.elseBlock())))
+    return failure();
+  Operation *end = hasElse ? branch.elseBlock()->getTerminator() : branch;
+  if (failed(checkWay(joins, 1, end)))
     return failure();
   state.closeBranches();
   return success();

@@ -25,6 +25,9 @@ using namespace mlir::weft::proof;
 
 namespace {
 
+/// As many as the runtime's ABI has room for.
+constexpr unsigned kMaxInFlight = 1024;
+
 /// A buffer of a collective between its start and its wait.
 struct InFlight {
   rt::StartOp start;
@@ -49,7 +52,7 @@ private:
   LogicalResult checkAgainstFlight(Operation *op, const Access &access);
   LogicalResult reportRace(Operation *op, const Access &access,
                            const InFlight &flight);
-  void launch(rt::StartOp start, const AccessList &accesses);
+  LogicalResult launch(rt::StartOp start, const AccessList &accesses);
   void land(rt::StartOp start);
 
   /// The bytes of an access in the address space of all roots.
@@ -63,6 +66,7 @@ private:
   }
 
   const PlannedProgram &program;
+  unsigned numInFlight = 0;
   /// By first byte.
   std::multimap<int64_t, InFlight> flights;
   /// The longest that ever was in flight.
@@ -110,15 +114,21 @@ LogicalResult RaceProof::checkWait(rt::WaitOp wait) {
   return success();
 }
 
-void RaceProof::launch(rt::StartOp start, const AccessList &accesses) {
+LogicalResult RaceProof::launch(rt::StartOp start, const AccessList &accesses) {
+  if (++numInFlight > kMaxInFlight)
+    return start.emitError()
+           << getOpName(start) << " is started while " << kMaxInFlight
+           << " collectives are in flight, which is all that a rank may have";
   for (const Access &access : accesses) {
     ByteSet bytes = getBytes(access);
     longest = std::max(longest, bytes.end() - bytes.begin);
     flights.insert({bytes.begin, {start, access}});
   }
+  return checkTicket(start);
 }
 
 void RaceProof::land(rt::StartOp start) {
+  --numInFlight;
   for (const Access &access : program.getAccesses(start)) {
     auto [first, last] = flights.equal_range(getBytes(access).begin);
     for (auto it = first; it != last;)
@@ -226,8 +236,7 @@ LogicalResult RaceProof::checkOp(Operation *op) {
   auto start = dyn_cast<rt::StartOp>(op);
   if (!start)
     return success();
-  launch(start, accesses);
-  return checkTicket(start);
+  return launch(start, accesses);
 }
 
 LogicalResult RaceProof::checkBlock(Block &block) {

@@ -11,11 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import weft
 from compiled import BIN, relative_error, tool
 from conftest import ROOT
+from jax.sharding import PartitionSpec as P
 from weft import safetensors
 
 sys.path.append(str(ROOT / "bench"))
@@ -181,3 +184,38 @@ def test_invariant_mode_is_as_exact_as_fast_mode(compiler, name, dtype):
         got = compiler.tensors(saved, "tp=4", *flags)
         errors[mode] = np.mean([relative_error(np.float64(got[leaf]), value) for leaf, value in truth.items()])
     assert errors["invariant"] <= errors["fast"], errors
+
+
+def _rotate(x):
+    a, b = jnp.split(x, 2, -1)
+    angle = 0.3 * jnp.arange(x.shape[1])[:, None, None] + 0.1 * jnp.arange(a.shape[-1])
+    return jnp.concatenate([a * jnp.cos(angle) - b * jnp.sin(angle), a * jnp.sin(angle) + b * jnp.cos(angle)], -1)
+
+
+def _attention(heads, shared, repeat, rotate):
+    """The gradients of causal attention, of which `heads` share `shared` key and value heads."""
+    def loss(w, x):
+        q, k, v = ((x @ w[n]).reshape(*x.shape[:2], -1, 4) for n in "qkv")
+        q, k, v = rotate(q), repeat(rotate(k), heads // shared), repeat(v, heads // shared)
+        scores = jnp.where(jnp.tril(jnp.ones((8, 8), bool)), jnp.einsum("bqhd,bkhd->bhqk", q, k), -1e9)
+        out = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v)
+        return jnp.sum((out.reshape(*x.shape[:2], -1) @ w["o"]) ** 2)
+    normal = np.random.default_rng(0).standard_normal
+    sizes = {"q": (16, 4 * heads), "k": (16, 4 * shared), "v": (16, 4 * shared), "o": (4 * heads, 16)}
+    weights = {name: normal(size).astype("f") for name, size in sizes.items()}
+    shardings = {name: P("tp", None) if name == "o" else P(None, "tp") for name in sizes}
+    return jax.value_and_grad(loss), (weights, normal((2, 8, 16)).astype("f")), (shardings, P())
+
+
+REPEATS = {"repeat": lambda x, n: jnp.repeat(x, n, 2), "tile": lambda x, n: jnp.tile(x, (1, 1, n, 1))}
+
+
+@pytest.mark.parametrize("heads, shared, repeat, rotate, sizes", [
+    (8, 4, "repeat", _rotate, [2, 4, 8]), (8, 2, "repeat", lambda x: x, [4, 8]), (8, 1, "repeat", _rotate, [2, 8]),
+    (8, 4, "tile", _rotate, [2, 4])])  # fmt: skip
+def test_shared_heads_keep_bits(heads, shared, repeat, rotate, sizes):
+    step, args, shardings = _attention(heads, shared, REPEATS[repeat], rotate)
+    module = weft.jax.export(step, *args, mesh={"tp": 8}, in_shardings=shardings)
+    compiled = [weft.compile(module, mesh={"tp": size}, invariant=True)(*args) for size in [1, *sizes]]
+    bits = [[np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(result)] for result in compiled]
+    assert all(other == bits[0] for other in bits[1:])

@@ -96,10 +96,14 @@ Status ElfImage::readSegments() {
   const auto *list = table<Elf64_Phdr>(header->e_phoff, header->e_phnum);
   if (!list)
     return notElf("its segments are not in the file");
-  for (uint64_t i = 0; i < header->e_phnum; ++i)
-    if (list[i].p_type == PT_LOAD && list[i].p_offset <= size &&
-        list[i].p_filesz <= size - list[i].p_offset)
-      segments.push_back(list[i]);
+  for (uint64_t i = 0; i < header->e_phnum; ++i) {
+    if (list[i].p_type != PT_LOAD)
+      continue;
+    // Loaded, what is not in the file would be there and end the process.
+    if (list[i].p_offset > size || list[i].p_filesz > size - list[i].p_offset)
+      return notElf("a segment is not in the file");
+    segments.push_back(list[i]);
+  }
   return Status();
 }
 

@@ -340,8 +340,7 @@ std::string describeProgram(const weft_rt_program &program) {
       format("program: %s, ABI version %u\n", printable(program.name).c_str(),
              program.abi_version);
   text += "plan: " + hashName(program.plan_hash) + "\n";
-  if (program.certificate)
-    text += "invariant: " + printable(invarianceName(program)) + "\n";
+  text += "invariant: " + printable(invarianceName(program)) + "\n";
   text += describeProcessor(program);
   text += describeMesh(program);
   text += describeTensors(program, "arguments", program.args, program.num_args,

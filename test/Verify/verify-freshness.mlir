@@ -66,11 +66,40 @@ func.func @columns() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args 
   %a = weft_rt.buffer arena 0 "a" : memref<4x4xf32>
   %left = weft_rt.view %a at 0 : memref<4x4xf32> to memref<4x2xf32, strided<[4, 1]>>
   %right = weft_rt.view %a at 2 : memref<4x4xf32> to memref<4x2xf32, strided<[4, 1]>>
+  %b = weft_rt.buffer arena 64 "b" : memref<4x2xf32>
   %c = memref.get_global @c : memref<4x2xf32>
-  memref.copy %c, %left {weft_rt.values = array<i64: 1, 1>} : memref<4x2xf32> to memref<4x2xf32, strided<[4, 1]>>
-  memref.copy %c, %right {weft_rt.values = array<i64: 2, 2>} : memref<4x2xf32> to memref<4x2xf32, strided<[4, 1]>>
-  weft_rt.assemble %a value 3 from [1, 2] : memref<4x4xf32>
-  memref.copy %left, %r {weft_rt.values = array<i64: 1, 1>} : memref<4x2xf32, strided<[4, 1]>> to memref<4x2xf32>
+  memref.copy %c, %b {weft_rt.values = array<i64: 1, 1>} : memref<4x2xf32> to memref<4x2xf32>
+  weft_rt.fused ins(%b : memref<4x2xf32>) outs(%left : memref<4x2xf32, strided<[4, 1]>>) {
+  ^bb0(%a0: tensor<4x2xf32>):
+    %e = tensor.empty() : tensor<4x2xf32>
+    %r0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%a0 : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+    ^bb0(%v0: f32, %o: f32):
+      linalg.yield %v0 : f32
+    } -> tensor<4x2xf32>
+    weft_rt.yield %r0 : tensor<4x2xf32>
+  } {weft_rt.values = array<i64: 1, 1>}
+  weft_rt.fused ins(%x : memref<4x2xf32>) outs(%right : memref<4x2xf32, strided<[4, 1]>>) {
+  ^bb0(%a0: tensor<4x2xf32>):
+    %e = tensor.empty() : tensor<4x2xf32>
+    %r0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%a0 : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+    ^bb0(%v0: f32, %o: f32):
+      linalg.yield %v0 : f32
+    } -> tensor<4x2xf32>
+    weft_rt.yield %r0 : tensor<4x2xf32>
+  } {weft_rt.values = array<i64: 0, 0>}
+  weft_rt.assemble %a value 3 from [1, 0] : memref<4x4xf32>
+  weft_rt.fused ins(%left : memref<4x2xf32, strided<[4, 1]>>) outs(%r : memref<4x2xf32>) {
+  ^bb0(%a0: tensor<4x2xf32>):
+    %e = tensor.empty() : tensor<4x2xf32>
+    %r0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%a0 : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+    ^bb0(%v0: f32, %o: f32):
+      linalg.yield %v0 : f32
+    } -> tensor<4x2xf32>
+    weft_rt.yield %r0 : tensor<4x2xf32>
+  } {weft_rt.values = array<i64: 1, 1>}
   memref.copy %a, %q {weft_rt.values = array<i64: 3, 3>} : memref<4x4xf32> to memref<4x4xf32>
   return
 }
@@ -91,7 +120,7 @@ func.func @loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [
   %c1 = arith.constant 1 : index
   memref.copy %x, %p {weft_rt.values = array<i64: 0, 0>} : memref<4xf32> to memref<4xf32>
   scf.for %i = %c0 to %c5 step %c1 {
-    weft_rt.assemble %p value 1 from [0, 2] : memref<4xf32>
+    weft_rt.assemble %p value 1 from [0, 2] {weft_rt.join} : memref<4xf32>
     weft_rt.fused ins(%p : memref<4xf32>) outs(%p : memref<4xf32>) {
     ^bb0(%a0: tensor<4xf32>):
       %e = tensor.empty() : tensor<4xf32>
@@ -104,7 +133,7 @@ func.func @loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [
       weft_rt.yield %r : tensor<4xf32>
     } {weft.op = "kernel", weft_rt.values = array<i64: 1, 2>}
   }
-  weft_rt.assemble %p value 3 from [0, 2] : memref<4xf32>
+  weft_rt.assemble %p value 3 from [0, 2] {weft_rt.join} : memref<4xf32>
   memref.copy %p, %out {weft_rt.values = array<i64: 3, 3>} : memref<4xf32> to memref<4xf32>
   return
 }
@@ -126,20 +155,20 @@ func.func @rows() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [
   %c1 = arith.constant 1 : index
   memref.copy %x, %p {weft_rt.values = array<i64: 0, 0>} : memref<4x4xf32> to memref<4x4xf32>
   scf.for %i = %c0 to %c4 step %c1 {
-    weft_rt.assemble %p value 3 from [0, 4] : memref<4x4xf32>
+    weft_rt.assemble %p value 3 from [0, 4] {weft_rt.join} : memref<4x4xf32>
     %o = arith.muli %i, %c4 : index
     %row = weft_rt.view %p at 0 plus %o : memref<4x4xf32> to memref<4xf32>
     memref.copy %y, %row {weft_rt.values = array<i64: 1, 1>} : memref<4xf32> to memref<4xf32>
     weft_rt.assemble %p value 4 from [3, 1] : memref<4x4xf32>
   }
-  weft_rt.assemble %p value 5 from [0, 4] : memref<4x4xf32>
+  weft_rt.assemble %p value 5 from [0, 4] {weft_rt.join} : memref<4x4xf32>
   %c = memref.load %n[] {weft_rt.values = array<i64: 2>} : memref<i1>
   scf.if %c {
     memref.copy %p, %r {weft_rt.values = array<i64: 5, 5>} : memref<4x4xf32> to memref<4x4xf32>
   } else {
     memref.copy %x, %r {weft_rt.values = array<i64: 0, 0>} : memref<4x4xf32> to memref<4x4xf32>
   }
-  weft_rt.assemble %r value 6 from [5, 0] : memref<4x4xf32>
+  weft_rt.assemble %r value 6 from [5, 0] {weft_rt.join} : memref<4x4xf32>
   return
 }
 

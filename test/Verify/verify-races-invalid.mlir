@@ -254,8 +254,8 @@ func.func @not_in_place() attributes {weft_rt.arena_bytes = 1024 : i64,
   %g = weft_rt.buffer arena 0 "gathered w" : memref<8xf32>
   %s = weft_rt.buffer arena 64 "sum" : memref<8xf32>
   %n = weft_rt.buffer arena 128 "new" : memref<4xf32>
-  // expected-error @+1 {{the all_gather updates 'gathered w' in place, but reads elements that it has overwritten by then}}
-  %t = weft_rt.start "all_gather" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, mesh = @mesh}
+  // expected-error @+1 {{the all_to_all updates 'gathered w' in place, but reads elements that it has overwritten by then}}
+  %t = weft_rt.start "all_to_all" {axes = #weft.axes<{"fsdp"}>, concat_dims = array<i64: 0>, split_dims = array<i64: 0>, mesh = @mesh}
       ins(%g : memref<8xf32>) outs(%g : memref<8xf32>) {channel = @gather.fsdp}
   weft_rt.wait %t
   return

@@ -58,19 +58,28 @@ func.func @step() attributes {weft_rt.arena_bytes = 1024 : i64,
 // Parts that interleave do not overlap.
 
 // CHECK-LABEL: func @columns()
-weft.mesh @mesh = <["fsdp"=2]>
-weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
 func.func @columns() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [], weft_rt.results = []} {
   %a = weft_rt.buffer arena 0 "a" : memref<4x8xf32>
   %left = weft_rt.view %a at 0 : memref<4x8xf32> to memref<4x2xf32, strided<[8, 1]>>
   %right = weft_rt.view %a at 2 : memref<4x8xf32> to memref<4x2xf32, strided<[8, 1]>>
-  %c = weft_rt.buffer arena 128 "c" : memref<2x2xf32>
-  %t = weft_rt.start "all_gather" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, mesh = @mesh}
-      ins(%c : memref<2x2xf32>) outs(%left : memref<4x2xf32, strided<[8, 1]>>) {channel = @gather.fsdp}
-  %zero = arith.constant 0 : index
-  %v = memref.load %right[%zero, %zero] : memref<4x2xf32, strided<[8, 1]>>
-  memref.store %v, %right[%zero, %zero] : memref<4x2xf32, strided<[8, 1]>>
-  weft_rt.wait %t
+  %last = weft_rt.view %a at 6 : memref<4x8xf32> to memref<4x2xf32, strided<[8, 1]>>
+  weft_rt.fused ins(%last : memref<4x2xf32, strided<[8, 1]>>) outs(%left, %right : memref<4x2xf32, strided<[8, 1]>>, memref<4x2xf32, strided<[8, 1]>>) {
+  ^bb0(%x: tensor<4x2xf32>):
+    %e = tensor.empty() : tensor<4x2xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%x : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      %q = arith.negf %p : f32
+      linalg.yield %q : f32
+    } -> tensor<4x2xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%x : tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      %q = math.absf %p : f32
+      linalg.yield %q : f32
+    } -> tensor<4x2xf32>
+    weft_rt.yield %r, %s : tensor<4x2xf32>, tensor<4x2xf32>
+  }
   return
 }
 

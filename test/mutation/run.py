@@ -92,11 +92,7 @@ class Example:
             plain.write_bytes(gzip.decompress(module.read_bytes()))
             module = plain
         self.planned = folder / "right.mlir"
-        command = [BIN / "weft-compile", module, "--mesh", mesh, "--to", "planned", "-o",
-                   self.planned]
-        result = call(*command, "--schedule", policy)
-        if result.returncode != 0:
-            raise RuntimeError(result.stdout)
+        self.make(module, mesh, policy)
         # One hash for all: ranks refuse to run different programs otherwise.
         self.text = self.planned.read_text().replace(
             " attributes {", f' attributes {{weft_rt.plan_hash = "{"5a" * 32}", ', 1)
@@ -109,6 +105,13 @@ class Example:
         write_inputs(self.text, self.inputs)
         self.program = self.compile(self.planned)
         self.right = self.run(self.program, None)
+
+    def make(self, module, mesh, policy):
+        """Writes the planned program."""
+        result = call(BIN / "weft-compile", module, "--mesh", mesh, "--to", "planned", "-o",
+                      self.planned, "--schedule", policy)
+        if result.returncode != 0:
+            raise RuntimeError(result.stdout)
 
     def compile(self, planned):
         program = planned.with_suffix(".so")

@@ -10,6 +10,7 @@
 #include "weft/Support/Version.h"
 #include "weft/Verify/IssueOrder.h"
 #include "weft/Verify/Passes.h"
+#include "weft/Verify/Planning.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,6 +30,7 @@ namespace {
 
 constexpr const char *kHelp = R"(usage: weft-verify FILE...
        weft-verify FILE=RANKS...
+       weft-verify --from scheduled SCHEDULED PLANNED
 
 Proves that planned programs (weft-compile --to planned) are right: buffers do
 not collide, nothing touches what a collective works on, every op reads the
@@ -37,6 +39,9 @@ values that it must, and the ranks cannot hang.
   weft-verify a.mlir b.mlir             each file is the program of all ranks
   weft-verify a.mlir=0-3 b.mlir=4,5-7   one job: ranks 0 to 3 run a.mlir, the
                                         others b.mlir
+  weft-verify --from scheduled s.mlir p.mlir
+                                        p.mlir is also a plan of s.mlir, of
+                                        phase scheduled: it computes the same
 )";
 
 /// Reads "4,5-7"; false if it is not such a list.
@@ -57,9 +62,9 @@ bool parseRanks(StringRef text, std::vector<int64_t> &ranks) {
   return true;
 }
 
-/// Parses a program and proves what can be said of it alone.
-OwningOpRef<ModuleOp> load(MLIRContext &context, llvm::SourceMgr &sources,
-                           StringRef path) {
+/// Parses a module; null after an error.
+OwningOpRef<ModuleOp> parse(MLIRContext &context, llvm::SourceMgr &sources,
+                            StringRef path) {
   std::string problem;
   auto file = openInputFile(path, &problem);
   if (!file) {
@@ -70,12 +75,35 @@ OwningOpRef<ModuleOp> load(MLIRContext &context, llvm::SourceMgr &sources,
   own.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBuffer(file->getMemBufferRef()), SMLoc());
   sources.AddNewSourceBuffer(std::move(file), SMLoc());
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(own, &context);
+  return parseSourceFile<ModuleOp>(own, &context);
+}
+
+/// Parses a program and proves what can be said of it alone.
+OwningOpRef<ModuleOp> load(MLIRContext &context, llvm::SourceMgr &sources,
+                           StringRef path) {
+  OwningOpRef<ModuleOp> module = parse(context, sources, path);
   if (!module)
     return nullptr;
+  auto functions = module->getOps<func::FuncOp>();
+  if (llvm::none_of(functions, [](func::FuncOp function) {
+        return function->hasAttr(weft::rt::WeftRTDialect::kArenaBytesAttr);
+      })) {
+    module->emitError("has no planned program, there is nothing to prove");
+    return nullptr;
+  }
   PassManager pm(&context);
   weft::buildVerifyPlannedPipeline(pm);
   return succeeded(pm.run(*module)) ? std::move(module) : nullptr;
+}
+
+int verifyFromScheduled(MLIRContext &context, ArrayRef<StringRef> paths) {
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> scheduled = parse(context, sources, paths[0]);
+  OwningOpRef<ModuleOp> planned =
+      scheduled ? load(context, sources, paths[1]) : nullptr;
+  return planned && succeeded(weft::verifyPlanning(*scheduled, *planned)) ? 0
+                                                                          : 1;
 }
 
 int verify(MLIRContext &context, ArrayRef<StringRef> arguments) {
@@ -106,12 +134,23 @@ int verify(MLIRContext &context, ArrayRef<StringRef> arguments) {
   return isRight ? 0 : 1;
 }
 
+/// Says whether some arguments are programs of ranks and others are not.
+bool isMixed(ArrayRef<StringRef> arguments) {
+  unsigned count = llvm::count_if(
+      arguments, [](StringRef argument) { return argument.contains('='); });
+  return count != 0 && count != arguments.size();
+}
+
 int runTool(ArrayRef<StringRef> arguments) {
   if (llvm::is_contained(arguments, "--help")) {
     llvm::outs() << kHelp;
     return 0;
   }
-  if (arguments.empty() || llvm::any_of(arguments, [](StringRef argument) {
+  bool hasScheduled = arguments.size() == 4 && arguments[0] == "--from" &&
+                      arguments[1] == "scheduled";
+  ArrayRef<StringRef> files = arguments.drop_front(hasScheduled ? 2 : 0);
+  if (files.empty() || isMixed(files) ||
+      llvm::any_of(files, [](StringRef argument) {
         return argument.starts_with("-");
       })) {
     llvm::errs() << kHelp;
@@ -125,7 +164,8 @@ int runTool(ArrayRef<StringRef> arguments) {
               tensor::TensorDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
-  return verify(context, arguments);
+  return hasScheduled ? verifyFromScheduled(context, files)
+                      : verify(context, files);
 }
 
 } // namespace

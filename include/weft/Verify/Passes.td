@@ -41,6 +41,19 @@ def VerifyPartitioningPass : Pass<"weft-verify-partitioning",
   ];
 }
 
+def VerifySchedulingPass : Pass<"weft-verify-scheduling", "::mlir::ModuleOp"> {
+  let summary = "prove that fusion and scheduling keep what is computed";
+  let description = [{
+    Derives each result of each function as an expression of single elements of
+    its arguments, in which kernels, futures and the order of ops do not occur,
+    and compares it with that of the program before: module `@local`, inside.
+    Collectives, contractions and reductions are functions of what enters them.
+
+    *Requires* the `scheduled` phase, and module `@local` in the `local` one.
+    *Ensures* nothing new: a failure is an error at the first op that differs.
+  }];
+}
+
 def VerifyPlanPass : Pass<"weft-verify-plan", "::mlir::ModuleOp"> {
   let summary = "prove that buffers lie where they may";
   let description = [{
@@ -88,6 +101,19 @@ def VerifyDeadlockPass : Pass<"weft-verify-deadlock", "::mlir::ModuleOp"> {
     of the tool weft-verify.
 
     *Requires* the `planned` phase.
+    *Ensures* nothing new: a failure is an error with a counterexample.
+  }];
+}
+
+def VerifyPlanningPass : Pass<"weft-verify-planning", "::mlir::ModuleOp"> {
+  let summary = "prove that the plan is one of the scheduled program";
+  let description = [{
+    Compares a planned program with the scheduled one, module `@scheduled`
+    inside: op by op in its order, with regions, attributes and constants. Each
+    buffer that an op reads holds the elements of the tensor that it takes there,
+    and the step's results are where the caller finds them.
+
+    *Requires* the `planned` phase, and `@scheduled` of the `scheduled` phase.
     *Ensures* nothing new: a failure is an error with a counterexample.
   }];
 }

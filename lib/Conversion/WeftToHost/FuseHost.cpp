@@ -83,12 +83,24 @@ bool isCheapToRepeat(linalg::GenericOp producer) {
          !isHeavy(producer);
 }
 
+/// Ops of a body that fusion makes. Each fusion copies both bodies, and each
+/// round of the rewriter visits all ops: without a bound, the time of a chain
+/// would grow with the cube of its length. What is not fused here is computed
+/// in one kernel all the same, if its group has room.
+constexpr size_t kMaxBodyOps = 64;
+
+size_t countOps(linalg::GenericOp op) {
+  return op.getBody()->getOperations().size();
+}
+
 /// Upstream's fusion computes a producer with other readers once, as another
 /// result of the consumer, which may have loops that the result has not. What
 /// is joined is joined at once: its parts would have to wait for the consumer.
 bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-  return producer && producer->hasOneUse() && !isJoin(producer);
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  return producer && consumer && producer->hasOneUse() && !isJoin(producer) &&
+         countOps(producer) + countOps(consumer) <= kMaxBodyOps;
 }
 
 /// Gives a consumer its own copy of a producer that is cheap to repeat.

@@ -105,11 +105,13 @@ void Planner::describe(Operation *op, Operation *origin,
 }
 
 void Planner::emitAssemble(Value value, const Place &place,
-                           ArrayRef<int64_t> from) {
-  rt::AssembleOp::create(
+                           ArrayRef<int64_t> from, bool isJoin) {
+  auto assemble = rt::AssembleOp::create(
       builder, source.getLoc(),
       emitBuffer(cast<RankedTensorType>(value.getType()), place),
       places.getIds().get(value), from);
+  if (isJoin)
+    assemble->setAttr("weft_rt.join", builder.getUnitAttr());
 }
 
 /// Emits a fused op that copies `value`, of which a copy is at `from`.

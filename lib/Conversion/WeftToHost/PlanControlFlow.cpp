@@ -43,7 +43,7 @@ void Planner::join(ValueRange values, ArrayRef<Place> into, ValueRange first,
   const Place *place = into.begin();
   for (auto [value, a, b] : llvm::zip(values, first, second))
     if (isTensor(value))
-      emitAssemble(value, *place++, getIds({a, b}));
+      emitAssemble(value, *place++, getIds({a, b}), /*isJoin=*/true);
 }
 
 /// The ops of a body, and what its terminator gives, at the end of `to`.

@@ -72,7 +72,8 @@ private:
   rt::BufferOp emitRoot(int root);
   Value emitBuffer(RankedTensorType type, const Place &place);
   Value emitBuffer(Value value);
-  void emitAssemble(Value value, const Place &place, ArrayRef<int64_t> from);
+  void emitAssemble(Value value, const Place &place, ArrayRef<int64_t> from,
+                    bool isJoin = false);
   void emitCopy(Value value, const Place &from, const Place &to);
   void emitCopy(Value value, const Place &to);
   Place emitDenseCopy(Value value, Operation *at);

@@ -572,6 +572,8 @@ struct PrepareHostPass
     // Only the proof of invariance needs it, and that is behind.
     if (auto oneRank = getOperation().lookupSymbol<ModuleOp>(kOneRankModule))
       oneRank.erase();
+    // Nor is it proved yet of what is made here.
+    getOperation()->removeAttr(WeftDialect::kCertificateAttr);
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
       if (failed(checkRounded(func)) || failed(prepare(func)) ||
           failed(checkOrders(func)))

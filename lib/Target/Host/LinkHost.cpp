@@ -5,27 +5,36 @@
 
 #include "weft/Target/Host.h"
 
+#include "weft/Support/OutputPath.h"
+
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
 
 using namespace mlir;
 using namespace mlir::weft;
 
 namespace {
 
-/// A temporary file that is removed at the end.
+/// A temporary file that is removed at the end, or by a signal that ends the
+/// process.
 class TemporaryFile {
 public:
   TemporaryFile(StringRef suffix) {
     error = llvm::sys::fs::createTemporaryFile("weft", suffix, path);
+    if (!error)
+      llvm::sys::RemoveFileOnSignal(path);
   }
   ~TemporaryFile() {
-    if (!path.empty())
-      llvm::sys::fs::remove(path);
+    if (path.empty())
+      return;
+    llvm::sys::fs::remove(path);
+    llvm::sys::DontRemoveFileOnSignal(path);
   }
   TemporaryFile(const TemporaryFile &) = delete;
 
@@ -71,6 +80,28 @@ LogicalResult runLinker(ModuleOp module, const HostOptions &options,
          << (text ? (*text)->getBuffer().trim() : StringRef(error));
 }
 
+/// Links to a temporary file and copies it to a device such as /dev/null.
+LogicalResult linkToDevice(ModuleOp module, const HostOptions &options,
+                           StringRef path,
+                           std::vector<std::string> arguments) {
+  TemporaryFile output("out");
+  if (output.error)
+    return module.emitError("cannot make a temporary file: ")
+           << output.error.message();
+  arguments.insert(arguments.end(), {"-o", output.path.str().str()});
+  if (failed(runLinker(module, options, arguments)))
+    return failure();
+  auto linked = llvm::MemoryBuffer::getFile(output.path);
+  std::string problem =
+      linked ? writeOutputFile(path,
+                               [&](llvm::raw_ostream &os) {
+                                 os << (*linked)->getBuffer();
+                               })
+             : linked.getError().message();
+  return problem.empty() ? success()
+                         : LogicalResult(module.emitError() << problem);
+}
+
 /// Compiles, then links with `flags` before and `libraries` after the objects.
 LogicalResult compileAndLink(ModuleOp module, const HostOptions &options,
                              StringRef path, ArrayRef<std::string> flags,
@@ -90,6 +121,8 @@ LogicalResult compileAndLink(ModuleOp module, const HostOptions &options,
     arguments.push_back(files.back()->path.str().str());
   }
   arguments.insert(arguments.end(), libraries.begin(), libraries.end());
+  if (isDevice(path))
+    return linkToDevice(module, options, path, arguments);
   // Beside the output, so that renaming does not cross file systems.
   SmallString<128> output;
   if (std::error_code error = llvm::sys::fs::createUniqueFile(
@@ -97,6 +130,9 @@ LogicalResult compileAndLink(ModuleOp module, const HostOptions &options,
     return module.emitError("cannot write '") << path << "': "
                                               << error.message();
   llvm::FileRemover remover(output);
+  llvm::sys::RemoveFileOnSignal(output);
+  auto forget = llvm::make_scope_exit(
+      [&] { llvm::sys::DontRemoveFileOnSignal(output); });
   arguments.insert(arguments.end(), {"-o", output.str().str()});
   if (failed(runLinker(module, options, arguments)))
     return failure();

@@ -19,8 +19,9 @@ func.func @step() attributes {weft_rt.arena_bytes = 448 : i64,
   %c = weft_rt.buffer arena 64 "late" : memref<64xi8>
   %yes = arith.constant true
   memref.store %yes, %a[%i] : memref<2xi1>
-  weft_rt.gemm %b, %a into %b {weft.op = "read both", indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>, affine_map<(d) -> (d)>]}
-      : memref<100xbf16>, memref<2xi1> into memref<100xbf16>
+  %t = weft_rt.start "all_reduce" {} ins(%b, %a : memref<100xbf16>, memref<2xi1>)
+      outs(%b, %a : memref<100xbf16>, memref<2xi1>) {channel = @c, weft.op = "read both"}
+  weft_rt.wait %t
   %x = memref.load %c[%i] : memref<64xi8>
   return
 }

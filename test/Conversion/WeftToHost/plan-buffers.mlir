@@ -107,14 +107,14 @@ func.func @parts(%x: tensor<4x4xf32>) -> (tensor<4x8xf32> {weft.name = "logits"}
 // left.
 // CHECK: weft_rt.assemble %[[ACC]] value 1 from [] : memref<5x4xf32>
 // CHECK: scf.for
-// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 3 from [1, 4] : memref<5x4xf32>
+// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 3 from [1, 4] {weft_rt.join} : memref<5x4xf32>
 // CHECK: %[[OFFSET:.*]] = arith.muli
 // CHECK: %[[SLICE:.*]] = weft_rt.view %[[ACC]] at 0 plus %[[OFFSET]] : memref<5x4xf32> to memref<4xf32>
 // CHECK: weft_rt.fused ins(%{{.*}} : memref<4xf32>) outs(%[[SLICE]] : memref<4xf32>)
 // CHECK: } {weft.op = "copy #0", weft_rt.values = array<i64: 0, 0>}
 // CHECK-NEXT: weft_rt.assemble %[[ACC]] value 4 from [3, 0] : memref<5x4xf32>
 // CHECK-NEXT: }
-// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 2 from [1, 4] : memref<5x4xf32>
+// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 2 from [1, 4] {weft_rt.join} : memref<5x4xf32>
 // CHECK-NEXT: weft_rt.fused
 // CHECK: } {weft.op = "copy #1", weft_rt.values = array<i64: 2, 2>}
 // CHECK-NEXT: return

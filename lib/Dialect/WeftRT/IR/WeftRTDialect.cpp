@@ -34,14 +34,52 @@ void WeftRTDialect::initialize() {
       >();
 }
 
+namespace {
+
+/// Buffers end before this byte, so that sums of places do not overflow.
+constexpr int64_t kMaxBytes = int64_t{1} << 56;
+
+/// Says whether each stride goes beyond all that is inside of its dim, and the
+/// last element ends before kMaxBytes.
+bool isCountable(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+                 int64_t elementBytes) {
+  SmallVector<std::pair<int64_t, int64_t>> dims;
+  for (auto [size, stride] : llvm::zip(shape, strides))
+    if (size != 1)
+      dims.push_back({stride, size});
+  llvm::sort(dims);
+  __int128 span = 1;
+  for (auto [stride, size] : dims) {
+    if (stride < span)
+      return false;
+    span += static_cast<__int128>(size - 1) * stride;
+    if (span * elementBytes >= kMaxBytes)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
 bool mlir::weft::rt::isBuffer(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || !memref.hasStaticShape() ||
       !memref.getElementType().isIntOrIndexOrFloat())
     return false;
   auto layout = dyn_cast<StridedLayoutAttr>(memref.getLayout());
-  return memref.getLayout().isIdentity() ||
-         (layout && layout.hasStaticLayout() && layout.getOffset() == 0);
+  bool isStatic =
+      memref.getLayout().isIdentity() ||
+      (layout && layout.hasStaticLayout() && layout.getOffset() == 0);
+  ArrayRef<int64_t> shape = memref.getShape();
+  // Nothing lies in a buffer without elements.
+  if (!isStatic || llvm::is_contained(shape, 0))
+    return isStatic;
+  SmallVector<int64_t> dense(shape.size(), 1);
+  for (unsigned i = shape.size(); i > 1; --i)
+    if (llvm::MulOverflow(dense[i - 1], shape[i - 1], dense[i - 2]))
+      return false;
+  return isCountable(shape, layout ? layout.getStrides() : ArrayRef(dense),
+                     getElementBytes(memref.getElementType()));
 }
 
 int64_t mlir::weft::rt::getElementBytes(Type element) {
@@ -176,6 +214,14 @@ LogicalResult FusedOp::verify() {
 LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
                                                       NamedAttribute attr) {
   StringRef name = attr.getName();
+  if (name == "weft_rt.join") {
+    auto assemble = dyn_cast<AssembleOp>(op);
+    if (assemble && assemble.getFrom().size() == 2)
+      return success();
+    return op->emitOpError("has '") << name
+                                    << "', which only a 'weft_rt.assemble' of "
+                                       "two values may have";
+  }
   if (name != kValuesAttr && name != kReadsAttr)
     return success();
   auto ids = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -197,9 +243,10 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
 LogicalResult BufferOp::verify() {
   int64_t unit = getSpace() == Space::Arena ? 64 : 1;
   int64_t position = getPosition();
-  if (position < 0 || position % unit != 0) // buffer_c1
+  if (position < 0 || position >= kMaxBytes || position % unit != 0) // c1
     return emitOpError("has position ")
-           << position << ", expected a multiple of " << unit;
+           << position << ", expected a multiple of " << unit
+           << " below 2^56";
   return success();
 }
 
@@ -209,13 +256,37 @@ LogicalResult ViewOp::verify() {
   if (source != result) // view_c1
     return emitOpError("has a source of ")
            << source << " and a result of " << result;
-  int64_t begin = getOffset(), end = begin + getSpan(getType());
+  int64_t begin = getOffset(), span = getSpan(getType());
   int64_t size = getSpan(getSource().getType());
-  if (begin < 0 || end > size) // view_c2
-    return emitOpError("covers elements ")
-           << begin << " to " << end << " of a source of " << size;
+  if (begin < 0 || begin > size || span > size - begin) // view_c2
+    return emitOpError("covers ") << span << " elements from " << begin
+                                  << " on of a source of " << size;
   return success();
 }
+
+namespace {
+
+/// Checks that sizes of a buffer, indexed by `map`, agree with `sizes` (-1: not
+/// seen yet), which it fills.
+LogicalResult verifySizes(Operation *op, AffineMap map, ArrayRef<int64_t> shape,
+                          unsigned number, SmallVectorImpl<int64_t> &sizes) {
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    int64_t &known = sizes[map.getDimPosition(i)];
+    if (known >= 0 && known != size)
+      return op->emitOpError("operand #")
+             << number << " has size " << size << " in dim " << i
+             << ", expected " << known;
+    known = size;
+  }
+  return success();
+}
+
+bool isIndexing(AffineMap map, unsigned numDims, int64_t rank) {
+  return map.isProjectedPermutation() && map.getNumSymbols() == 0 &&
+         map.getNumDims() == numDims && map.getNumResults() == rank;
+}
+
+} // namespace
 
 LogicalResult GemmOp::verify() {
   if (getIndexingMaps().size() != 3) // gemm_c1
@@ -223,25 +294,28 @@ LogicalResult GemmOp::verify() {
            << getIndexingMaps().size() << " maps, expected 3";
   SmallVector<AffineMap> maps(
       getIndexingMaps().getAsValueRange<AffineMapAttr>());
-  for (auto [i, type] : llvm::enumerate(getOperandTypes())) {
-    int64_t rank = cast<MemRefType>(type).getRank();
-    if (!maps[i].isProjectedPermutation() || maps[i].getNumResults() != rank ||
-        maps[i].getNumDims() != maps[0].getNumDims()) // gemm_c1
+  SmallVector<int64_t> sizes(maps[0].getNumDims(), -1);
+  unsigned numDoubles = 0;
+  for (auto [i, operand] : llvm::enumerate(getOperandTypes())) {
+    auto type = cast<MemRefType>(operand);
+    if (!isIndexing(maps[i], sizes.size(), type.getRank())) // gemm_c1
       return emitOpError("map #")
              << i << " is " << AffineMapAttr::get(maps[i])
              << ", expected a projected permutation"
-             << " of " << maps[0].getNumDims() << " dims to " << rank;
+             << " of " << sizes.size() << " dims to " << type.getRank();
+    if (i == 2)
+      for (auto [dim, size] : llvm::enumerate(sizes)) // gemm_c2
+        if (size < 0)
+          return emitOpError("has d") << dim << " in neither operand's map";
+    if (failed(verifySizes(*this, maps[i], type.getShape(), i, sizes)))
+      return failure();
+    if (!isa<FloatType>(type.getElementType())) // gemm_c3
+      return emitOpError("operand #")
+             << i << " has elements of type " << type.getElementType()
+             << ", expected a floating-point type";
+    numDoubles += type.getElementType().isF64();
   }
-  return success();
-}
-
-LogicalResult StartOp::verify() {
-  if (getIns().size() != getOuts().size()) // start_c1
-    return emitOpError("has ")
-           << getOuts().size() << " outputs, expected " << getIns().size();
-  StringRef known[] = {"all_gather", "reduce_scatter", "all_reduce",
-                       "all_to_all", "permute"};
-  if (!llvm::is_contained(known, getCollective())) // start_c2
-    return emitOpError("has unknown collective '") << getCollective() << "'";
+  if (numDoubles % 3 != 0) // gemm_c3
+    return emitOpError("mixes f64 with other types");
   return success();
 }

@@ -10,12 +10,19 @@ import subprocess
 import sys
 import time
 
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+def interrupt(number):
     # A process group of its own: a terminal's Ctrl-C would not reach it otherwise.
-    process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               start_new_session=True)
     while process.poll() is None and not glob.glob("*.tmp"):
         time.sleep(0.001)
     process.send_signal(number)
-    code = process.wait(60)
+    return process.wait(60)
+
+
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    code = 0
+    while code == 0:  # it may have been done before the signal came
+        code = interrupt(number)
     assert code == -number, (number, code)
     assert not glob.glob("*.tmp"), glob.glob("*.tmp")

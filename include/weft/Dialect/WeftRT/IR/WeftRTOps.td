@@ -74,9 +74,12 @@ def WeftRT_SpaceAttr : EnumAttr<WeftRT_Dialect, WeftRT_Space, "space"> {
   let assemblyFormat = "$value";
 }
 
-/// Where it lies is known but for its first byte.
+/// Where it lies is known but for its first byte. Strides are at least 1 and go
+/// beyond what is inside of their dim, so that no two elements share a byte; it
+/// has fewer than 2^56 bytes.
 def WeftRT_Buffer : Type<CPred<"::mlir::weft::rt::isBuffer($_self)">,
-    "memref of integers, floats or indices with static sizes and strides",
+    "memref of integers, floats or indices with static sizes and strides, of "
+    "less than 2^56 bytes, no two elements of which share one",
     "::mlir::MemRefType">;
 
 class WeftRT_Op<string mnemonic, list<Trait> traits = []>

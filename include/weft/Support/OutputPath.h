@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Input and output files: checked before the work begins, and never seen
+// half-written.
+
+#ifndef WEFT_SUPPORT_OUTPUTPATH_H
+#define WEFT_SUPPORT_OUTPUTPATH_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+
+namespace mlir::weft {
+
+/// A file that a command line names, and the option that names it. An empty
+/// path or "-" is no file.
+struct NamedPath {
+  llvm::StringRef option, path;
+};
+
+/// Returns why `path` cannot be read, or an empty text. "-" is the standard
+/// input; other files have to be regular.
+std::string checkInputPath(llvm::StringRef path);
+
+/// Returns why a file at `path` cannot be written, or an empty text.
+std::string checkOutputPath(llvm::StringRef path);
+
+/// Returns which two outputs are one file, or which output is an input, by path
+/// or by links; or an empty text. Devices may be written by several.
+std::string checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
+                               llvm::ArrayRef<NamedPath> inputs);
+
+/// Says whether the path is that of a character device, such as /dev/null,
+/// which is written to as it is.
+bool isDevice(llvm::StringRef path);
+
+/// Writes a file beside `path` and renames it. Returns what went wrong, or an
+/// empty text.
+std::string
+writeOutputFile(llvm::StringRef path,
+                llvm::function_ref<void(llvm::raw_ostream &)> write);
+
+} // namespace mlir::weft
+
+#endif // WEFT_SUPPORT_OUTPUTPATH_H

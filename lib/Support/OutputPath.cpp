@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A temporary file in the same folder, then a rename: readers see the old file
+// or the new one.
+
+#include "weft/Support/OutputPath.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <optional>
+
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+using namespace mlir::weft;
+
+namespace {
+
+bool isFile(llvm::StringRef path) { return !path.empty() && path != "-"; }
+
+llvm::StringRef folderOf(llvm::StringRef file) {
+  llvm::StringRef folder = path::parent_path(file);
+  return folder.empty() ? "." : folder;
+}
+
+/// What a file is known by: its number if it is there, or else its folder's and
+/// its name.
+struct Identity {
+  fs::UniqueID number;
+  std::string name;
+
+  bool operator==(const Identity &other) const {
+    return number == other.number && name == other.name;
+  }
+};
+
+Identity identify(llvm::StringRef file) {
+  Identity result;
+  if (!fs::getUniqueID(file, result.number))
+    return result;
+  result.name = path::filename(file).str();
+  if (fs::getUniqueID(folderOf(file), result.number))
+    result.name = file.str();
+  return result;
+}
+
+/// Writes to what takes bytes as they come; returns what went wrong.
+std::error_code
+writeStream(llvm::raw_fd_ostream &stream,
+            llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  write(stream);
+  stream.flush();
+  std::error_code code = stream.error();
+  stream.clear_error();
+  return code;
+}
+
+} // namespace
+
+bool mlir::weft::isDevice(llvm::StringRef file) {
+  fs::file_status status;
+  return !fs::status(file, status) &&
+         status.type() == fs::file_type::character_file;
+}
+
+std::string mlir::weft::checkInputPath(llvm::StringRef file) {
+  fs::file_status status;
+  if (!isFile(file) || fs::status(file, status))
+    return "";
+  if (status.type() == fs::file_type::regular_file)
+    return "";
+  return ("cannot read '" + file + "': not a regular file").str();
+}
+
+std::string mlir::weft::checkOutputPath(llvm::StringRef file) {
+  llvm::StringRef folder = folderOf(file);
+  if (fs::is_directory(file))
+    return ("cannot write '" + file + "': is a directory").str();
+  if (!fs::is_directory(folder))
+    return ("cannot write '" + file + "': no directory '" + folder + "'").str();
+  if (isDevice(file))
+    return "";
+  if (fs::exists(file) && !fs::is_regular_file(file))
+    return ("cannot write '" + file + "': not a regular file").str();
+  if (fs::access(folder, fs::AccessMode::Write))
+    return ("cannot write '" + file + "': directory '" + folder +
+            "' is not writable")
+        .str();
+  return "";
+}
+
+std::string mlir::weft::checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
+                                           llvm::ArrayRef<NamedPath> inputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const NamedPath &own = outputs[i];
+    if (!isFile(own.path) || isDevice(own.path))
+      continue;
+    Identity identity = identify(own.path);
+    for (const NamedPath &other : outputs.take_front(i))
+      if (isFile(other.path) && identify(other.path) == identity)
+        return (other.option + " and " + own.option + " name one file: '" +
+                other.path + "' and '" + own.path + "'")
+            .str();
+    for (const NamedPath &input : inputs)
+      if (isFile(input.path) && identify(input.path) == identity)
+        return (own.option + " would write over " + input.option + ": '" +
+                own.path + "' and '" + input.path + "' are one file")
+            .str();
+  }
+  return "";
+}
+
+std::string mlir::weft::writeOutputFile(
+    llvm::StringRef file, llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  auto describe = [&](llvm::Error error) {
+    return ("cannot write '" + file + "': " + llvm::toString(std::move(error)))
+        .str();
+  };
+  if (isDevice(file)) {
+    std::error_code code;
+    llvm::raw_fd_ostream stream(file, code, fs::CD_OpenExisting, fs::FA_Write,
+                                fs::OF_None);
+    if (!code)
+      code = writeStream(stream, write);
+    return code ? describe(llvm::errorCodeToError(code)) : "";
+  }
+  // Where a link leads, so that the link stays.
+  llvm::SmallString<128> target(file);
+  if (fs::exists(file) && fs::real_path(file, target))
+    target = file;
+  llvm::Expected<fs::TempFile> temp = fs::TempFile::create(
+      target + ".%%%%%%.tmp", fs::all_read | fs::owner_write);
+  if (!temp)
+    return describe(temp.takeError());
+  llvm::raw_fd_ostream stream(temp->FD, /*shouldClose=*/false);
+  if (std::error_code code = writeStream(stream, write)) {
+    llvm::consumeError(temp->discard());
+    return describe(llvm::errorCodeToError(code));
+  }
+  if (llvm::Error error = temp->keep(target))
+    return describe(std::move(error));
+  return "";
+}
