@@ -7,6 +7,7 @@
 #include "PlanMatcher.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -245,8 +246,11 @@ LogicalResult PlanMatcher::move(Operation *planned) {
           isSame(alias.elements, held[i], type.getShape()))
         held.push_back(getWhole(alias.base, tensor));
   ArrayRef<int64_t> ids = getIds(planned, rt::WeftRTDialect::kValuesAttr);
+  // What a loop carries has other numbers in each pass: there only what lies
+  // there counts, which goes with the copy.
   bool isNamed =
       held.empty() || ids.size() != 2 || ids[0] != ids[1] ||
+      isa<scf::ForOp>(planned->getParentOp()) ||
       llvm::any_of(held, [&](const Elements &elements) {
         auto it = baseOf.find(ids[0]);
         return it != baseOf.end() && it->second == bases[elements.value].origin;

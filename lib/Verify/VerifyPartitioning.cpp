@@ -11,6 +11,7 @@
 #include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
 #include "weft/Verify/Passes.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 
 namespace mlir::weft {
@@ -147,6 +148,22 @@ struct VerifyPartitioningPass
 };
 
 } // namespace
+
+std::string mlir::weft::findUnfollowed(ModuleOp global) {
+  std::string found;
+  ScopedDiagnosticHandler handler(
+      global.getContext(), [&](Diagnostic &diagnostic) {
+        if (found.empty() &&
+            diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          found = diagnostic.str();
+      });
+  FormTable forms{Equality::Reals};
+  Mesh one;
+  for (auto func : global.getOps<func::FuncOp>())
+    if (func.isPublic() && succeeded(checkOneBlock(func)))
+      (void)LocalLifter(forms, func, one, /*isReference=*/true).run();
+  return found;
+}
 
 LogicalResult mlir::weft::verifyPartitioning(ModuleOp global, ModuleOp local) {
   return PartitioningProof(global, local).run();

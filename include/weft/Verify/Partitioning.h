@@ -8,7 +8,14 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <string>
+
 namespace mlir::weft {
+
+/// What of a global module the proof cannot follow, in the words of the error
+/// that it would give, such as a slice at a place that is computed from data;
+/// empty if it can follow all of it.
+std::string findUnfollowed(ModuleOp global);
 
 /// Proves that the results of `local`, the program of a rank, are those of
 /// `global`, or emits the first op that differs. Neither is changed.

@@ -10,17 +10,29 @@ import subprocess
 import sys
 import time
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def heed_signals():
+    """Test runners may ignore signals, and who is started by them inherits that."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def interrupt(number):
     # A process group of its own: a terminal's Ctrl-C would not reach it otherwise.
     process = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               start_new_session=True)
-    while process.poll() is None and not glob.glob("*.tmp"):
-        time.sleep(0.001)
-    process.send_signal(number)
-    return process.wait(60)
+                               start_new_session=True, preexec_fn=heed_signals)
+    try:
+        while process.poll() is None and not glob.glob("*.tmp"):
+            time.sleep(0.001)
+        process.send_signal(number)
+        return process.wait(60)
+    finally:
+        process.kill()
 
 
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+for number in SIGNALS:
     code = 0
     while code == 0:  # it may have been done before the signal came
         code = interrupt(number)
