@@ -7,6 +7,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Support/Guard.h"
+#include "weft/Support/Printable.h"
 #include "weft/Support/Version.h"
 #include "weft/Verify/IssueOrder.h"
 #include "weft/Verify/Passes.h"
@@ -68,7 +69,8 @@ OwningOpRef<ModuleOp> parse(MLIRContext &context, llvm::SourceMgr &sources,
   std::string problem;
   auto file = openInputFile(path, &problem);
   if (!file) {
-    llvm::errs() << "weft-verify: error: " << problem << "\n";
+    llvm::errs() << "weft-verify: error: " << weft::makePrintable(problem)
+                 << "\n";
     return nullptr;
   }
   llvm::SourceMgr own;
@@ -98,7 +100,8 @@ OwningOpRef<ModuleOp> load(MLIRContext &context, llvm::SourceMgr &sources,
 
 int verifyFromScheduled(MLIRContext &context, ArrayRef<StringRef> paths) {
   llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler handler(sources, &context);
+  weft::PrintableStream said(llvm::errs());
+  SourceMgrDiagnosticHandler handler(sources, &context, said);
   OwningOpRef<ModuleOp> scheduled = parse(context, sources, paths[0]);
   OwningOpRef<ModuleOp> planned =
       scheduled ? load(context, sources, paths[1]) : nullptr;
@@ -108,7 +111,8 @@ int verifyFromScheduled(MLIRContext &context, ArrayRef<StringRef> paths) {
 
 int verify(MLIRContext &context, ArrayRef<StringRef> arguments) {
   llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler handler(sources, &context);
+  weft::PrintableStream said(llvm::errs());
+  SourceMgrDiagnosticHandler handler(sources, &context, said);
   std::vector<OwningOpRef<ModuleOp>> modules;
   std::vector<weft::RankProgram> programs;
   bool isRight = true;
@@ -116,7 +120,7 @@ int verify(MLIRContext &context, ArrayRef<StringRef> arguments) {
     auto [path, ranks] = argument.split('=');
     weft::RankProgram program;
     if (argument.contains('=') && !parseRanks(ranks, program.ranks)) {
-      llvm::errs() << "weft-verify: error: '" << ranks
+      llvm::errs() << "weft-verify: error: '" << weft::makePrintable(ranks)
                    << "' is no list of ranks\n";
       return 2;
     }
