@@ -82,12 +82,30 @@ static bool dependsOnShape(const Form &form) {
          (form.name == "constant" || form.name == "pad");
 }
 
+/// Whether a reshape only adds or removes dimensions of one element, which its
+/// groups say: no element's place depends on other sizes then.
+static bool movesUnitsOnly(const Form &form) {
+  if (form.name != "reshape" || !StringRef(form.details).starts_with("["))
+    return false;
+  auto count = [](ArrayRef<int64_t> shape) {
+    return shape.size() - llvm::count(shape, 1);
+  };
+  ArrayRef<int64_t> from = form.operands[0]->shape;
+  return !from.empty() && count(form.shape) == count(from);
+}
+
 static std::string computeDigest(const Form &form) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << int(form.kind) << '\n' << form.name << '\n';
   os << form.details.size() << '\n' << form.details << '\n';
-  if (dependsOnShape(form)) {
+  if (movesUnitsOnly(form)) {
+    for (int64_t size : form.shape)
+      os << (size == 1 ? "1" : "n");
+    os << " of ";
+    for (int64_t size : form.operands[0]->shape)
+      os << (size == 1 ? "1" : "n");
+  } else if (dependsOnShape(form)) {
     llvm::interleave(form.shape, os, "x");
     os << " of ";
     for (const Form *operand : form.operands)

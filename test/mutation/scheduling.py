@@ -120,10 +120,6 @@ class Mutator:
             return f"{match[1]}({', '.join(results)})>"
         return self.substituted(r"(affine_map<\([^)]*\) -> )\(([^)]*)\)>", edit)
 
-    def make_other_iterator(self):
-        return self.substituted(r'"(parallel|reduction)"', lambda m:
-                                '"reduction"' if m[1] == "parallel" else '"parallel"')
-
     def make_other_index(self):
         return self.substituted(r"linalg\.index (\d)", lambda m: f"linalg.index {1 - int(m[1])}")
 
