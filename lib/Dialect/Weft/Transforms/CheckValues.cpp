@@ -4,11 +4,12 @@
 // result poison where that does not hold, are taken away: the promise would be
 // used by folds and by LLVM, differently on each mesh. A flag that allows
 // another rounding of a float stays. Sizes are bounded so that what follows can
-// add and multiply them.
+// add and multiply them. Loops of generic ops are what their results say.
 
 #include "weft/Dialect/Weft/Transforms/ValuePasses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_CHECKVALUESPASS
@@ -98,6 +99,30 @@ LogicalResult checkSizes(Operation *op, double &sum) {
   return success();
 }
 
+/// Whether an op's loops are what its results say: each element of a result is
+/// written at one point of the parallel loops, and at all of the reductions.
+/// Upstream does not ask for it; what another op means is in its code only.
+LogicalResult checkLoops(linalg::GenericOp op) {
+  auto iterators = op.getIteratorTypesArray();
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    unsigned result = init.getOperandNumber() - op.getNumDpsInputs();
+    if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return op.emitOpError("writes result #")
+             << result << " by the map " << AffineMapAttr::get(map)
+             << ", expected one that takes each loop at most once";
+    for (auto [loop, iterator] : llvm::enumerate(iterators)) {
+      bool isReduced = iterator == utils::IteratorType::reduction;
+      if (map.isFunctionOfDim(loop) == isReduced)
+        return op.emitOpError("calls loop ")
+               << loop << (isReduced ? " a reduction" : " parallel")
+               << ", but the map of result #" << result
+               << (isReduced ? " takes it" : " does not take it");
+    }
+  }
+  return success();
+}
+
 struct CheckValuesPass
     : public weft::impl::CheckValuesPassBase<CheckValuesPass> {
   using Base::Base;
@@ -110,6 +135,9 @@ struct CheckValuesPass
       bool dropsInteger = dropIntegerFlags(op), dropsFloat = dropFloatFlags(op);
       if (dropsInteger || dropsFloat)
         ++numDropped;
+      if (auto generic = dyn_cast<linalg::GenericOp>(op);
+          generic && failed(checkLoops(generic)))
+        return failure();
       return success(succeeded(verifyRounding(op)) &&
                      succeeded(checkSizes(op, sum)));
     });

@@ -38,3 +38,42 @@ func.func @buffer() {
   %0 = weft_rt.buffer arena 0 : memref<4611686018427387904xf64>
   return
 }
+
+// -----
+
+func.func @reduced_dim_of_a_result(%a: tensor<4x1x3xf32>) -> tensor<4x1x3xf32> {
+  %e = tensor.empty() : tensor<4x1x3xf32>
+  // expected-error @below {{'linalg.generic' op calls loop 1 a reduction, but the map of result #0 takes it}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+      iterator_types = ["parallel", "reduction", "parallel"]} ins(%a : tensor<4x1x3xf32>) outs(%e : tensor<4x1x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x1x3xf32>
+  return %0 : tensor<4x1x3xf32>
+}
+
+// -----
+
+func.func @parallel_sum(%a: tensor<4x3xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'linalg.generic' op calls loop 1 parallel, but the map of result #0 does not take it}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+      iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x3xf32>) outs(%b : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @written_twice(%a: tensor<4x3xf32>) -> tensor<6xf32> {
+  %e = tensor.empty() : tensor<6xf32>
+  // expected-error @below {{'linalg.generic' op writes result #0 by the map affine_map<(d0, d1) -> (d0 + d1)>, expected one that takes each loop at most once}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0 + d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x3xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

@@ -16,9 +16,11 @@ def CheckValuesPass : Pass<"weft-check-values", "::mlir::ModuleOp"> {
     a promise that does not hold. Runs first, on a module of any phase.
 
     *Requires* nothing; reports an op that makes poison by itself, a rounding
-    other than to the nearest, and values of more than 2^48 bytes.
-    *Ensures* that operands alone say what an op gives (see docs/math.md), and
-    that sums of sizes fit 64 bits.
+    other than to the nearest, values of more than 2^48 bytes, and a
+    `linalg.generic` whose loops are not what its results' maps say: parallel
+    where a map takes the loop, a reduction where it does not.
+    *Ensures* that operands alone say what an op gives (see docs/math.md), that
+    sums of sizes fit 64 bits, and that each element of a result is written once.
   }];
   let statistics = [Statistic<"numDropped", "dropped", "ops that had flags">];
 }
