@@ -14,6 +14,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
+
 namespace mlir::weft {
 #define GEN_PASS_DEF_VERIFYFRESHNESSPASS
 #include "weft/Verify/Passes.h.inc"
@@ -50,7 +52,8 @@ private:
   LogicalResult checkIds(Operation *op);
   LogicalResult define(int64_t id, Operation *op);
   LogicalResult checkDefined(const Access &access, Operation *op);
-  LogicalResult checkReadIds(Operation *op);
+  LogicalResult checkUsedIds(Operation *op);
+  LogicalResult checkDims(const Access &access, int64_t id, Operation *op);
   Ids getIds(Operation *op, const Access &access) const;
   bool isCopied(Operation *op, int64_t id, const AccessList &accesses) const;
 
@@ -183,10 +186,52 @@ LogicalResult FreshnessProof::checkDefined(const Access &access,
                          << id << ", which nothing computes";
 }
 
-LogicalResult FreshnessProof::checkReadIds(Operation *op) {
-  for (const Access &access : program.getAccesses(op))
+/// Whether later dims lie closer together, as in tensors.
+bool isRowMajor(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t outer = std::numeric_limits<int64_t>::max();
+  for (auto [size, stride] : llvm::zip(type.getShape(), strides)) {
+    if (size == 1)
+      continue;
+    if (stride > outer)
+      return false;
+    outer = stride;
+  }
+  return true;
+}
+
+/// A part of a value, or its elements in another shape, have them in the order
+/// in which they were written: who sees them in another one sees them as they
+/// were written there.
+LogicalResult FreshnessProof::checkDims(const Access &access, int64_t id,
+                                        Operation *op) {
+  auto type = cast<MemRefType>(access.buffer.getType());
+  MemRefType written;
+  Operation *definer = definers.lookup(id);
+  if (definer)
+    for (const Access &other : program.getAccesses(definer))
+      if (other.writes && getIds(definer, other).written == id)
+        written = cast<MemRefType>(other.buffer.getType());
+  bool isWrittenInOrder = !written || isRowMajor(written);
+  if ((isRowMajor(type) && isWrittenInOrder) || type == written)
+    return success();
+  InFlightDiagnostic diag =
+      op->emitError() << getOpName(op) << " takes " << describeId(id) << " as "
+                      << type << ", which has its elements in another order";
+  if (definer)
+    diag.attachNote(definer->getLoc()) << "here they are " << written;
+  return diag;
+}
+
+LogicalResult FreshnessProof::checkUsedIds(Operation *op) {
+  for (const Access &access : program.getAccesses(op)) {
     if (access.reads && failed(checkDefined(access, op)))
       return failure();
+    Ids ids = getIds(op, access);
+    for (int64_t id : {ids.read, ids.written})
+      if (id >= 0 && failed(checkDims(access, id, op)))
+        return failure();
+  }
   return success();
 }
 
@@ -200,7 +245,7 @@ LogicalResult FreshnessProof::checkCertificate() {
       return op->emitError() << "value " << id << " is put together here, but "
                              << describeId(id) << " is that value";
   result = program.getFunction()->walk(
-      [&](Operation *op) { return WalkResult(checkReadIds(op)); });
+      [&](Operation *op) { return WalkResult(checkUsedIds(op)); });
   return failure(result.wasInterrupted());
 }
 

@@ -184,3 +184,43 @@ func.func @no_part() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args 
   weft_rt.assemble %p value 3 from [2, 1] : memref<4xf32>
   return
 }
+
+// -----
+
+// Of parts that are read the bytes are known; in which order is this.
+func.func @transposed_read() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4x4xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4x4xf32>, name = "y", value = 2 : i64}]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<4x4xf32>
+  %a = weft_rt.buffer arena 0 "a" : memref<4x4xf32>
+  %t = weft_rt.view %a at 0 : memref<4x4xf32> to memref<4x4xf32, strided<[1, 4]>>
+  %y = weft_rt.buffer result 0 "y" : memref<4x4xf32>
+  // expected-note @below {{here they are 'memref<4x4xf32>'}}
+  weft_rt.gemm %x, %x into %a {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      weft.op = "a", weft_rt.values = array<i64: 0, 0, 1>} : memref<4x4xf32>, memref<4x4xf32> into memref<4x4xf32>
+  // expected-error @below {{'y' takes what 'a' computes as 'memref<4x4xf32, strided<[1, 4]>>', which has its elements in another order}}
+  weft_rt.gemm %t, %x into %y {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      weft.op = "y", weft_rt.values = array<i64: 1, 0, 2>} : memref<4x4xf32, strided<[1, 4]>>, memref<4x4xf32> into memref<4x4xf32>
+  return
+}
+
+// -----
+
+// A copy has the number of what it copies, so it may not turn it.
+func.func @transposing_copy() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<4x4xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<4x4xf32>, name = "y", value = 0 : i64}]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<4x4xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<4x4xf32>
+  %t = weft_rt.view %y at 0 : memref<4x4xf32> to memref<4x4xf32, strided<[1, 4]>>
+  // expected-error @below {{'cp' takes the caller's 'x' as 'memref<4x4xf32, strided<[1, 4]>>', which has its elements in another order}}
+  weft_rt.fused ins(%x : memref<4x4xf32>) outs(%t : memref<4x4xf32, strided<[1, 4]>>) {
+  ^bb0(%a: tensor<4x4xf32>):
+    %e = tensor.empty() : tensor<4x4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%a : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      linalg.yield %v : f32
+    } -> tensor<4x4xf32>
+    weft_rt.yield %r : tensor<4x4xf32>
+  } {weft.op = "cp", weft_rt.values = array<i64: 0, 0>}
+  return
+}
