@@ -157,6 +157,7 @@ def suite_mutation():
     """Wrong programs, which the proofs must reject; see test/mutation."""
     count = run_script(sys.executable, ROOT / "test" / "mutation" / "run.py")
     count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "planning.py"))
+    count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "canonicalization.py"))
     count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "invariance.py"))
     count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "partitioning.py"))
     count.add(run_script(sys.executable, ROOT / "test" / "mutation" / "scheduling.py"))

@@ -18,6 +18,7 @@
 #include "weft/Schedule/Figures.h"
 #include "weft/Support/OutputPath.h"
 #include "weft/Support/Printable.h"
+#include "weft/Verify/Canonicalization.h"
 #include "weft/Verify/Partitioning.h"
 #include "weft/Verify/Passes.h"
 #include "weft/Verify/Planning.h"
@@ -101,6 +102,7 @@ private:
   LogicalResult runPipeline(function_ref<void(OpPassManager &)> build) {
     return runPipeline(*module, build);
   }
+  LogicalResult canonicalize();
   LogicalResult partition(Phase phase);
   LogicalResult provePartitioning(ModuleOp global);
   LogicalResult lower(Phase phase);
@@ -206,8 +208,9 @@ Compilation::runPipeline(ModuleOp on,
   return success(succeeded(pm.run(on)) && succeeded(verify(on)));
 }
 
-/// From the global phase to at most the local one.
-LogicalResult Compilation::partition(Phase phase) {
+/// Brings the user's module into canonical form, with the mesh that was asked
+/// for, and proves that it is still the same program.
+LogicalResult Compilation::canonicalize() {
   GlobalOptions global;
   for (const std::string &axis : options.mesh)
     global.mesh.push_back(axis);
@@ -217,10 +220,21 @@ LogicalResult Compilation::partition(Phase phase) {
   global.leaves = options.leaves;
   global.partials = options.partials;
   global.accumulate = options.accumulate;
-  // First the canonical form, with the mesh that was asked for.
-  if (phase == Phase::Global && failed(runPipeline([&](OpPassManager &pm) {
-        buildCanonicalizeGlobalPipeline(pm, global);
-      })))
+  OwningOpRef<ModuleOp> source;
+  if (options.proofs)
+    source = module->clone();
+  if (failed(runPipeline(
+          [&](OpPassManager &pm) { buildRaiseGlobalPipeline(pm, global); })))
+    return failure();
+  if (source && failed(verifyCanonicalization(*source, *module)))
+    return failure();
+  return runPipeline(
+      [&](OpPassManager &pm) { buildOrderGlobalPipeline(pm, global); });
+}
+
+/// From the global phase to at most the local one.
+LogicalResult Compilation::partition(Phase phase) {
+  if (phase == Phase::Global && failed(canonicalize()))
     return failure();
   if (failed(checkRanks()))
     return failure();

@@ -78,8 +78,8 @@ Phase weft::detectPhase(ModuleOp module) {
   return phase;
 }
 
-void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
-                                           const GlobalOptions &options) {
+void weft::buildRaiseGlobalPipeline(OpPassManager &pm,
+                                    const GlobalOptions &options) {
   // No fold is to believe what a program promises.
   pm.addPass(createCheckValuesPass());
   // Sizes first: everything that follows counts bytes.
@@ -98,6 +98,10 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
   InferStoragePassOptions storage;
   storage.infer = options.inferStorage;
   pm.addPass(createInferStoragePass(storage));
+}
+
+void weft::buildOrderGlobalPipeline(OpPassManager &pm,
+                                    const GlobalOptions &options) {
   // Fewer sums that ranks have to join one by one, in declared orders.
   if (!options.invariant.empty()) {
     JoinContractionsPassOptions join;
@@ -112,6 +116,12 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
   orders.minLeaf = options.minLeaf;
   orders.partials = options.partials;
   pm.addPass(createAssignOrdersPass(orders));
+}
+
+void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
+                                           const GlobalOptions &options) {
+  buildRaiseGlobalPipeline(pm, options);
+  buildOrderGlobalPipeline(pm, options);
 }
 
 /// Canonicalization of straight-line code: no branch is to be simplified.

@@ -7,6 +7,7 @@
 
 #include "Elements.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -239,12 +240,48 @@ const Element *ElementTable::evaluate(AffineExpr expr,
                                                : quotient;
 }
 
+/// What the ranges of indices say of their comparison, or null.
+const Element *
+ElementTable::foldComparison(Attribute name, DictionaryAttr details, Type type,
+                             ArrayRef<const Element *> operands) {
+  if (cast<StringAttr>(name).getValue() != "arith.cmpi" ||
+      !operands[0]->type.isIndex())
+    return nullptr;
+  using arith::CmpIPredicate;
+  auto attr = details.getAs<arith::CmpIPredicateAttr>("predicate");
+  Range a = operands[0]->range, b = operands[1]->range;
+  if (!attr || !a || !b)
+    return nullptr;
+  auto decide = [&](bool isTrue, bool isFalse) -> const Element * {
+    return isTrue || isFalse ? getConstant(IntegerAttr::get(type, isTrue))
+                             : nullptr;
+  };
+  // Unsigned: a negative index is a large one.
+  bool areNatural = a->first >= 0 && b->first >= 0;
+  switch (attr.getValue()) {
+  case CmpIPredicate::ult:
+    if (!areNatural)
+      return decide(false, a->second < 0 && b->first >= 0);
+    [[fallthrough]];
+  case CmpIPredicate::slt:
+    return decide(a->second < b->first, a->first >= b->second);
+  case CmpIPredicate::eq:
+    return decide(false, a->second < b->first || b->second < a->first);
+  default:
+    return nullptr;
+  }
+}
+
 /// An op on indices, or null if it is none that is understood.
 const Element *ElementTable::foldIndex(Attribute name,
                                        ArrayRef<const Element *> operands) {
+  StringRef op = cast<StringAttr>(name).getValue();
+  // An index has 64 bits: a cast to as many and back gives the same.
+  if (op == "arith.index_cast" && operands[0]->kind == ElementKind::Scalar &&
+      operands[0]->name == name && operands[0]->type.isInteger(64))
+    return operands[0]->operands[0];
   if (operands.size() != 2)
     return nullptr;
-  StringRef op = cast<StringAttr>(name).getValue();
   const Element *a = operands[0], *b = operands[1];
   if (op == "arith.addi")
     return add(a, b);

@@ -48,6 +48,13 @@ unsigned ElementTable::getNumber(const void *unique) {
 void ElementTable::complete(Element &element) {
   element.id = elements.size();
   element.range = getRange(element);
+  if (element.kind == ElementKind::Argument)
+    element.depth = element.numbers[0];
+  for (const Element *operand : element.operands)
+    element.depth = std::max(element.depth, operand->depth);
+  // What an op with regions carries is its own.
+  if (element.kind == ElementKind::Other && element.numbers.size() > 1)
+    element.depth = std::min(element.depth, element.numbers[1]);
   bool isVariable = element.kind == ElementKind::Variable;
   // FNV-1a: the same in each run.
   uint64_t pattern = 0xcbf29ce484222325;
@@ -119,7 +126,7 @@ std::string Element::str() const {
     os << "a reduction";
     break;
   case ElementKind::Contraction:
-    os << "weft.matmul";
+    os << (of->operands.size() == 1 ? "a sum" : "weft.matmul");
     break;
   default:
     if (of->name)
@@ -202,6 +209,56 @@ const Element *ElementTable::getOfValue(Value value) {
   return ofValues.lookup(value);
 }
 
+/// An op on elements of constants at one place is a constant of its own.
+const Element *ElementTable::foldData(const Element &element) {
+  ArrayRef<const Element *> at;
+  for (const Element *operand : element.operands)
+    if (operand->kind == ElementKind::Read &&
+        isa_and_present<DenseElementsAttr>(operand->operands[0]->details))
+      at = ArrayRef(operand->operands).drop_front();
+  if (at.empty())
+    return nullptr;
+  int64_t size = 0;
+  for (const Element *operand : element.operands)
+    if (operand->kind == ElementKind::Read &&
+        operand->operands[0]->kind == ElementKind::Data &&
+        ArrayRef(operand->operands).drop_front() == at)
+      size = operand->operands[0]->shape[0];
+    else if (!getConstantValue(operand))
+      return nullptr;
+  OperationState state(UnknownLoc::get(context),
+                       cast<StringAttr>(element.name).getValue());
+  SmallVector<Attribute> constants;
+  for (const Element *operand : element.operands) {
+    auto type = RankedTensorType::get(size, operand->type);
+    TypedAttr value = getConstantValue(operand);
+    constants.push_back(
+        value ? DenseElementsAttr::get(type, value)
+              : cast<DenseElementsAttr>(operand->operands[0]->details));
+    state.operands.push_back(scratch.addArgument(type, state.location));
+  }
+  state.types.push_back(RankedTensorType::get(size, element.type));
+  state.addAttributes(cast<DictionaryAttr>(element.details).getValue());
+  Operation *op = Operation::create(state);
+  SmallVector<OpFoldResult> folded;
+  bool isFolded = succeeded(op->fold(constants, folded)) && !folded.empty();
+  op->destroy();
+  scratch.eraseArguments(scratch.getNumArguments() - constants.size(),
+                         constants.size());
+  auto value = isFolded ? dyn_cast_if_present<DenseElementsAttr>(
+                              dyn_cast<Attribute>(folded[0]))
+                        : DenseElementsAttr();
+  if (!value)
+    return nullptr;
+  if (value.isSplat())
+    return getConstant(cast<TypedAttr>(value.getSplatValue<Attribute>()));
+  Element data{ElementKind::Data};
+  data.type = element.type;
+  data.shape = {size};
+  data.details = value;
+  return getRead(get(std::move(data)), at);
+}
+
 const Element *ElementTable::getScalar(Attribute name, DictionaryAttr details,
                                        Type type,
                                        ArrayRef<const Element *> operands,
@@ -209,12 +266,17 @@ const Element *ElementTable::getScalar(Attribute name, DictionaryAttr details,
   if (type.isIndex())
     if (const Element *index = foldIndex(name, operands))
       return index;
+  if (const Element *known = foldComparison(name, details, type, operands))
+    return known;
   Element element{ElementKind::Scalar, name, details, type};
   element.operands.assign(operands.begin(), operands.end());
   element.numbers = {result};
   StringRef opName = cast<StringAttr>(name).getValue();
   bool isFolded = result == 0 &&
                   (opName.starts_with("arith.") || opName.starts_with("math."));
+  if (isFolded)
+    if (const Element *data = foldData(element))
+      return data;
   constexpr int kMaxFolds = 8;
   for (int i = 0; isFolded && i < kMaxFolds; ++i) {
     OperationName registered(opName, context);

@@ -81,6 +81,8 @@ struct Element {
   SmallVector<const Element *, 2> variables = {};
   /// Of an index: its least and greatest value, if known.
   std::optional<std::pair<int64_t, int64_t>> range = {};
+  /// How deep in loops the deepest values are that it is made of.
+  int64_t depth = 0;
   /// Equal for expressions that differ in the numbers of variables alone: what
   /// operands that may be exchanged are sorted by.
   size_t pattern = 0;
@@ -159,8 +161,11 @@ private:
   const Element *rebuild(const Element *element,
                          ArrayRef<const Element *> operands);
   const Element *foldIndex(Attribute name, ArrayRef<const Element *> operands);
+  const Element *foldComparison(Attribute name, DictionaryAttr details,
+                                Type type, ArrayRef<const Element *> operands);
   /// Sorts operands that may be exchanged; constants are last.
   static void sortOperands(SmallVectorImpl<const Element *> &operands);
+  const Element *foldData(const Element &element);
   const Element *readPart(const Element *parts,
                           ArrayRef<const Element *> indices);
   void complete(Element &element);

@@ -6,6 +6,7 @@
 
 #include "weft/Analysis/Traffic.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -59,6 +60,12 @@ const Element *ProgramElements::getIndexOf(OpFoldResult value) {
   if (std::optional<int64_t> number = getConstantIntValue(value))
     return table.getIndex(*number);
   return get(cast<Value>(value));
+}
+
+const Element *ProgramElements::getOffset(OpFoldResult value, int64_t span,
+                                          int64_t size) {
+  const Element *offset = getIndexOf(value);
+  return isGlobal() ? clamp(offset, std::max<int64_t>(size - span, 0)) : offset;
 }
 
 /// All attributes that say what an op computes.
@@ -158,6 +165,12 @@ LogicalResult ProgramElements::liftScalar(Operation *op) {
   for (Value operand : op->getOperands())
     operands.push_back(get(operand));
   DictionaryAttr details = getDetails(op, {WeftDialect::kOrderAttr});
+  if (auto both = dyn_cast<math::SincosOp>(op)) {
+    Type type = getElementTypeOrSelf(both.getOperand());
+    set(op, both.getSin(), compute("math.sin", type, operands));
+    set(op, both.getCos(), compute("math.cos", type, operands));
+    return success();
+  }
   for (OpResult result : op->getResults())
     set(op, result,
         table.getScalar(op->getName().getIdentifier(), details,
@@ -327,6 +340,21 @@ LogicalResult ProgramElements::liftOp(Operation *op) {
     return liftConstant(op, constant);
   if (getCollectiveKind(op))
     return liftCollective(op);
+  if (isGlobal()) {
+    if (auto call = dyn_cast<func::CallOp>(op))
+      return liftCall(call);
+    if (auto choice = dyn_cast<scf::IfOp>(op))
+      return liftIf(choice);
+    if (auto region = dyn_cast<scf::ExecuteRegionOp>(op);
+        region && llvm::hasSingleElement(region.getRegion()))
+      return liftHere(region);
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && countPasses(loop))
+      return liftFor(loop);
+    if (isa<scf::ForOp, scf::WhileOp>(op))
+      return liftLoop(op);
+    if (auto shard = dyn_cast<ShardOp>(op))
+      return set(op, shard.getResult(), get(shard.getInput())), success();
+  }
   if (liftMovement(op))
     return success();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)

@@ -3,7 +3,9 @@
 // From the program of one rank, in phase local or scheduled, to what each
 // element of its values is. Kernels are looked through, and so are the starts
 // of collectives. What is not known is a function of its operands, its
-// attributes and what its regions do.
+// attributes and what its regions do. Global programs, as a user writes them
+// and in canonical form, are followed as well: through calls, branches and the
+// passes of short loops.
 
 #ifndef WEFT_LIB_VERIFY_PROGRAMELEMENTS_H
 #define WEFT_LIB_VERIFY_PROGRAMELEMENTS_H
@@ -16,14 +18,26 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace mlir::weft::proof {
 
+enum class ProgramKind {
+  /// What one rank does.
+  Rank,
+  /// What all ranks together do. Here slices begin where they are inside of
+  /// their tensor, a lookup outside of one finds zero, and sums of floats are
+  /// taken in f32 at least: so the language says.
+  Global,
+};
+
 class ProgramElements {
 public:
-  ProgramElements(ElementTable &table, func::FuncOp func)
-      : table(table), func(func) {}
+  ProgramElements(ElementTable &table, func::FuncOp func,
+                  ProgramKind kind = ProgramKind::Rank)
+      : table(table), func(func), kind(kind) {}
 
   /// Follows the function, or emits what is in the way.
   LogicalResult run();
@@ -85,9 +99,42 @@ private:
   };
   const Element *assemble(const Element *base, SmallVector<Part> parts,
                           ArrayRef<int64_t> shape);
+  void appendParts(const Element *element, ArrayRef<int64_t> shape,
+                   ArrayRef<int64_t> offsets, SmallVectorImpl<Part> &parts);
   bool openParts(const Element *element, ArrayRef<int64_t> shape,
                  ArrayRef<int64_t> offsets, SmallVectorImpl<Part> &parts,
                  const Element *&base);
+
+  // Global programs.
+  bool isGlobal() const { return kind == ProgramKind::Global; }
+  LogicalResult liftCall(func::CallOp op);
+  LogicalResult liftFor(scf::ForOp op);
+  LogicalResult liftIf(scf::IfOp op);
+  LogicalResult liftHere(scf::ExecuteRegionOp op);
+  std::optional<int64_t> countPasses(scf::ForOp op);
+  /// What one pass of a loop makes of what it carries.
+  struct Pass {
+    Elements next;
+    /// What the loop gives if it ends with this pass.
+    Elements results;
+    /// What says how long it runs.
+    Elements bounds;
+  };
+  const Element *getState(int64_t group, int64_t number, Type type);
+  LogicalResult liftPass(Operation *op, const Elements &states, Pass &pass);
+  LogicalResult liftStates(Operation *op, ValueRange inits,
+                           const llvm::BitVector &kept, Elements &states,
+                           Pass &pass);
+  llvm::BitVector getNeededStates(const Pass &pass, unsigned result);
+  LogicalResult liftLoop(Operation *op);
+  const Element *addUp(const Element *summand, const Elements &reduced,
+                       OrderAttr order);
+  const Element *sum(linalg::LinalgOp op, const Element *yielded,
+                     const Element *accumulator, const Element *init,
+                     const Elements &reduced);
+  const Element *splitChoice(const Element *element, ArrayRef<int64_t> shape);
+  const Element *readInside(Value tensor, ArrayRef<const Element *> indices);
+  const Element *clamp(const Element *offset, int64_t last);
 
   // Helpers.
   const Element *get(Value value) const { return values.lookup(value); }
@@ -98,10 +145,15 @@ private:
   const Element *readAt(const Element *element, ArrayRef<int64_t> shape,
                         ArrayRef<const Element *> indices);
   const Element *getIndexOf(OpFoldResult value);
+  /// Where a slice of `span` elements of `size` begins.
+  const Element *getOffset(OpFoldResult value, int64_t span, int64_t size);
   DictionaryAttr getDetails(Operation *op, ArrayRef<StringRef> without = {});
 
   ElementTable &table;
   func::FuncOp func;
+  ProgramKind kind;
+  /// Functions that are being followed.
+  SmallVector<func::FuncOp> calls;
   /// A scalar, or the element of a tensor at the variables 0, 1, ....
   DenseMap<Value, const Element *> values;
   /// The loops, or indices, around the ops that are followed.

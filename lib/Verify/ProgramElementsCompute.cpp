@@ -160,6 +160,10 @@ const Element *ProgramElements::reduce(linalg::LinalgOp op, unsigned index,
       indices.push_back(table.evaluate(expr, loops));
     inits.push_back(readTensor(init.get(), indices));
   }
+  if (isGlobal())
+    if (const Element *added =
+            sum(op, yielded[index], accumulators[index], inits[index], reduced))
+      return added;
   if (reduced.empty()) {
     Assignment begin;
     for (auto [accumulator, init] : llvm::zip(accumulators, inits))
@@ -208,7 +212,11 @@ LogicalResult ProgramElements::liftLinalg(linalg::LinalgOp op) {
       if (auto loop = dyn_cast<AffineDimExpr>(expr);
           loop && loops[loop.getPosition()]->kind == ElementKind::Variable)
         at.push_back({loops[loop.getPosition()], dim});
-    set(op, result, table.substitute(element, at));
+    element = table.substitute(element, at);
+    if (isGlobal())
+      element = splitChoice(
+          element, cast<RankedTensorType>(result.getType()).getShape());
+    set(op, result, element);
   }
   return success();
 }
@@ -248,8 +256,11 @@ LogicalResult ProgramElements::liftMatmul(MatmulOp op) {
       reduced.push_back(loops[loop]);
       made.numbers.push_back(size);
     }
-  const Element *element =
-      convert(table.apply(std::move(made), reduced), result);
+  const Element *product =
+      isGlobal()
+          ? addUp(compute("arith.mulf", wide, made.operands), reduced, order)
+          : table.apply(std::move(made), reduced);
+  const Element *element = convert(product, result);
   Elements indices =
       getIndices(cast<RankedTensorType>(op.getType()).getShape());
   Assignment at;

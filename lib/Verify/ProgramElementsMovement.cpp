@@ -151,10 +151,10 @@ void ProgramElements::insertBetween(tensor::InsertSliceOp op) {
     int64_t size = op.getStaticSizes()[i], stride = op.getStaticStrides()[i];
     const Element *index = table.getVariable(i, shape[i]);
     if (size != shape[i] || getConstantIntValue(offset) != 0) {
-      index = table.add(index, getIndexOf(offset), -1);
+      int64_t span = (size - 1) * stride + 1;
+      index = table.add(index, getOffset(offset, span, shape[i]), -1);
       // Unsigned: a negative index is a large one.
-      require(compare(arith::CmpIPredicate::ult, index,
-                      table.getIndex((size - 1) * stride + 1)));
+      require(compare(arith::CmpIPredicate::ult, index, table.getIndex(span)));
       const Element *at = table.floorDiv(index, stride);
       require(
           compare(arith::CmpIPredicate::eq, table.scale(at, stride), index));
@@ -178,15 +178,22 @@ bool ProgramElements::liftInsertSlice(tensor::InsertSliceOp op) {
     auto [size, stride] = dim;
     return size != 1 && stride != 1;
   };
-  if (ShapedType::isDynamicShape(op.getStaticOffsets()) ||
+  ArrayRef<int64_t> shape = op.getType().getShape(),
+                    sizes = op.getStaticSizes();
+  SmallVector<int64_t> offsets;
+  for (auto [i, offset] : llvm::enumerate(op.getMixedOffsets())) {
+    int64_t span = (sizes[i] - 1) * op.getStaticStrides()[i] + 1;
+    auto number = dyn_cast_if_present<IntegerAttr>(
+        table.getConstantValue(getOffset(offset, span, shape[i])));
+    if (number)
+      offsets.push_back(number.getInt());
+  }
+  if (offsets.size() != shape.size() ||
       llvm::any_of(llvm::zip(op.getStaticSizes(), op.getStaticStrides()),
                    isSpread)) {
     insertBetween(op);
     return true;
   }
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  ArrayRef<int64_t> offsets = op.getStaticOffsets(),
-                    sizes = op.getStaticSizes();
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Elements indices;
   for (auto [i, size] : llvm::enumerate(sizes))
@@ -213,6 +220,21 @@ bool ProgramElements::liftInsertSlice(tensor::InsertSliceOp op) {
   return true;
 }
 
+/// Adds a tensor of a shape, or the parts that it is all made of.
+void ProgramElements::appendParts(const Element *element,
+                                  ArrayRef<int64_t> shape,
+                                  ArrayRef<int64_t> offsets,
+                                  SmallVectorImpl<Part> &parts) {
+  SmallVector<Part> own;
+  const Element *base = nullptr;
+  if (openParts(element, shape, offsets, own, base) &&
+      base->kind == ElementKind::Undefined)
+    llvm::append_range(parts, own);
+  else
+    parts.push_back(
+        {element, SmallVector<int64_t>(offsets), SmallVector<int64_t>(shape)});
+}
+
 bool ProgramElements::liftConcat(tensor::ConcatOp op) {
   auto type = op.getType();
   SmallVector<Part> parts;
@@ -220,13 +242,7 @@ bool ProgramElements::liftConcat(tensor::ConcatOp op) {
   for (Value input : op.getInputs()) {
     ArrayRef<int64_t> shape =
         cast<RankedTensorType>(input.getType()).getShape();
-    SmallVector<Part> own;
-    const Element *base = nullptr;
-    if (openParts(get(input), shape, offsets, own, base) &&
-        base->kind == ElementKind::Undefined)
-      llvm::append_range(parts, own);
-    else
-      parts.push_back({get(input), offsets, SmallVector<int64_t>(shape)});
+    appendParts(get(input), shape, offsets, parts);
     offsets[op.getDim()] += shape[op.getDim()];
   }
   set(op, op.getResult(),
@@ -283,10 +299,12 @@ bool ProgramElements::liftExtractSlice(tensor::ExtractSliceOp op) {
   Elements indices;
   unsigned dim = 0;
   for (auto [i, offset] : llvm::enumerate(op.getMixedOffsets())) {
-    const Element *index = getIndexOf(offset);
+    int64_t size = op.getStaticSizes()[i], stride = op.getStaticStrides()[i];
+    const Element *index = getOffset(offset, (size - 1) * stride + 1,
+                                     op.getSourceType().getDimSize(i));
     if (!dropped[i]) {
-      const Element *own = table.getVariable(dim++, op.getStaticSizes()[i]);
-      index = table.add(index, own, op.getStaticStrides()[i]);
+      const Element *own = table.getVariable(dim++, size);
+      index = table.add(index, own, stride);
     }
     indices.push_back(index);
   }
@@ -359,7 +377,9 @@ bool ProgramElements::liftMovement(Operation *op) {
         SmallVector<const Element *> indices;
         for (Value index : op.getIndices())
           indices.push_back(get(index));
-        set(op, op.getResult(), readTensor(op.getTensor(), indices));
+        set(op, op.getResult(),
+            isGlobal() ? readInside(op.getTensor(), indices)
+                       : readTensor(op.getTensor(), indices));
         return true;
       })
       .Case([&](linalg::IndexOp op) {

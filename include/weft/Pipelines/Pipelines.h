@@ -68,8 +68,15 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
                      "microbatches")};
 };
 
-/// Stays in `global`: the canonical form, with shardings completed at the
-/// function's border.
+/// Stays in `global`: one form of each computation, with shardings completed at
+/// the function's border.
+void buildRaiseGlobalPipeline(OpPassManager &pm, const GlobalOptions &options);
+
+/// Stays in `global`: the orders of reductions, where bits are not to depend on
+/// the mesh.
+void buildOrderGlobalPipeline(OpPassManager &pm, const GlobalOptions &options);
+
+/// Both: the canonical form.
 void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                      const GlobalOptions &options);
 

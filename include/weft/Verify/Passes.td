@@ -7,6 +7,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def VerifyCanonicalizationPass : Pass<"weft-verify-canonicalization",
+                                      "::mlir::ModuleOp"> {
+  let summary = "prove that the canonical form computes what the user wrote";
+  let description = [{
+    Derives each result of the program as an expression of single elements of its
+    arguments, through calls, branches and short loops, and compares it with that
+    of the module that it was made from: module `@source`, inside, or the file
+    `source`. Contractions, lookups, slices and concatenations are what they say,
+    however they are written.
+
+    *Requires* the `global` phase.
+    *Ensures* nothing new: a failure is an error at the first op that differs.
+  }];
+  let options = [
+    Option<"source", "source", "std::string", /*default=*/"",
+           "a file with the module that this one was made from">,
+  ];
+}
+
 def VerifyInvariancePass : Pass<"weft-verify-invariance", "::mlir::ModuleOp"> {
   let summary = "prove that results do not depend on the mesh";
   let description = [{

@@ -1,0 +1,173 @@
+// RUN: weft-opt %s --weft-verify-canonicalization -split-input-file -verify-diagnostics
+
+// expected-error @below {{has no module @source to compare with}}
+module {
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+  // expected-error @below {{has no single public function to compare}}
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }
+    func.func @g(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// expected-error @below {{has other meshes than the module that it was made from}}
+module {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+  module @source {
+    weft.mesh @mesh = <["dp"=2]>
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+module {
+  // expected-error @below {{has type '(tensor<4xf32>) -> tensor<4xf32>', but was made from one of type '(tensor<8xf32>) -> tensor<8xf32>'}}
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      return %x : tensor<8xf32>
+    }
+  }
+}
+
+// -----
+
+// The user said how it is sharded.
+
+module {
+  weft.mesh @mesh = <["dp"=2, "tp"=2]>
+  // expected-error @below {{has other attributes on argument #0 than what it was made from}}
+  func.func @f(%x: tensor<4x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>}) -> tensor<4x4xf32> {
+    return %x : tensor<4x4xf32>
+  }
+  module @source {
+    weft.mesh @mesh = <["dp"=2, "tp"=2]>
+    func.func @f(%x: tensor<4x4xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>}) -> tensor<4x4xf32> {
+      return %x : tensor<4x4xf32>
+    }
+  }
+}
+
+// -----
+
+module {
+  // expected-error @below {{has other attributes on result #0 than what it was made from}}
+  func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {weft.alias = 0 : index}) {
+    return %x : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+module {
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      // expected-error @below {{calls 'g', which cannot be followed}}
+      %0 = func.call @g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    func.func private @g(%x: tensor<4xf32>) -> tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = func.call @g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    func.func private @g(%x: tensor<4xf32>) -> tensor<4xf32> {
+      // expected-error @below {{calls 'g' recursively, which cannot be followed}}
+      %0 = func.call @g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// A contraction over other elements.
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+module {
+  func.func @f(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    // expected-error @below {{'weft.matmul' op makes result #0 another one than the user's module: an index, expected an index}}
+    %0 = weft.matmul %x, %w {indexing_maps = [#mk, #nk, #mn]} : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+    return %0 : tensor<8x8xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+      %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+      // expected-note @below {{this op of the user's module makes an index}}
+      %0 = linalg.matmul ins(%x, %w : tensor<8x8xf32>, tensor<8x8xf32>) outs(%zero : tensor<8x8xf32>) -> tensor<8x8xf32>
+      return %0 : tensor<8x8xf32>
+    }
+  }
+}
+
+// -----
+
+// Another op in the last pass of a loop.
+
+module {
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = arith.addf %x, %x : tensor<4xf32>
+    %1 = arith.addf %0, %x : tensor<4xf32>
+    // expected-error @below {{'arith.mulf' op makes result #0 another one than the user's module: arith.mulf}}
+    %2 = arith.mulf %1, %x : tensor<4xf32>
+    return %2 : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : index
+      %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%s = %x) -> (tensor<4xf32>) {
+        // expected-note @below {{this op of the user's module makes arith.addf}}
+        %t = arith.addf %s, %x : tensor<4xf32>
+        scf.yield %t : tensor<4xf32>
+      }
+      return %r : tensor<4xf32>
+    }
+  }
+}
