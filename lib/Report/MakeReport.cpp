@@ -72,6 +72,9 @@ void addFigures(DictionaryAttr figures, Report &report) {
   if (!machine || machine != report.machine)
     return;
   report.criticalPathNs = getNumber(figures, "bound_path_ns");
+  report.isBoundByWaits =
+      getNumber(figures, "bound_work_and_waits_ns").value_or(0) >
+      getNumber(figures, "bound_heads_and_tails_ns").value_or(0);
   if (std::optional<int64_t> limit = getNumber(figures, "memory_limit"))
     if (*limit > 0)
       report.memoryLimit = limit;

@@ -133,6 +133,8 @@ std::string mlir::weft::describeBound(const Report &report,
   int64_t bound = report.timeline.boundNs;
   if (bound > std::max({report.timeline.computeNs, summary.busiestNs,
                         report.criticalPathNs.value_or(0)}))
-    text += ", heads and tails " + formatTime(bound);
+    text +=
+        (report.isBoundByWaits ? ", work and waits " : ", heads and tails ") +
+        formatTime(bound);
   return text;
 }

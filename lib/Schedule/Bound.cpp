@@ -59,34 +59,16 @@ constexpr int kWindow = 160;
 /// How many thresholds of heads there are for what lies farther back.
 constexpr int kNumThresholds = 24;
 
-/// The longest path through the graph.
-std::vector<bool> findLongestPath(const TaskGraph &graph) {
-  std::vector<int64_t> ends(graph.size(), 0);
-  std::vector<int> previous(graph.size(), -1);
-  int last = -1;
-  for (int i = 0; i < graph.size(); ++i) {
-    for (int before : graph.before[i])
-      if (previous[i] < 0 || ends[before] > ends[i]) {
-        ends[i] = ends[before];
-        previous[i] = before;
-      }
-    ends[i] += graph.durations[i];
-    if (last < 0 || ends[i] > ends[last])
-      last = i;
-  }
-  std::vector<bool> isOnPath(graph.size(), false);
-  for (int i = last; i >= 0; i = previous[i])
-    isOnPath[i] = true;
-  return isOnPath;
-}
-
 /// Computes heads in order of the tasks' numbers.
 class HeadComputation {
 public:
   explicit HeadComputation(const TaskGraph &graph)
       : graph(graph), heads(graph.size(), 0), seen(graph.size(), -1),
-        byResource(graph.numResources), isOnPath(findLongestPath(graph)),
-        isCounted(graph.size(), false) {}
+        byResource(graph.numResources), isOnPath(graph.size(), false),
+        isCounted(graph.size(), false) {
+    for (int i : findLongestPath(graph))
+      isOnPath[i] = true;
+  }
 
   std::vector<int64_t> run() {
     int distance = graph.size() / kNumThresholds + 1, nextThreshold = 0;
@@ -216,18 +198,6 @@ int64_t getPreemptiveLength(std::vector<Job> jobs) {
   return length;
 }
 
-int64_t getLongestPath(const TaskGraph &graph) {
-  std::vector<int64_t> ends(graph.size(), 0);
-  int64_t longest = 0;
-  for (int i = 0; i < graph.size(); ++i) {
-    for (int previous : graph.before[i])
-      ends[i] = std::max(ends[i], ends[previous]);
-    ends[i] += graph.durations[i];
-    longest = std::max(longest, ends[i]);
-  }
-  return longest;
-}
-
 } // namespace
 
 std::vector<int64_t> mlir::weft::computeHeads(const TaskGraph &graph) {
@@ -237,7 +207,9 @@ std::vector<int64_t> mlir::weft::computeHeads(const TaskGraph &graph) {
 ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
   TaskGraph graph(problem);
   ScheduleBound bound;
-  bound.path = getLongestPath(graph);
+  for (int i : findLongestPath(graph))
+    bound.path += graph.durations[i];
+  bound.workAndWaits = computeWorkAndWaits(graph);
   std::vector<int64_t> heads = computeHeads(graph);
   std::vector<int64_t> tails = computeHeads(graph.reversed());
   std::reverse(tails.begin(), tails.end());

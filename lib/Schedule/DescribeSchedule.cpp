@@ -130,6 +130,7 @@ void Description::setFigures(const ScheduleProblem &problem) {
            number("bound_ns", bound.get()), number("bound_link_ns", bound.link),
            number("bound_path_ns", bound.path),
            number("bound_heads_and_tails_ns", bound.headsAndTails),
+           number("bound_work_and_waits_ns", bound.workAndWaits),
            number("fixed_bytes", problem.fixedBytes),
            number("peak_bytes", schedule.result.peakBytes),
            number("memory_limit", limit), number("kept_gathers", numKept),

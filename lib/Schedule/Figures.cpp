@@ -41,7 +41,8 @@ public:
     os << "    compute " << inMs(number("compute_ns")) << ", busiest link "
        << inMs(number("bound_link_ns")) << ", longest path "
        << inMs(number("bound_path_ns")) << ", heads and tails "
-       << inMs(number("bound_heads_and_tails_ns")) << "\n";
+       << inMs(number("bound_heads_and_tails_ns")) << ", work and waits "
+       << inMs(number("bound_work_and_waits_ns")) << "\n";
     int64_t hideable = number("hideable_ns");
     int64_t avoidable = std::max<int64_t>(0, step - bound);
     os << llvm::formatv("  exposed      {0} of {1} communication; {2:F2} % of "
@@ -64,8 +65,10 @@ private:
       return "compute";
     if (number("bound_link_ns") >= bound)
       return "the busiest link";
-    return number("bound_path_ns") >= bound ? "the longest path"
-                                            : "heads and tails";
+    if (number("bound_path_ns") >= bound)
+      return "the longest path";
+    return number("bound_heads_and_tails_ns") >= bound ? "heads and tails"
+                                                       : "work and waits";
   }
 
   void printExposed(int maxExposed) {

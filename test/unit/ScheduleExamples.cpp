@@ -137,3 +137,39 @@ ScheduleProblem test::makeRandomProblem(uint64_t seed, int size) {
   problem.finalize();
   return problem;
 }
+
+ScheduleProblem test::makeRandomChain(uint64_t seed, int size) {
+  std::mt19937_64 random(seed);
+  auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  ScheduleProblem problem;
+  int numLinks = 1 + below(3), numBeside = 1 + below(size / 2);
+  std::vector<bool> isBeside(size, false);
+  for (int i = 0; i < numBeside; ++i)
+    isBeside[below(size)] = true;
+  int previous = -1;
+  for (int i = 0; i < size; ++i) {
+    ScheduleTask task;
+    task.duration = below(8) == 0 ? 0 : 1 + below(isBeside[i] ? 1500 : 500);
+    if (below(isBeside[i] ? 4 : 2) == 0) {
+      task.channel = below(4);
+      task.link = below(2) == 0 ? below(numLinks) : -1;
+      task.role = isBeside[i] ? TaskRole::Gather : TaskRole::Activation;
+    }
+    problem.addTask(task);
+    int depends = isBeside[i] ? static_cast<int>(below(i + 1)) - 1 : previous;
+    if (depends >= 0)
+      problem.addDependence(depends, i);
+    if (!isBeside[i])
+      previous = i;
+    else if (previous >= 0 && below(2) == 0)
+      problem.addDependence(previous, i);
+    // What was made beside is used at times.
+    for (int other = 0; other < i; ++other)
+      if (isBeside[other] && below(size) == 0)
+        problem.addDependence(other, i);
+  }
+  problem.finalize();
+  return problem;
+}

@@ -38,6 +38,11 @@ ScheduleProblem makeStep(const StepShape &shape);
 /// A random problem of `size` tasks.
 ScheduleProblem makeRandomProblem(uint64_t seed, int size);
 
+/// A random problem of `size` tasks, most of which depend on each other in a
+/// row, as computations and the exchanges between experts do. The others are
+/// beside parts of it: gathers, reductions, and computations of all lengths.
+ScheduleProblem makeRandomChain(uint64_t seed, int size);
+
 } // namespace mlir::weft::test
 
 #endif // WEFT_TEST_UNIT_SCHEDULEEXAMPLES_H

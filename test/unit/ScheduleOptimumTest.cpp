@@ -140,6 +140,29 @@ TEST(ScheduleOptimumTest, RandomProblemsAreNearTheFastestOrder) {
   EXPECT_LE(worst, 0.10);
 }
 
+TEST(ScheduleOptimumTest, NoBoundIsAboveTheFastestOrder) {
+  // In how many problems each of the bounds is the only one that is reached.
+  int numByWaits = 0, numReached = 0;
+  constexpr int kNumProblems = 10000;
+  for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
+    int size = 4 + static_cast<int>(seed % 5);
+    ScheduleProblem problem = seed % 4 == 0
+                                  ? makeRandomProblem(seed + 40000, size)
+                                  : makeRandomChain(seed, size);
+    int64_t fastest = FastestOrder(problem).get();
+    ScheduleBound bound = computeLowerBound(problem);
+    ASSERT_LE(bound.compute, fastest) << seed;
+    ASSERT_LE(bound.link, fastest) << seed;
+    ASSERT_LE(bound.path, fastest) << seed;
+    ASSERT_LE(bound.headsAndTails, fastest) << seed;
+    ASSERT_LE(bound.workAndWaits, fastest) << seed;
+    numReached += bound.get() == fastest;
+    numByWaits += bound.workAndWaits > bound.headsAndTails;
+  }
+  EXPECT_GT(numByWaits, 100);
+  EXPECT_GT(numReached, kNumProblems / 2);
+}
+
 TEST(ScheduleOptimumTest, LeastMemoryIsThatOfTheBestOrder) {
   int numLess = 0, numMissed = 0;
   constexpr int kNumProblems = 100;

@@ -201,6 +201,27 @@ TEST(ScheduleBoundTest, CollectivesBetweenLayersCannotBeHidden) {
   EXPECT_EQ(run(problem, SchedulePolicy::Best).result.time, 750);
 }
 
+TEST(ScheduleBoundTest, ALongTaskFillsOneGapOfAChainOnly) {
+  // Three matmuls with an exchange behind each of the first two, and a long one
+  // that could be cut in two for the bounds of one resource.
+  ScheduleProblem problem;
+  int last = -1;
+  for (int i = 0; i < 5; ++i) {
+    int next = problem.addTask(
+        i % 2 == 0 ? compute(100)
+                   : collective(50, 0, -1, TaskRole::Activation));
+    if (last >= 0)
+      problem.addDependence(last, next);
+    last = next;
+  }
+  problem.addTask(compute(400));
+  problem.finalize();
+  ScheduleBound bound = computeLowerBound(problem);
+  EXPECT_EQ(bound.headsAndTails, 700);
+  EXPECT_EQ(bound.workAndWaits, 750);
+  EXPECT_EQ(run(problem, SchedulePolicy::Best).result.time, 750);
+}
+
 TEST(ScheduleBoundTest, AGatheredPhaseInFrontOfAComputedOneCountsWhole) {
   // Ten gathers of 100 before matmuls of 10, then ten matmuls of 100.
   ScheduleProblem problem;

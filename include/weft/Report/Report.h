@@ -37,6 +37,9 @@ struct Report {
   Timeline timeline;
   /// The longest chain of ops that depend on each other.
   std::optional<int64_t> criticalPathNs;
+  /// Whether the schedule's bound comes of work and waits, and not of heads and
+  /// tails.
+  bool isBoundByWaits = false;
   /// What arguments, results and arena may take together.
   std::optional<int64_t> memoryLimit;
   /// Bytes of arguments, results and arena; 0: not known.

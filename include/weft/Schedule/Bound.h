@@ -35,7 +35,14 @@ private:
 /// since one resource does one thing at a time.
 std::vector<int64_t> computeHeads(const TaskGraph &graph);
 
-/// Four bounds on the time of any schedule, in nanoseconds.
+/// Tasks that depend on each other in this order and take longest.
+std::vector<int> findLongestPath(const TaskGraph &graph);
+
+/// The work of a resource and how long it must stand still beside the longest
+/// path, of the resource for which that is most.
+int64_t computeWorkAndWaits(const TaskGraph &graph);
+
+/// Five bounds on the time of any schedule, in nanoseconds.
 struct ScheduleBound {
   /// All work of the compute stream.
   int64_t compute = 0;
@@ -45,9 +52,11 @@ struct ScheduleBound {
   int64_t path = 0;
   /// Jackson's preemptive schedule of each resource with heads and tails.
   int64_t headsAndTails = 0;
+  /// The work of one resource and its waits beside the longest path.
+  int64_t workAndWaits = 0;
 
   int64_t get() const {
-    return std::max(std::max(compute, link), std::max(path, headsAndTails));
+    return std::max({compute, link, path, headsAndTails, workAndWaits});
   }
 };
 
