@@ -9,7 +9,8 @@ is sharded as the example is, written down here from the model's sizes alone:
 weights are gathered in the forward pass and again in the backward pass, their
 gradients scattered once and then summed over dp in parts; each of the two
 blocks of a layer sums its result over tp in the forward pass, and the gradient
-of its input in the backward pass; of the vocabulary only rows' scalars move.
+of its input in the backward pass; the table stays where it rests in the lookup;
+of the vocabulary only rows' scalars move.
 """
 
 import argparse
@@ -67,6 +68,19 @@ def count_weight(count, elements, num_gathers):
     count.all_reduce(count.whole("dp"), elements // tp // fsdp)
 
 
+def count_lookup(count, tokens):
+    """Each rank looks up all tokens of its fsdp group in its rows (tp) and columns
+    (fsdp) of the table; what it found goes to the ranks whose tokens these are."""
+    tp, fsdp = count.whole("tp"), count.whole("fsdp")
+    if count.size(fsdp) == 1:
+        count.all_reduce(tp, tokens * MODEL)
+        return
+    count.all_gather(fsdp, tokens * count.size(fsdp))
+    count.reduce_scatter(tp, tokens * MODEL)
+    count.add("all_to_all", fsdp, tokens * MODEL // count.size(tp))
+    count.all_gather(tp, tokens * MODEL)
+
+
 def part(name, before, size, whole):
     """A sub-axis, or the axis if it is all of it."""
     return f'"{name}"' if size == whole else f'"{name}":({before}){size}'
@@ -117,10 +131,10 @@ def expected(mesh):
         count_heads(count, tokens)
         for _ in range(4):
             count.all_reduce(tp, tokens * MODEL)
-    # Gathered for the lookup, and once for the head and its gradient.
-    count_weight(count, VOCAB * MODEL, num_gathers=2)
+    # Gathered once, for the head and its gradient.
+    count_weight(count, VOCAB * MODEL, num_gathers=1)
+    count_lookup(count, tokens)
     count.all_reduce(batch, MODEL)  # the last norm
-    count.all_reduce(tp, tokens * MODEL)  # the lookup
     count.all_reduce(tp, tokens * MODEL)  # the gradient of the head's input
     for _ in range(3):  # greatest logit, sum, the target's logit
         count.all_reduce(tp, tokens)

@@ -726,7 +726,9 @@ void ReshardInsertion::processWithRule(Operation *op,
   SmallVector<Sharding, 1> results;
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     Sharding made = getMade(view, choice, i);
-    made.storage = getStorage(view, choice, i);
+    // What is found in a table does not rest as the table does.
+    if (!isa<TakeOp>(op))
+      made.storage = getStorage(view, choice, i);
     results.push_back(made);
     addResult(result, made);
     getState(result).wish = view.results[i].wish;

@@ -111,9 +111,12 @@ bool widensGatheredWeight(const OpView &view) {
   });
 }
 
-/// A storage axis may shard compute if no operand has to move for it.
+/// A storage axis may shard compute if no operand has to move for it. Lookups
+/// may use any: to bring tokens together can be cheaper than a table.
 bool mayUseStorageAxis(const OpView &view, const AxisRef &axis, int factor) {
-  if (isLookupOrContraction(view.op) || widensGatheredWeight(view))
+  if (isa<TakeOp, ScatterAddOp>(view.op))
+    return true;
+  if (isa<MatmulOp>(view.op) || widensGatheredWeight(view))
     return false;
   return llvm::all_of(view.operands, [&](const TensorView &tensor) {
     if (!tensor.type || tensor.isFree || tensor.factors->empty())
@@ -219,18 +222,19 @@ std::optional<Sharding> getScattered(const TensorView &tensor) {
   return std::nullopt;
 }
 
-/// Returns the axes that cut the rows of updates, if their sum has an order and
-/// so may not be cut.
+/// Returns the axes that cut the rows of updates: what is summed.
 AxisList getRowAxes(const OpView &view) {
   AxisList axes;
-  if (!isa<ScatterAddOp>(view.op) || !view.rule->order ||
-      view.operands[2].sources.empty())
+  auto scatter = dyn_cast<ScatterAddOp>(view.op);
+  if (!scatter || view.operands[2].sources.empty())
     return axes;
+  // The rule's first factors are the dims of the updates.
   FactorSharding own =
       projectToFactors(*view.rule, *view.operands[2].factors,
                        view.operands[2].sources[0].withoutStorage());
-  for (int loop : view.rule->order->loops)
-    llvm::append_range(axes, own.axes[loop]);
+  for (unsigned dim = 0; dim < scatter.getTableMap().getNumDims(); ++dim)
+    if (!scatter.getTableMap().isFunctionOfDim(dim))
+      llvm::append_range(axes, own.axes[dim]);
   return axes;
 }
 
@@ -464,6 +468,11 @@ void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
   }
   if (isa<MatmulOp>(view.op))
     cost.computed += 2 * rounds * iterations * kBytesPerFlop;
+  // Of a table, a lookup touches the rows that it finds: its work is settled
+  // by what it moves, and only tells between equals.
+  double perByte = isa<TakeOp, ScatterAddOp>(view.op)
+                       ? kBytesPerTouchedByte / 4096
+                       : kBytesPerTouchedByte;
   auto touch = [&](const TensorView &tensor) {
     if (!tensor.type || !tensor.factors)
       return;
@@ -471,7 +480,7 @@ void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
     double bits = getElementBits(tensor.type);
     for (int64_t size : local.localShape(tensor.type.getShape()))
       bits *= size;
-    cost.touched += rounds * bits / 8 * kBytesPerTouchedByte;
+    cost.touched += rounds * bits / 8 * perByte;
   };
   llvm::for_each(view.operands, touch);
   llvm::for_each(view.results, touch);

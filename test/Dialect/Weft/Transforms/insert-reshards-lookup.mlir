@@ -1,9 +1,9 @@
 // RUN: weft-opt %s -split-input-file --weft-infer-storage --weft-propagate-shardings --weft-insert-reshards --weft-verify-sharding | FileCheck %s
 
-// A table sharded by row and, at rest, by column: it is gathered along its
-// columns only; each rank looks up in its rows, and the sum over them is the
-// result. Its gradient is added where the rows are: only the sum over the
-// batch is left, to the shard.
+// A table sharded by row and, at rest, by column, and fewer tokens than rows: it
+// stays where it is. Each rank looks up its group's tokens in its rows and
+// columns, and the sum over rows is the result. Its gradient is added where the
+// table rests: only the sum over the batch is left, to the shard.
 
 #d = affine_map<(b, s, d) -> (d)>
 #bs = affine_map<(b, s, d) -> (b, s)>
@@ -12,12 +12,13 @@
 weft.mesh @mesh = <["dp"=2, "fsdp"=2, "tp"=2]>
 
 // CHECK-LABEL: func.func @embedding
-// CHECK: %[[G:.+]] = weft.reshard %{{.+}} from <@mesh, [{"tp"}, {"fsdp"}], storage = {"fsdp"}> to <@mesh, [{"tp"}, {}]>
-// CHECK-NEXT: %[[T:.+]] = weft.take %[[G]], {{.*}}weft.shardings = [#weft.sharding<@mesh, [{"dp", "fsdp"}, {}, {}], partial = sum {"tp"}>]
-// CHECK: %[[X:.+]] = weft.reshard %[[T]] from <@mesh, [{"dp", "fsdp"}, {}, {}], partial = sum {"tp"}> to <@mesh, [{"dp", "fsdp"}, {}, {}]>
-// CHECK: linalg.generic {{.*}}ins(%[[X]]
-// CHECK: weft.scatter_add {{.*}}weft.shardings = [#weft.sharding<@mesh, [{"tp"}, {}], partial = sum {"dp", "fsdp"}>]
-// CHECK: weft.reshard {{.*}} from <@mesh, [{"tp"}, {}], partial = sum {"dp", "fsdp"}> to <@mesh, [{"tp"}, {"fsdp"}], storage = {"fsdp"}>
+// CHECK: %[[I:.+]] = weft.reshard %arg1 from <@mesh, [{"dp", "fsdp"}, {}]> to <@mesh, [{"dp"}, {}]>
+// CHECK-NEXT: %[[T:.+]] = weft.take %arg0, %[[I]] {{.*}}weft.shardings = [#weft.sharding<@mesh, [{"dp"}, {}, {"fsdp"}], partial = sum {"tp"}>]
+// CHECK: %[[X:.+]] = weft.reshard %[[T]] from <@mesh, [{"dp"}, {}, {"fsdp"}], partial = sum {"tp"}> to <@mesh, [{"dp", "fsdp"}, {}, {}]>
+// CHECK: %[[D:.+]] = linalg.generic {{.*}}ins(%[[X]]
+// CHECK: %[[C:.+]] = weft.reshard %[[D]] from <@mesh, [{"dp", "fsdp"}, {}, {}]> to <@mesh, [{"dp"}, {}, {"fsdp"}]>
+// CHECK: weft.scatter_add %{{.+}}, %[[I]], %[[C]] {{.*}}weft.shardings = [#weft.sharding<@mesh, [{"tp"}, {"fsdp"}], storage = {"fsdp"}, partial = sum {"dp"}>]
+// CHECK: weft.reshard {{.*}} from <@mesh, [{"tp"}, {"fsdp"}], storage = {"fsdp"}, partial = sum {"dp"}> to <@mesh, [{"tp"}, {"fsdp"}], storage = {"fsdp"}>
 // CHECK: linalg.generic {{.*}}weft.shardings = [#weft.sharding<@mesh, [{"tp"}, {"fsdp"}], storage = {"fsdp"}>]
 // CHECK-NOT: weft.reshard
 // CHECK: return
