@@ -47,9 +47,9 @@ private:
 /// Creates, fills and commits a file.
 Status writeFile(const std::string &path, const std::string &text);
 
-/// Removes the temporary files of all that are being written; for handlers of
-/// signals that end the process.
-void removeTemporaryFiles();
+/// Has signals that end the process remove the temporary files of all that are
+/// being written.
+void removeTemporaryFilesOnSignals();
 
 /// A file that a command line names, and the option that names it.
 struct NamedPath {
