@@ -160,13 +160,17 @@ Status OutputFile::commit() {
   return Status();
 }
 
+void removeTemporaryFiles() {
+  for (auto &place : temporaries)
+    if (const char *name = place.load())
+      unlink(name);
+}
+
 namespace {
 
 /// Ends the process as the signal would have, without temporary files.
 void onEndingSignal(int number) {
-  for (auto &place : temporaries)
-    if (const char *name = place.load())
-      unlink(name);
+  removeTemporaryFiles();
   signal(number, SIG_DFL);
   raise(number);
 }

@@ -51,6 +51,9 @@ Status writeFile(const std::string &path, const std::string &text);
 /// being written.
 void removeTemporaryFilesOnSignals();
 
+/// Removes them now, without allocating memory.
+void removeTemporaryFiles();
+
 /// A file that a command line names, and the option that names it.
 struct NamedPath {
   const char *option;

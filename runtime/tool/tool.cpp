@@ -24,6 +24,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <unistd.h>
 
 namespace weft::rt {
@@ -50,6 +51,15 @@ Status flushOutput() {
     return Status();
   return ioError(
       format("cannot write the standard output: %s", std::strerror(errno)));
+}
+
+/// What `new` calls when there is no memory: what it would throw, nobody here
+/// could catch.
+[[noreturn]] void onNoMemory() {
+  static constexpr char text[] = "error: out of memory\n";
+  (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+  removeTemporaryFiles();
+  _exit(1);
 }
 
 Status lastError(weft_rt_status code) {
@@ -354,6 +364,7 @@ int runTool(int argc, char **argv, const weft_rt_program *embedded) {
   }
   failRanksOnSignals();
   removeTemporaryFilesOnSignals();
+  std::set_new_handler(onNoMemory);
   Status status = Tool(std::move(*options), embedded).run();
   if (status.ok())
     status = flushOutput();
