@@ -34,7 +34,9 @@ public:
     if (given < 0)
       return;
     number = fcntl(given, F_DUPFD_CLOEXEC, 10);
+    int problem = errno == EINVAL ? EMFILE : errno; // the limit is below 10
     close(given);
+    errno = problem;
   }
   ~Descriptor() { reset(); }
   Descriptor(Descriptor &&other) : number(other.number) { other.number = -1; }

@@ -159,8 +159,7 @@ LogicalResult Compilation::checkPath() {
        {"--emit-header", options.header},
        {"--report", options.report}},
       {{"the input", options.input},
-       // A name without a dot is that of a machine that weft knows.
-       {"--machine", machine.contains('.') ? machine : StringRef()}});
+       {"--machine", Machine::isShipped(machine) ? StringRef() : machine}});
   return problem.empty() ? success() : fail(problem);
 }
 

@@ -7,6 +7,8 @@
 
 #include "ShippedMachines.h"
 
+#include "weft/Support/OutputPath.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -34,11 +36,18 @@ std::vector<StringRef> Machine::getShippedNames() {
   return names;
 }
 
+bool Machine::isShipped(StringRef name) {
+  return llvm::is_contained(getShippedNames(), name);
+}
+
 llvm::FailureOr<Machine> Machine::load(StringRef nameOrPath,
                                        std::string &error) {
   for (const ShippedMachine &machine : getShippedMachines())
     if (nameOrPath == machine.name)
       return parse(machine.text, (nameOrPath + ".json").str(), error);
+  error = checkInputPath(nameOrPath);
+  if (!error.empty())
+    return llvm::failure();
   auto file = llvm::MemoryBuffer::getFile(nameOrPath, /*IsText=*/true);
   if (std::error_code code = file.getError()) {
     error = "no machine '" + nameOrPath.str() + "': not one of " +

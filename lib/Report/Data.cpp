@@ -4,6 +4,8 @@
 
 #include "Data.h"
 
+#include "weft/Support/Printable.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 
@@ -57,7 +59,7 @@ public:
   }
 
 private:
-  static std::string fix(StringRef text) { return llvm::json::fixUTF8(text); }
+  static std::string fix(StringRef text) { return makePrintable(text); }
 
   /// Writes one number of each item as an array.
   template <typename Items, typename Get>

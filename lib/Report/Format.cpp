@@ -5,9 +5,10 @@
 
 #include "Format.h"
 
+#include "weft/Support/Printable.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir::weft;
@@ -89,8 +90,8 @@ std::string mlir::weft::formatBytesDifference(int64_t bytes) {
 }
 
 std::string mlir::weft::escapeHTML(StringRef text) {
-  std::string valid = llvm::json::fixUTF8(text), escaped;
-  for (char c : valid) {
+  std::string escaped;
+  for (char c : makePrintable(text)) {
     switch (c) {
     case '&':
       escaped += "&amp;";

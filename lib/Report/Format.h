@@ -31,8 +31,8 @@ std::string formatShare(int64_t part, int64_t whole);
 std::string formatTimeDifference(int64_t nanoseconds);
 std::string formatBytesDifference(int64_t bytes);
 
-/// Text for HTML, in elements and in attributes; what is not UTF-8 is
-/// replaced.
+/// Text for HTML, in elements and in attributes, without what turns the
+/// direction of writing and what is not UTF-8 (see weft/Support/Printable.h).
 std::string escapeHTML(llvm::StringRef text);
 
 } // namespace mlir::weft

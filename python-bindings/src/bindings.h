@@ -30,6 +30,9 @@ private:
   bool wasFinalizing;
 };
 
+/// Text of files of others, which may not be UTF-8: what is not becomes \xNN.
+nanobind::str toText(const char *bytes, size_t size);
+
 /// Arrays of other libraries, and types that numpy's DLPack lacks.
 void bindArrays(nanobind::module_ &module);
 

@@ -7,7 +7,6 @@
 
 #include "weft-c/Weft.h"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
@@ -46,31 +45,35 @@ void checkInterrupted(weft_status status) {
     throw nb::python_error();
 }
 
+nb::str toText(const std::string &bytes) {
+  return weft::python::toText(bytes.data(), bytes.size());
+}
+
 nb::list toList(const std::vector<Diagnostic> &diagnostics) {
   nb::list list;
   for (const Diagnostic &d : diagnostics)
-    list.append(
-        nb::make_tuple(d.severity, d.file, d.line, d.column, d.message));
+    list.append(nb::make_tuple(d.severity, toText(d.file), d.line, d.column,
+                               toText(d.message)));
   return list;
 }
 
-std::vector<const char *> pointers(const std::vector<std::string> &texts) {
+std::vector<const char *> pointers(const std::vector<nb::bytes> &texts) {
   std::vector<const char *> result;
-  for (const std::string &text : texts)
+  for (const nb::bytes &text : texts)
     result.push_back(text.c_str());
   return result;
 }
 
 /// Returns (status, diagnostics).
-nb::tuple compile(const std::string &text, const std::string &name,
-                  const std::vector<std::string> &arguments) {
+nb::tuple compile(const nb::bytes &text, const nb::bytes &name,
+                  const std::vector<nb::bytes> &arguments) {
   Call call;
   std::vector<const char *> list = pointers(arguments);
   weft_status status;
   {
     weft::python::Released released;
     call.released = &released;
-    status = weft_compile(text.data(), text.size(), name.c_str(), list.data(),
+    status = weft_compile(text.c_str(), text.size(), name.c_str(), list.data(),
                           list.size(), addDiagnostic, pollCall, &call);
   }
   checkInterrupted(status);
@@ -78,8 +81,8 @@ nb::tuple compile(const std::string &text, const std::string &name,
 }
 
 /// Returns (status, diagnostics, text).
-nb::tuple compileToText(const std::string &text, const std::string &name,
-                        const std::vector<std::string> &arguments) {
+nb::tuple compileToText(const nb::bytes &text, const nb::bytes &name,
+                        const std::vector<nb::bytes> &arguments) {
   Call call;
   std::vector<const char *> list = pointers(arguments);
   weft_status status;
@@ -88,12 +91,12 @@ nb::tuple compileToText(const std::string &text, const std::string &name,
   {
     weft::python::Released released;
     call.released = &released;
-    status = weft_compile_to_text(text.data(), text.size(), name.c_str(),
+    status = weft_compile_to_text(text.c_str(), text.size(), name.c_str(),
                                   list.data(), list.size(), addDiagnostic,
                                   pollCall, &call, &output, &size);
   }
   checkInterrupted(status);
-  nb::str result(output ? output : "", size);
+  nb::str result = weft::python::toText(output ? output : "", size);
   weft_free(output);
   return nb::make_tuple(static_cast<int>(status), toList(call.diagnostics),
                         result);

@@ -5,6 +5,14 @@
 
 #include "bindings.h"
 
+nanobind::str weft::python::toText(const char *bytes, size_t size) {
+  PyObject *text =
+      PyUnicode_DecodeUTF8(bytes, Py_ssize_t(size), "backslashreplace");
+  if (!text)
+    throw nanobind::python_error();
+  return nanobind::steal<nanobind::str>(text);
+}
+
 NB_MODULE(_native, module) {
   // A thread that runs steps as the interpreter ends keeps what it uses.
   nanobind::set_leak_warnings(false);

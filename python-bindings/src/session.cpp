@@ -10,10 +10,10 @@
 #include "weft-rt/session.h"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -51,10 +51,13 @@ using InputBytes =
 using OutputBytes =
     nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+nb::str toText(const char *name) {
+  return weft::python::toText(name, std::strlen(name));
+}
+
 class Session {
 public:
-  Session(const std::string &path, int64_t ranks, int threads,
-          double deadline) {
+  Session(const nb::bytes &path, int64_t ranks, int threads, double deadline) {
     weft_rt_options options = WEFT_RT_OPTIONS_INIT;
     options.ranks = ranks;
     options.threads = threads;
@@ -109,7 +112,7 @@ public:
   nb::list results() const {
     return describe(program().results, program().num_results);
   }
-  nb::str name() const { return nb::str(program().name); }
+  nb::str name() const { return toText(program().name); }
   int ranks() const { return program().num_ranks; }
 
   /// The process whose threads the ranks are.
@@ -118,7 +121,7 @@ public:
   nb::dict mesh() const {
     nb::dict axes;
     for (int32_t i = 0; i < program().num_axes; ++i)
-      axes[program().axes[i].name] = program().axes[i].size;
+      axes[toText(program().axes[i].name)] = program().axes[i].size;
     return axes;
   }
 
@@ -131,8 +134,8 @@ public:
         weft_rt_session_traffic(session, weft_rt_collective_kind(kind), channel,
                                 &count, &bytes);
         if (count > 0)
-          list.append(nb::make_tuple(kind, program().channels[channel].name,
-                                     count, bytes));
+          list.append(nb::make_tuple(
+              kind, toText(program().channels[channel].name), count, bytes));
       }
     return list;
   }
@@ -197,7 +200,7 @@ private:
       std::string text;
       for (int32_t a = 0; a < tensor.sharding[i].num_axes; ++a)
         text += (a ? ", " : "") + axisText(tensor.sharding[i].axes[a]);
-      dims.append("{" + text + "}");
+      dims.append(toText(("{" + text + "}").c_str()));
     }
     return nb::tuple(dims);
   }
@@ -218,8 +221,8 @@ private:
       nb::list shape;
       for (int32_t i = 0; i < t->rank; ++i)
         shape.append(t->shape[i]);
-      list.append(nb::make_tuple(t->name, int(t->type), nb::tuple(shape),
-                                 sharding(*t), t->alias));
+      list.append(nb::make_tuple(toText(t->name), int(t->type),
+                                 nb::tuple(shape), sharding(*t), t->alias));
     }
     return list;
   }
@@ -235,7 +238,7 @@ private:
 void weft::python::bindSession(nb::module_ &module) {
   nb::exception<RunError>(module, "RunError", PyExc_RuntimeError);
   nb::class_<Session>(module, "Session")
-      .def(nb::init<const std::string &, int64_t, int, double>())
+      .def(nb::init<const nb::bytes &, int64_t, int, double>())
       .def("set_argument", &Session::setArgument)
       .def("get_result", &Session::getResult)
       .def("run", &Session::run)

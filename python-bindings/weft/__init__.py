@@ -6,11 +6,12 @@ import importlib
 
 from weft.arrays import Array
 from weft.compiler import CompileError, CompileWarning, Diagnostic, build, compile, lower
+from weft.files import FormatError
 from weft.module import Module, TensorSpec
 from weft.program import Program, Stats, load
 
-__all__ = ["Array", "CompileError", "CompileWarning", "Diagnostic", "Module", "Program", "RunError",
-           "Stats", "TensorSpec", "build", "compile", "jax", "load", "lower"]
+__all__ = ["Array", "CompileError", "CompileWarning", "Diagnostic", "FormatError", "Module", "Program",
+           "RunError", "Stats", "TensorSpec", "build", "compile", "jax", "load", "lower"]
 
 
 def __getattr__(name):

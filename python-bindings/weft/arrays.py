@@ -7,6 +7,8 @@ import sys
 import ml_dtypes
 import numpy as np
 
+from weft.words import printable
+
 # DLPack's type codes and bits.
 _DLPACK = {
     (0, 8): np.int8, (0, 16): np.int16, (0, 32): np.int32, (0, 64): np.int64,
@@ -79,7 +81,7 @@ def as_array(leaf, spec):
     """The leaf as a contiguous numpy array of the type that the program has."""
     array = to_numpy(_key_data(leaf, spec))
     if array.shape != spec.shape:
-        raise ValueError(f"'{spec.name}' has shape {array.shape}, the program's is {spec.shape}")
+        raise ValueError(f"'{printable(spec.name)}' has shape {array.shape}, the program's is {spec.shape}")
     if array.dtype != spec.dtype:
         array = _convert(array, spec)
     return np.ascontiguousarray(array).reshape(spec.shape)
@@ -94,7 +96,7 @@ def _key_data(leaf, spec):
     kind = str(jax.random.key_impl(leaf))
     if kind != spec.key:
         expected = f"of '{spec.key}'" if spec.key else f"of {spec.dtype}: pass jax.random.key_data of it"
-        raise TypeError(f"'{spec.name}' is keys of '{kind}', the program's is {expected}")
+        raise TypeError(f"'{printable(spec.name)}' is keys of '{kind}', the program's is {expected}")
     return jax.random.key_data(leaf)
 
 
@@ -113,9 +115,9 @@ def _convert(array, spec):
     """Floats may be rounded; integers have to keep their values."""
     are_integers = array.dtype.kind in "iu" and spec.dtype.kind in "iu"
     if not are_integers and not np.can_cast(array.dtype, spec.dtype, "same_kind"):
-        raise TypeError(f"'{spec.name}' is {array.dtype}, the program's is {spec.dtype}")
+        raise TypeError(f"'{printable(spec.name)}' is {array.dtype}, the program's is {spec.dtype}")
     converted = array.astype(spec.dtype)
     if are_integers and not np.array_equal(converted, array):
-        raise ValueError(f"'{spec.name}' is {array.dtype} with values that the program's "
+        raise ValueError(f"'{printable(spec.name)}' is {array.dtype} with values that the program's "
                          f"{spec.dtype} does not hold")
     return converted

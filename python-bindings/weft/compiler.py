@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from weft.module import Module
 from weft.program import load
+from weft.words import printable, to_bytes
 
 _SEVERITIES = ("error", "warning", "remark", "note")
 
@@ -25,7 +26,7 @@ class Diagnostic:
 
     def __str__(self):
         place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
-        return f"{place}{self.severity}: {self.message}"
+        return printable(f"{place}{self.severity}: {self.message}")
 
 
 class CompileError(Exception):
@@ -75,7 +76,7 @@ def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, 
     """
     from weft import _native
     module = _load(module)
-    words = ["-o", os.fspath(path), *_mesh_words(ranks, mesh, infer_storage, accumulate),
+    words = ["-o", path, *_mesh_words(ranks, mesh, infer_storage, accumulate),
              *_order_words(invariant, leaves, partials),
              *_schedule_words(schedule, machine, memory_limit)]
     if cpu is not None:
@@ -83,9 +84,8 @@ def build(module, path, *, ranks=None, mesh=None, cpu=None, infer_storage=True, 
     if remarks:
         words.append("--remarks")
     if header is not None:
-        words += ["--emit-header", os.fspath(header)]
-    words += map(str, arguments)
-    return _check(*_native.compile(module.text, module.source, words))
+        words += ["--emit-header", header]
+    return _check(*_native.compile(*_encode(module, [*words, *arguments])))
 
 
 def lower(module, to="local", *, ranks=None, mesh=None, infer_storage=True, accumulate=None,
@@ -97,10 +97,16 @@ def lower(module, to="local", *, ranks=None, mesh=None, infer_storage=True, accu
     module = _load(module)
     words = ["--to", to, *_mesh_words(ranks, mesh, infer_storage, accumulate),
              *_order_words(invariant, leaves, partials),
-             *_schedule_words(schedule, machine, memory_limit), *map(str, arguments)]
-    status, diagnostics, text = _native.compile_to_text(module.text, module.source, words)
+             *_schedule_words(schedule, machine, memory_limit), *arguments]
+    status, diagnostics, text = _native.compile_to_text(*_encode(module, words))
     _check(status, diagnostics)
     return text
+
+
+def _encode(module, words):
+    """For the compiler, which says itself what is no UTF-8."""
+    return (module.text.encode("utf-8", "surrogateescape"), to_bytes(module.source),
+            [to_bytes(word) for word in words])
 
 
 def _load(module):
@@ -139,7 +145,7 @@ def _schedule_words(schedule, machine, memory_limit):
     if schedule is not None:
         words += ["--schedule", schedule]
     if machine is not None:
-        words += ["--machine", os.fspath(machine)]
+        words += ["--machine", machine]
     if memory_limit is not None:
         unit = "B" if isinstance(memory_limit, int) else ""
         words += ["--memory-limit", f"{memory_limit}{unit}"]
@@ -150,7 +156,7 @@ def _check(status, reports):
     """Raises on failure, passes warnings on; returns all that was said."""
     diagnostics = [Diagnostic(_SEVERITIES[severity], *rest) for severity, *rest in reports]
     if status == 2:
-        raise ValueError("; ".join(d.message for d in diagnostics))
+        raise ValueError(printable("; ".join(d.message for d in diagnostics)))
     if status != 0:
         raise CompileError(diagnostics)
     for diagnostic in diagnostics:

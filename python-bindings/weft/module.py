@@ -3,14 +3,16 @@
 """A step before it is compiled: its text, and how its tensors relate to pytrees."""
 
 import json
+import os
 from dataclasses import dataclass
 
 import ml_dtypes  # noqa: F401  (numpy learns the names of types)
 import numpy as np
 
-from weft import safetensors
+from weft import files, safetensors
 from weft.arrays import as_array
 from weft.trees import Tree
+from weft.words import printable
 
 # Begins the last line of a saved module: a comment, for what MLIR has no word for.
 _RECORD = "// weft.python: "
@@ -50,23 +52,28 @@ class Module:
 
     def save(self, path):
         """Writes the program for weft-compile and for `load`."""
-        with open(path, "w") as file:
-            file.write(self.text if self.text.endswith("\n") else self.text + "\n")
-            if self.arguments is not None:
-                file.write(_RECORD + json.dumps(self._record()) + "\n")
+        text = self.text if self.text.endswith("\n") else self.text + "\n"
+        if self.arguments is not None:
+            text += _RECORD + json.dumps(self._record()) + "\n"
+        files.write(path, [text.encode("utf-8", "surrogateescape")])
 
     @staticmethod
     def load(path):
         """Reads a program that `save`, weft-compile or another frontend wrote."""
-        with open(path) as file:
-            text = file.read()
+        # The compiler says what is no UTF-8, and reads bytecode, too.
+        text = files.read(path).decode("utf-8", "surrogateescape")
+        source = os.fsdecode(path)
         body, mark, record = text.rpartition("\n" + _RECORD)
         if not mark:
-            return Module(text, None, None, None, None, None, str(path))
-        record = json.loads(record)
-        return Module(body + "\n", record["mesh"], [_spec(s) for s in record["arguments"]],
-                      [_spec(s) for s in record["results"]], Tree.from_json(record["in_tree"]),
-                      Tree.from_json(record["out_tree"]), str(path))
+            return Module(text, None, None, None, None, None, source)
+        try:
+            record = json.loads(record)
+            return Module(body + "\n", record["mesh"], [_spec(s) for s in record["arguments"]],
+                          [_spec(s) for s in record["results"]], Tree.from_json(record["in_tree"]),
+                          Tree.from_json(record["out_tree"]), source)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise files.FormatError(printable(f"{source}: the last line, '{_RECORD.strip()}', is not what "
+                                              f"Module.save writes: {error}")) from None
 
     def save_inputs(self, path, *args):
         """Writes the arrays of a call as safetensors, keyed by argument name."""

@@ -13,6 +13,7 @@ import numpy as np
 from weft.arrays import as_array, as_bytes, as_result, empty
 from weft.module import TensorSpec
 from weft.trees import Tree
+from weft.words import printable, to_bytes
 
 # In the order of weft_rt_type and weft_rt_collective_kind.
 _TYPES = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64,
@@ -96,7 +97,7 @@ class Program:
         return self._session.is_usable
 
     def __reduce__(self):
-        raise TypeError(f"program '{self.name}' cannot be pickled or copied: its ranks are threads "
+        raise TypeError(f"program '{printable(self.name)}' cannot be pickled or copied: its ranks are threads "
                         "of this process; save it with weft.build and load it with weft.load")
 
     def __call__(self, *args):
@@ -149,7 +150,7 @@ class Program:
         would ever give back a lock that one of them held."""
         if os.getpid() != self._session.process:
             from weft._native import RunError
-            raise RunError(f"program '{self.name}' belongs to process {self._session.process}, from "
+            raise RunError(f"program '{printable(self.name)}' belongs to process {self._session.process}, from "
                            f"which this one ({os.getpid()}) was forked: its ranks are not here; "
                            "compile or load it in this process")
         with self._lock:
@@ -184,13 +185,15 @@ def load(path, *, module=None, ranks=None, threads=0, deadline=60.0, diagnostics
     `weft.compile`.
     """
     from weft import _native
-    session = _native.Session(os.fspath(path), ranks or 0, threads, deadline)
+    if not -1 < threads < 2**31:
+        raise ValueError(f"{threads} threads are none or more than any machine has")
+    session = _native.Session(to_bytes(path), ranks or 0, threads, deadline)
     return Program(session, module, diagnostics)
 
 
 def _spec(name, type, shape, sharding, alias):
     if type >= len(_TYPES):
-        raise TypeError(f"'{name}' is of a type that numpy does not have")
+        raise TypeError(f"'{printable(name)}' is of a type that numpy does not have")
     return TensorSpec(name, shape, np.dtype(_TYPES[type]), sharding, alias if alias >= 0 else None)
 
 
@@ -203,7 +206,7 @@ def _check(kind, specs, described):
                          f"the module's are {[spec.name for spec in specs]}")
     for spec, own in zip(specs, found):
         if tuple(spec.shape) != own.shape or _signless(spec.dtype) != _signless(own.dtype):
-            raise ValueError(f"{kind} '{spec.name}' of the program is {_type_text(own)}, "
+            raise ValueError(f"{kind} '{printable(spec.name)}' of the program is {_type_text(own)}, "
                              f"the module's is {_type_text(spec)}")
     return specs
 

@@ -37,7 +37,8 @@ struct BackendOptions {
   bool poisonsFlight = false; // outputs of collectives in flight hold NaN bits
   int32_t (*poll)(void *) = nullptr; // asked while tasks run; not 0: end them
   void *pollContext = nullptr;
-  void (*prepareThread)() = nullptr; // what each thread does first
+  bool (*prepareThread)() = nullptr; // done first by each thread; false: there
+                                     // is no memory for what it needs
 };
 
 /// The ranks of one job, as far as they live in this process.

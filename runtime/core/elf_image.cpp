@@ -6,6 +6,8 @@
 
 #include "core/elf_image.h"
 
+#include "core/sha256.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -40,9 +42,16 @@ Status systemError(const char *action) {
 Result<std::unique_ptr<ElfImage>> ElfImage::read(const std::string &path) {
   std::unique_ptr<ElfImage> image(new ElfImage());
   WEFT_RT_RETURN_IF_ERROR(image->map(path));
+  WEFT_RT_RETURN_IF_ERROR(image->checkSeal());
   WEFT_RT_RETURN_IF_ERROR(image->readSegments());
   WEFT_RT_RETURN_IF_ERROR(image->readSections());
   return image;
+}
+
+Status ElfImage::checkFile(const std::string &path) {
+  ElfImage image;
+  WEFT_RT_RETURN_IF_ERROR(image.map(path));
+  return image.checkSeal();
 }
 
 ElfImage::~ElfImage() {
@@ -71,6 +80,27 @@ Status ElfImage::map(const std::string &path) {
     return systemError("map");
   bytes = static_cast<uint8_t *>(place);
   return Status();
+}
+
+/// A file that weft-compile linked ends with the digest of what lies before it.
+/// One that was linked by hand, or stripped, does not.
+Status ElfImage::checkSeal() const {
+  static constexpr char mark[] = "weft-file-sha256";
+  constexpr uint64_t markBytes = sizeof(mark) - 1, digestBytes = 32;
+  if (size < digestBytes + markBytes ||
+      std::memcmp(bytes + size - markBytes, mark, markBytes) != 0)
+    return Status();
+  uint64_t sealed = size - markBytes - digestBytes;
+  Sha256 hash;
+  hash.add(bytes, sealed);
+  std::string found = hash.finish();
+  std::string declared = hexText(bytes + sealed, digestBytes);
+  if (found == declared)
+    return Status();
+  return Status(WEFT_RT_INCOMPATIBLE,
+                format("the file is damaged: its checksum is %s, and it says "
+                       "%s",
+                       found.c_str(), declared.c_str()));
 }
 
 /// `count` values at an offset of the file, or null. Files are read where they

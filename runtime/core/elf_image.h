@@ -21,6 +21,10 @@ class ElfImage {
 public:
   static Result<std::unique_ptr<ElfImage>> read(const std::string &path);
 
+  /// Fails if bytes of the file changed since it was linked, as far as it says
+  /// what they were.
+  static Status checkFile(const std::string &path);
+
   ~ElfImage();
   ElfImage(const ElfImage &) = delete;
   ElfImage &operator=(const ElfImage &) = delete;
@@ -42,6 +46,7 @@ private:
   ElfImage() = default;
 
   Status map(const std::string &path);
+  Status checkSeal() const;
   Status readSegments();
   Status readSections();
   bool readSymbols(const Elf64_Shdr &section, const Elf64_Shdr &strings);

@@ -44,13 +44,15 @@ void forgetTemporary(const char *name) {
   }
 }
 
+constexpr int endingSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
 /// Keeps signals away from this thread while it lives.
 class SignalBlock {
 public:
   SignalBlock() {
     sigset_t ending;
     sigemptyset(&ending);
-    for (int number : {SIGINT, SIGTERM, SIGHUP})
+    for (int number : endingSignals)
       sigaddset(&ending, number);
     pthread_sigmask(SIG_BLOCK, &ending, &before);
   }
@@ -162,6 +164,29 @@ void removeTemporaryFiles() {
   for (auto &place : temporaries)
     if (const char *name = place.load())
       unlink(name);
+}
+
+namespace {
+
+/// Ends the process as the signal would have, without temporary files.
+void onEndingSignal(int number) {
+  removeTemporaryFiles();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+} // namespace
+
+void removeTemporaryFilesOnSignals() {
+  struct sigaction action = {};
+  action.sa_handler = onEndingSignal;
+  for (int number : endingSignals) {
+    struct sigaction before = {};
+    sigaction(number, nullptr, &before);
+    // Who started the tool may have it ignore a signal, as nohup does.
+    if (before.sa_handler != SIG_IGN)
+      sigaction(number, &action, nullptr);
+  }
 }
 
 namespace {

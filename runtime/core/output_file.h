@@ -47,8 +47,11 @@ private:
 /// Creates, fills and commits a file.
 Status writeFile(const std::string &path, const std::string &text);
 
-/// Removes the temporary files of all that are being written; for handlers of
-/// signals that end the process.
+/// Has signals that end the process remove the temporary files of all that are
+/// being written.
+void removeTemporaryFilesOnSignals();
+
+/// Removes them now, without allocating memory.
 void removeTemporaryFiles();
 
 /// A file that a command line names, and the option that names it.

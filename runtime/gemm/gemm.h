@@ -100,9 +100,9 @@ void gemm(const weft_rt_gemm &desc, const void *a, const void *b, void *c,
           const ParallelFor &parallelFor);
 
 /// Allocates the calling thread's packing workspace (its only allocation), so
-/// that no later gemm on this thread allocates. Without it, the first gemm
-/// does.
-void gemmReserveWorkspace();
+/// that no later gemm on this thread allocates; false if there is no memory.
+/// Without it, the first gemm does, and ends the process if there is none.
+bool gemmReserveWorkspace();
 
 } // namespace weft::rt
 

@@ -28,10 +28,8 @@ static Workspace *allocateWorkspace() {
   constexpr size_t hugePage = size_t(2) << 20;
   size_t bytes = (sizeof(Workspace) + hugePage - 1) / hugePage * hugePage;
   void *memory = std::aligned_alloc(hugePage, bytes);
-  if (!memory) {
-    std::fprintf(stderr, "weft: cannot allocate %zu bytes for a gemm\n", bytes);
-    std::abort();
-  }
+  if (!memory)
+    return nullptr;
 #ifdef __linux__
   // Only a wish: without huge pages the code is slower, not wrong.
   (void)madvise(memory, bytes, MADV_HUGEPAGE);
@@ -40,13 +38,24 @@ static Workspace *allocateWorkspace() {
   return static_cast<Workspace *>(memory);
 }
 
+/// The thread's workspace, or null.
+static Workspace *findWorkspace() {
+  thread_local std::unique_ptr<Workspace, Free> workspace;
+  if (!workspace)
+    workspace.reset(allocateWorkspace());
+  return workspace.get();
+}
+
 Workspace &threadWorkspace() {
-  thread_local std::unique_ptr<Workspace, Free> workspace(allocateWorkspace());
-  return *workspace;
+  if (Workspace *workspace = findWorkspace())
+    return *workspace;
+  std::fprintf(stderr, "weft: cannot allocate %zu bytes for a gemm\n",
+               sizeof(Workspace));
+  std::abort();
 }
 
 } // namespace detail
 
-void gemmReserveWorkspace() { detail::threadWorkspace(); }
+bool gemmReserveWorkspace() { return detail::findWorkspace() != nullptr; }
 
 } // namespace weft::rt

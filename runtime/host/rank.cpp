@@ -63,24 +63,29 @@ void *HostRank::threadMain(void *rank) {
 }
 
 /// Names the thread, for debuggers and profilers; the system cuts names at 15
-/// bytes.
-void HostRank::prepareThread(int member) {
+/// bytes. False: it has not the memory that it needs, and the rank has failed.
+bool HostRank::prepareThread(int member) {
   std::string name = format("weft rank %lld", (long long)self.rank);
   if (member > 0)
     name += format(".%d", member);
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-  if (world.options.prepareThread)
-    world.options.prepareThread();
+  if (!world.options.prepareThread || world.options.prepareThread())
+    return true;
+  world.fail(Status(WEFT_RT_NO_MEMORY,
+                    format("rank %lld: cannot allocate what a thread needs for "
+                           "contractions",
+                           (long long)self.rank)));
+  return false;
 }
 
-void HostRank::prepareHelper(void *rank, int member) {
+bool HostRank::prepareHelper(void *rank, int member) {
   auto &owner = *static_cast<HostRank *>(rank);
-  owner.prepareThread(member);
   rankOfThread = &owner;
+  return owner.prepareThread(member);
 }
 
 void HostRank::serve() {
-  prepareThread(0);
+  bool isReady = prepareThread(0);
   if (world.link)
     wakeExactly();
   uint32_t seen = 0;
@@ -89,7 +94,8 @@ void HostRank::serve() {
     ++seen;
     if (!world.task)
       return;
-    runTask();
+    if (isReady)
+      runTask();
     if (world.running.fetch_sub(1, std::memory_order_acq_rel) == 1)
       wakeAll(world.running);
   }

@@ -40,8 +40,8 @@ public:
 
 private:
   static void *threadMain(void *rank);
-  void prepareThread(int member);
-  static void prepareHelper(void *rank, int member);
+  bool prepareThread(int member);
+  static bool prepareHelper(void *rank, int member);
   void serve();
   void runTask();
   void onKilled(const char *signalName);

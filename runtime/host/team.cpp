@@ -55,8 +55,8 @@ void *Team::helperMain(void *team) {
 
 void Team::help() {
   int member = prepared.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (prepare)
-    prepare(prepareContext, member);
+  if (prepare && !prepare(prepareContext, member))
+    return;
   jmp_buf home;
   homeOfHelper = &home;
   uint32_t seen = 0;

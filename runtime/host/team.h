@@ -26,15 +26,15 @@ Status startThread(pthread_t *thread, void *(*body)(void *), void *context);
 class Team {
 public:
   using Body = void (*)(void *context, int64_t piece);
-  using Prepare = void (*)(void *context, int member);
+  using Prepare = bool (*)(void *context, int member);
 
   Team() = default;
   ~Team();
   Team(const Team &) = delete;
   Team &operator=(const Team &) = delete;
 
-  /// Starts the helpers. `prepare` runs once on each, with its number from 1;
-  /// waits spin `spins` times before they sleep.
+  /// Starts the helpers. `prepare` runs once on each, with its number from 1,
+  /// and says whether it can help; waits spin `spins` times before they sleep.
   Status start(int helpers, int spins, Prepare prepare, void *prepareContext);
 
   /// Threads of the team, the caller's included.

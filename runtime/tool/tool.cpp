@@ -8,8 +8,10 @@
 
 #include "core/backend.h"
 #include "core/checksum.h"
+#include "core/elf_image.h"
 #include "core/executable.h"
 #include "core/manifest.h"
+#include "core/output_file.h"
 #include "core/processor.h"
 #include "core/program_file.h"
 #include "core/types.h"
@@ -20,9 +22,9 @@
 #include "tool/tensors.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <unistd.h>
 
 namespace weft::rt {
@@ -51,23 +53,13 @@ Status flushOutput() {
       format("cannot write the standard output: %s", std::strerror(errno)));
 }
 
-/// Ends the process as the signal would have, without temporary files.
-void onEndingSignal(int number) {
+/// What `new` calls when there is no memory: what it would throw, nobody here
+/// could catch.
+[[noreturn]] void onNoMemory() {
+  static constexpr char text[] = "error: out of memory\n";
+  (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
   removeTemporaryFiles();
-  signal(number, SIG_DFL);
-  raise(number);
-}
-
-void cleanUpOnSignals() {
-  struct sigaction action = {};
-  action.sa_handler = onEndingSignal;
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before = {};
-    sigaction(number, nullptr, &before);
-    // Who started the tool may have it ignore a signal, as nohup does.
-    if (before.sa_handler != SIG_IGN)
-      sigaction(number, &action, nullptr);
-  }
+  _exit(1);
 }
 
 Status lastError(weft_rt_status code) {
@@ -107,7 +99,20 @@ private:
   std::vector<double> seconds;
 };
 
+/// A damaged executable that could start nevertheless does nothing else.
+Status checkOwnFile() {
+  constexpr const char *path = "/proc/self/exe";
+  if (access(path, R_OK) != 0)
+    return Status();
+  Status status = ElfImage::checkFile(path);
+  return status.ok() ? status
+                     : Status(status.code(),
+                              "cannot run this program: " + status.message());
+}
+
 Status Tool::run() {
+  if (program)
+    WEFT_RT_RETURN_IF_ERROR(checkOwnFile());
   if (options.inspect)
     return inspect();
   WEFT_RT_RETURN_IF_ERROR(checkPaths());
@@ -358,7 +363,8 @@ int runTool(int argc, char **argv, const weft_rt_program *embedded) {
     return status.ok() ? 0 : 1;
   }
   failRanksOnSignals();
-  cleanUpOnSignals();
+  removeTemporaryFilesOnSignals();
+  std::set_new_handler(onNoMemory);
   Status status = Tool(std::move(*options), embedded).run();
   if (status.ok())
     status = flushOutput();

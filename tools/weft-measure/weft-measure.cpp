@@ -5,6 +5,9 @@
 
 #include "Measurement.h"
 
+#include "core/output_file.h"
+#include "core/status.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -90,12 +93,10 @@ bool parseCount(const char *text, int64_t most, int64_t &value) {
   return end != text && *end == 0 && value >= 1 && value <= most;
 }
 
-/// A name that needs no quoting.
+/// A name that needs no quoting, in JSON nor in a terminal.
 bool isPlain(const std::string &name) {
-  for (char c : name)
-    if (c == '"' || c == '\\' || (unsigned char)c < ' ')
-      return false;
-  return !name.empty();
+  return !name.empty() && name.find_first_of("\"\\") == std::string::npos &&
+         printable(name) == name;
 }
 
 /// Returns what is wrong, or an empty text.
@@ -132,29 +133,46 @@ std::string parse(int argc, char **argv, Options &options) {
 }
 
 int fail(const std::string &text, int code) {
-  std::fprintf(stderr, "weft-measure: %s\n", text.c_str());
+  std::fprintf(stderr, "weft-measure: %s\n", printableLines(text).c_str());
   return code;
+}
+
+int print(const std::string &text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
+    return 0;
+  return fail(
+      format("cannot write the standard output: %s", std::strerror(errno)), 1);
+}
+
+/// A path that cannot be written is found before anything is measured.
+Status measureToFile(const Options &options) {
+  removeTemporaryFilesOnSignals();
+  Result<std::unique_ptr<OutputFile>> file = OutputFile::create(options.output);
+  if (!file.ok())
+    return file.status();
+  Figures figures;
+  std::string problem = measure(options.measure, figures);
+  if (!problem.empty())
+    return invalid(problem);
+  WEFT_RT_RETURN_IF_ERROR((*file)->append(description(options, figures)));
+  return (*file)->commit();
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   if (argc == 2 && std::strcmp(argv[1], "--help") == 0)
-    return std::fputs(help, stdout) < 0;
+    return print(help);
   Options options;
   std::string problem = parse(argc, argv, options);
   if (!problem.empty())
     return fail(problem + "\nsee weft-measure --help", 2);
+  if (!options.output.empty()) {
+    Status status = measureToFile(options);
+    return status.ok() ? 0 : fail(status.message(), 1);
+  }
   Figures figures;
   problem = measure(options.measure, figures);
-  if (!problem.empty())
-    return fail(problem, 1);
-  FILE *file =
-      options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
-  if (!file)
-    return fail(
-        "cannot write '" + options.output + "': " + std::strerror(errno), 1);
-  bool isWritten = std::fputs(description(options, figures).c_str(), file) >= 0;
-  isWritten &= std::fclose(file) == 0;
-  return isWritten ? 0 : fail("cannot write '" + options.output + "'", 1);
+  return problem.empty() ? print(description(options, figures))
+                         : fail(problem, 1);
 }

@@ -10,16 +10,17 @@
 #include "weft/Report/MakeReport.h"
 #include "weft/Simulate/Trace.h"
 #include "weft/Support/Guard.h"
+#include "weft/Support/OutputPath.h"
+#include "weft/Support/Printable.h"
 #include "weft/Support/Version.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 
 using namespace mlir;
 using namespace mlir::weft;
 
 static int fail(const Twine &text, int code = 1) {
-  llvm::errs() << "weft-sim: " << text << "\n";
+  llvm::errs() << "weft-sim: " << makePrintable(text.str()) << "\n";
   return code;
 }
 
@@ -37,17 +38,23 @@ static std::string loadDurations(const std::string &path,
   return "";
 }
 
-static std::string writeFile(const std::string &path,
-                             function_ref<void(raw_ostream &)> write) {
-  std::error_code code;
-  llvm::raw_fd_ostream file(path, code);
-  if (!code) {
-    write(file);
-    file.close();
-    code = file.error();
-    file.clear_error();
+/// Says which path cannot be read or written, before anything is read.
+static std::string checkPaths(const SimOptions &options) {
+  const std::string &machine = options.machine;
+  std::string machineFile = Machine::isShipped(machine) ? "" : machine;
+  for (const std::string &path : {options.compile.input, options.durations})
+    if (std::string problem = checkInputPath(path); !problem.empty())
+      return problem;
+  for (const std::string &path : {options.trace, options.report}) {
+    std::string problem = path.empty() ? "" : checkOutputPath(path);
+    if (!problem.empty())
+      return problem;
   }
-  return code ? "cannot write '" + path + "': " + code.message() : "";
+  return checkDistinctPaths(
+      {{"--trace", options.trace}, {"--report", options.report}},
+      {{"the input", options.compile.input},
+       {"--machine", machineFile},
+       {"--durations", options.durations}});
 }
 
 /// The step in the planned phase; null after an error.
@@ -63,7 +70,8 @@ static OwningOpRef<ModuleOp> compileInput(MLIRContext &context,
   sources.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBuffer((*input)->getMemBufferRef(), false),
       llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context);
+  PrintableStream said(llvm::errs());
+  SourceMgrDiagnosticHandler handler(sources, &context, said);
   return compileModule(
       context, options,
       llvm::MemoryBuffer::getMemBuffer((*input)->getMemBufferRef(), false));
@@ -97,25 +105,28 @@ static int simulateModule(ModuleOp module, const SimOptions &options,
     Simulation result =
         simulate(function, CostModel(machine, mesh), options.simulate);
     if (!options.trace.empty())
-      problem = writeFile(options.trace, [&](raw_ostream &os) {
+      problem = writeOutputFile(options.trace, [&](raw_ostream &os) {
         writeTrace(result.timeline, os);
       });
     if (problem.empty() && !options.report.empty()) {
       Report report = makeReport(function, machine, result.timeline);
       report.title = result.timeline.title;
-      problem = writeFile(options.report,
-                          [&](raw_ostream &os) { writeReport(report, os); });
+      problem = writeOutputFile(
+          options.report, [&](raw_ostream &os) { writeReport(report, os); });
     }
     if (!problem.empty())
       return fail(problem);
-    printSummary(result, llvm::outs());
+    PrintableStream summary(llvm::outs());
+    printSummary(result, summary);
     return 0;
   }
   return fail("'" + options.compile.input + "' has no public function");
 }
 
 static int run(SimOptions options) {
-  std::string error;
+  std::string error = checkPaths(options);
+  if (!error.empty())
+    return fail(error);
   auto machine = Machine::load(options.machine, error);
   if (failed(machine))
     return fail(error);

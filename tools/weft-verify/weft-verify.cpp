@@ -7,6 +7,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Support/Guard.h"
+#include "weft/Support/OutputPath.h"
 #include "weft/Support/Printable.h"
 #include "weft/Support/Version.h"
 #include "weft/Verify/IssueOrder.h"
@@ -66,8 +67,8 @@ bool parseRanks(StringRef text, std::vector<int64_t> &ranks) {
 /// Parses a module; null after an error.
 OwningOpRef<ModuleOp> parse(MLIRContext &context, llvm::SourceMgr &sources,
                             StringRef path) {
-  std::string problem;
-  auto file = openInputFile(path, &problem);
+  std::string problem = weft::checkInputPath(path);
+  auto file = problem.empty() ? openInputFile(path, &problem) : nullptr;
   if (!file) {
     llvm::errs() << "weft-verify: error: " << weft::makePrintable(problem)
                  << "\n";

@@ -74,6 +74,9 @@ public:
   static llvm::FailureOr<Machine>
   parse(llvm::StringRef text, llvm::StringRef file, std::string &error);
 
+  /// Says whether this is the name of a description in the compiler.
+  static bool isShipped(llvm::StringRef name);
+
   /// Names of the descriptions in the compiler, sorted.
   static std::vector<llvm::StringRef> getShippedNames();
 

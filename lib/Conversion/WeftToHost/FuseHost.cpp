@@ -47,6 +47,9 @@ constexpr int64_t kMaxScratchBytes = 32 << 10;
 /// How far apart in the program ops may be that only read the same operand.
 constexpr unsigned kMaxSiblingDistance = 96;
 constexpr unsigned kMaxMembers = 48;
+/// What a kernel may cost to compile, in instructions or so: LLVM's time grows
+/// with the square of a loop's length.
+constexpr size_t kMaxKernelCost = 2048;
 
 //===----------------------------------------------------------------------===//
 // Elementwise fusion
@@ -57,13 +60,24 @@ int64_t getNumElements(Value value) {
   return type && type.hasStaticShape() ? type.getNumElements() : 1;
 }
 
+/// A formula or a region instead of an instruction.
+bool isHeavyScalar(Operation &op) {
+  return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp,
+             math::SinOp, math::CosOp, math::Log1pOp, math::ExpM1Op,
+             tensor::ExtractOp>(op) ||
+         op.getNumRegions() != 0;
+}
+
 bool isHeavy(linalg::GenericOp op) {
-  return llvm::any_of(op.getBody()->getOperations(), [](Operation &inner) {
-    return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp,
-               math::PowFOp, math::SinOp, math::CosOp, math::Log1pOp,
-               math::ExpM1Op, tensor::ExtractOp>(inner) ||
-           inner.getNumRegions() != 0;
-  });
+  return llvm::any_of(op.getBody()->getOperations(), isHeavyScalar);
+}
+
+size_t getCompileCost(linalg::GenericOp op) {
+  constexpr size_t costOfFormula = 32;
+  size_t cost = 0;
+  for (Operation &inner : *op.getBody())
+    cost += isHeavyScalar(inner) ? costOfFormula : 1;
+  return cost;
 }
 
 /// Ops of a producer that may be computed again. Without a bound, a chain whose
@@ -391,6 +405,11 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group) {
   if (group == own || ops.size() >= kMaxMembers)
     return false;
   ops.push_back(op);
+  size_t cost = 0;
+  for (linalg::GenericOp member : ops)
+    cost += getCompileCost(member);
+  if (cost > kMaxKernelCost)
+    return false;
   llvm::sort(ops, [&](Operation *a, Operation *b) {
     return graph.getPosition(a) < graph.getPosition(b);
   });

@@ -9,11 +9,13 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/Signals.h"
 
 using namespace mlir;
@@ -52,8 +54,8 @@ LogicalResult writeFile(ModuleOp module, StringRef path,
     error = os.error();
   }
   if (error)
-    return module.emitError("cannot write '") << path << "': "
-                                              << error.message();
+    return module.emitError("cannot write '")
+           << path << "': " << error.message();
   return success();
 }
 
@@ -67,8 +69,8 @@ LogicalResult runLinker(ModuleOp module, const HostOptions &options,
   TemporaryFile messages("txt");
   SmallVector<StringRef> command = {*program};
   command.append(arguments.begin(), arguments.end());
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(messages.path),
-                                          StringRef(messages.path)};
+  std::optional<StringRef> redirects[] = {
+      std::nullopt, StringRef(messages.path), StringRef(messages.path)};
   std::string error;
   int code = llvm::sys::ExecuteAndWait(*program, command, std::nullopt,
                                        redirects, 0, 0, &error);
@@ -80,10 +82,32 @@ LogicalResult runLinker(ModuleOp module, const HostOptions &options,
          << (text ? (*text)->getBuffer().trim() : StringRef(error));
 }
 
+/// Puts the checksum of all bytes behind them, where loaders do not look: the
+/// runtime refuses a file of which a bit changed before it loads it.
+LogicalResult sealFile(ModuleOp module, StringRef path) {
+  auto contents = llvm::MemoryBuffer::getFile(path);
+  std::error_code error = contents.getError();
+  if (!error) {
+    std::array<uint8_t, 32> digest = llvm::SHA256::hash(
+        llvm::arrayRefFromStringRef((*contents)->getBuffer()));
+    llvm::raw_fd_ostream os(path, error, llvm::sys::fs::CD_OpenExisting,
+                            llvm::sys::fs::FA_Write, llvm::sys::fs::OF_Append);
+    if (!error) {
+      os << llvm::toStringRef(digest) << "weft-file-sha256";
+      os.close();
+      error = os.error();
+      os.clear_error();
+    }
+  }
+  if (error)
+    return module.emitError("cannot write '")
+           << path << "': " << error.message();
+  return success();
+}
+
 /// Links to a temporary file and copies it to a device such as /dev/null.
 LogicalResult linkToDevice(ModuleOp module, const HostOptions &options,
-                           StringRef path,
-                           std::vector<std::string> arguments) {
+                           StringRef path, std::vector<std::string> arguments) {
   TemporaryFile output("out");
   if (output.error)
     return module.emitError("cannot make a temporary file: ")
@@ -92,12 +116,11 @@ LogicalResult linkToDevice(ModuleOp module, const HostOptions &options,
   if (failed(runLinker(module, options, arguments)))
     return failure();
   auto linked = llvm::MemoryBuffer::getFile(output.path);
-  std::string problem =
-      linked ? writeOutputFile(path,
-                               [&](llvm::raw_ostream &os) {
-                                 os << (*linked)->getBuffer();
-                               })
-             : linked.getError().message();
+  std::string problem = linked ? writeOutputFile(path,
+                                                 [&](llvm::raw_ostream &os) {
+                                                   os << (*linked)->getBuffer();
+                                                 })
+                               : linked.getError().message();
   return problem.empty() ? success()
                          : LogicalResult(module.emitError() << problem);
 }
@@ -125,20 +148,21 @@ LogicalResult compileAndLink(ModuleOp module, const HostOptions &options,
     return linkToDevice(module, options, path, arguments);
   // Beside the output, so that renaming does not cross file systems.
   SmallString<128> output;
-  if (std::error_code error = llvm::sys::fs::createUniqueFile(
-          path + ".%%%%%%.tmp", output))
-    return module.emitError("cannot write '") << path << "': "
-                                              << error.message();
+  if (std::error_code error =
+          llvm::sys::fs::createUniqueFile(path + ".%%%%%%.tmp", output))
+    return module.emitError("cannot write '")
+           << path << "': " << error.message();
   llvm::FileRemover remover(output);
   llvm::sys::RemoveFileOnSignal(output);
-  auto forget = llvm::make_scope_exit(
-      [&] { llvm::sys::DontRemoveFileOnSignal(output); });
+  auto forget =
+      llvm::make_scope_exit([&] { llvm::sys::DontRemoveFileOnSignal(output); });
   arguments.insert(arguments.end(), {"-o", output.str().str()});
-  if (failed(runLinker(module, options, arguments)))
+  if (failed(runLinker(module, options, arguments)) ||
+      failed(sealFile(module, output)))
     return failure();
   if (std::error_code error = llvm::sys::fs::rename(output, path))
-    return module.emitError("cannot write '") << path << "': "
-                                              << error.message();
+    return module.emitError("cannot write '")
+           << path << "': " << error.message();
   remover.releaseFile();
   return success();
 }

@@ -3,6 +3,8 @@
 
   damage.py FILE SECTION...    flips a bit of each fifth byte of the sections
   damage.py FILE --hash        flips a bit of each byte of the plan's hash
+  damage.py FILE --any         flips a bit of bytes all over the file, and runs it
+  damage.py FILE --unseal      takes the checksum of the whole file off, for the others
 
 Each damaged file is inspected: it has to be refused with a sentence, or to say exactly what the
 whole file says (where the bytes mean nothing, as those that a relocation overwrites). The hash
@@ -29,9 +31,38 @@ def sections(data, names):
             yield from range(header[4], header[4] + header[5])
 
 
+MARK = b"weft-file-sha256"
+
+
+def unseal(path, data):
+    """Leaves what the linker made."""
+    assert data.endswith(MARK), "has no checksum"
+    with open(path, "wb") as file:
+        file.write(data[:-32 - len(MARK)])
+
+
+def damage_anywhere(path, data):
+    """No bit may flip unnoticed, but for those of the mark."""
+    places = range(0, len(data) - len(MARK), 1 + len(data) // 150)
+    for place in places:
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        with open(path + ".damaged", "wb") as file:
+            file.write(damaged)
+        for flags in ([], ["--inspect"]):
+            found = subprocess.run(["weft-run", path + ".damaged", *flags], capture_output=True, timeout=60)
+            assert found.returncode == 1, (place, found)
+            assert b"the file is damaged: its checksum is" in found.stderr, (place, found)
+    print("all refused")
+
+
 def main():
     path, *what = sys.argv[1:]
     data = open(path, "rb").read()
+    if what[0] == "--unseal":
+        return unseal(path, data)
+    if what[0] == "--any":
+        return damage_anywhere(path, data)
     whole = inspect(path)
     assert whole.returncode == 0, whole.stderr
     if what[0] == "--hash":
