@@ -10,6 +10,7 @@
 #include "weft/Analysis/PlanSummary.h"
 #include "weft/Analysis/Traffic.h"
 #include "weft/Conversion/WeftToHost/Passes.h"
+#include "weft/Cost/CostModel.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Dialect/Weft/Transforms/ValuePasses.h"
@@ -373,6 +374,9 @@ LogicalResult Compilation::lower(Phase phase) {
   if (phase <= Phase::Scheduled && getLastPhase() >= Phase::Scheduled &&
       failed(scheduleAndPlan(phase)))
     return failure();
+  std::optional<Machine> machine = loadMachine();
+  if (machine && getLastPhase() >= Phase::Scheduled && phase < Phase::Target)
+    warnOfUnknownRates(*module, *machine);
   if (options.stats && getLastPhase() >= Phase::Local &&
       detectPhase(*module) < Phase::Target) {
     // What is kept from the forward pass moves once.

@@ -4,6 +4,7 @@
 
 #include "weft/Cost/CostModel.h"
 
+#include "CollectiveTime.h"
 #include "KernelWork.h"
 
 #include "weft/Analysis/Traffic.h"
@@ -11,15 +12,19 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 using namespace mlir::weft;
 
 CostModel::CostModel(const Machine &machine, MeshAttr mesh)
     : machine(machine), mesh(mesh) {}
+
+CostModel::~CostModel() = default;
 
 /// The nearest whole number; what would take longer than 11 days takes 11 days,
 /// so that a step's times can be added.
@@ -45,28 +50,51 @@ static std::optional<int64_t> getMeasured(const Machine &machine,
 // Compute
 //===----------------------------------------------------------------------===//
 
-/// The name of the rate that a product runs at: the wider of its operands.
-static StringRef getRateName(Type lhs, Type rhs) {
+/// The type that a product is computed in: the wider of its operands.
+static StringRef getProductType(Type lhs, Type rhs) {
   Type element = getElementTypeOrSelf(lhs), other = getElementTypeOrSelf(rhs);
   unsigned bits =
       std::max(element.getIntOrFloatBitWidth(), other.getIntOrFloatBitWidth());
+  if (element.isIntOrIndex() && other.isIntOrIndex())
+    return bits > 8 ? "i32" : "i8";
   if (bits > 16)
     return bits > 32 ? "f64" : "f32";
   if (bits <= 8)
     return bits > 4 ? "f8" : "f4";
+  // f16 and bf16 have only f32 in common.
+  if (element != other && element.getIntOrFloatBitWidth() == 16 &&
+      other.getIntOrFloatBitWidth() == 16)
+    return "f32";
   return element.isF16() || other.isF16() ? "f16" : "bf16";
 }
 
-int64_t CostModel::getKernelNanoseconds(double bytes, double operations) const {
+void weft::warnOfUnknownRates(ModuleOp module, const Machine &machine) {
+  llvm::StringSet<> seen;
+  module.walk([&](Operation *op) {
+    if (!isa<MatmulOp, rt::GemmOp>(op))
+      return;
+    StringRef type = getProductType(op->getOperand(0).getType(),
+                                    op->getOperand(1).getType());
+    if (!machine.hasRate(type) && seen.insert(type).second)
+      op->emitWarning("machine '")
+          << machine.name << "' does not say how fast products of " << type
+          << " are: they count as products of " << machine.getRunType(type);
+  });
+}
+
+int64_t CostModel::getKernelNanoseconds(double bytes, double operations,
+                                        const Slowdown &slowdown) const {
   double bandwidth =
       machine.memoryBytesPerSecond * machine.memoryByBytes.at(bytes);
-  double moving = bytes * 1e9 / bandwidth;
-  double computing = operations * 1e9 / machine.elementwisePerSecond;
+  double moving = bytes * 1e9 / bandwidth * slowdown.getMemory();
+  double computing =
+      operations * 1e9 / machine.elementwisePerSecond * slowdown.getCompute();
   return roundNanoseconds(std::max(moving, computing) +
                           machine.kernelOverheadNs);
 }
 
-int64_t CostModel::getProductNanoseconds(Operation *op, ArrayAttr maps) const {
+int64_t CostModel::getProductNanoseconds(Operation *op, ArrayAttr maps,
+                                         const Slowdown &slowdown) const {
   // lhs, rhs and result are the first three of operands, then results.
   SmallVector<Type> types(op->getOperandTypes());
   llvm::append_range(types, op->getResultTypes());
@@ -76,43 +104,51 @@ int64_t CostModel::getProductNanoseconds(Operation *op, ArrayAttr maps) const {
   double flops = sizes.getFlops(), bytes = 0;
   for (Type type : ArrayRef(types).take_front(3))
     bytes += getShapedBytes(type);
-  const ComputeRate &rate = machine.getRate(getRateName(types[0], types[1]));
+  const ComputeRate &rate = machine.getRate(getProductType(types[0], types[1]));
   double efficiency =
       rate.byFlops.at(flops) * rate.bySmallestDim.at(sizes.getSmallestDim());
   double computing = flops * 1e9 / (rate.flopsPerSecond * efficiency);
   double moving =
       bytes * 1e9 /
       (machine.memoryBytesPerSecond * machine.memoryByBytes.at(bytes));
-  return roundNanoseconds(std::max(computing, moving) +
+  return roundNanoseconds(std::max(computing * slowdown.getCompute(),
+                                   moving * slowdown.getMemory()) +
                           machine.kernelOverheadNs);
 }
 
-int64_t CostModel::getRegionNanoseconds(Region &region) const {
+int64_t CostModel::getRegionNanoseconds(Region &region,
+                                        const Slowdown &slowdown) const {
   int64_t sum = 0;
   for (Block &block : region)
     for (Operation &op : block)
-      sum += getComputeNanoseconds(&op);
+      sum += getOpNanoseconds(&op, slowdown);
   return sum;
 }
 
-int64_t CostModel::getComputeNanoseconds(Operation *op) const {
+int64_t CostModel::getOpNanoseconds(Operation *op,
+                                    const Slowdown &slowdown) const {
   if (getCollectiveKind(op) || isa<rt::StartOp, rt::WaitOp>(op))
     return 0;
   if (std::optional<int64_t> measured = getMeasured(machine, op))
     return *measured;
   if (auto matmul = dyn_cast<MatmulOp>(op))
-    return getProductNanoseconds(op, matmul.getIndexingMaps());
+    return getProductNanoseconds(op, matmul.getIndexingMaps(), slowdown);
   if (auto gemm = dyn_cast<rt::GemmOp>(op))
-    return getProductNanoseconds(op, gemm.getIndexingMaps());
+    return getProductNanoseconds(op, gemm.getIndexingMaps(), slowdown);
   if (auto loop = dyn_cast<scf::ForOp>(op))
-    return roundNanoseconds(double(getTripCount(op)) *
-                            double(getRegionNanoseconds(loop.getRegion())));
+    return roundNanoseconds(
+        double(getTripCount(op)) *
+        double(getRegionNanoseconds(loop.getRegion(), slowdown)));
   if (auto branch = dyn_cast<scf::IfOp>(op))
-    return std::max(getRegionNanoseconds(branch.getThenRegion()),
-                    getRegionNanoseconds(branch.getElseRegion()));
+    return std::max(getRegionNanoseconds(branch.getThenRegion(), slowdown),
+                    getRegionNanoseconds(branch.getElseRegion(), slowdown));
   if (std::optional<KernelWork> work = getKernelWork(op))
-    return getKernelNanoseconds(work->bytes, work->operations);
+    return getKernelNanoseconds(work->bytes, work->operations, slowdown);
   return 0;
+}
+
+int64_t CostModel::getComputeNanoseconds(Operation *op) const {
+  return getOpNanoseconds(op, getSlowdown(op));
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,37 +206,91 @@ static int64_t getBytes(const Collective &collective, int64_t group) {
   return bytes;
 }
 
-/// How many consecutive ranks, from a multiple of this number on, hold each
-/// group along an axis: 1 if the axis has one rank.
-static int64_t getSpan(MeshAttr mesh, AxisRefAttr axis) {
-  int64_t inner = 1, size = 1;
-  for (MeshAxisAttr meshAxis : llvm::reverse(mesh.getAxes())) {
-    size = meshAxis.getSize();
-    if (meshAxis.getName() == axis.getName())
+/// Bytes of the whole buffers: what all_gather makes, what the others take.
+static double getWholeBytes(const Collective &collective, int64_t group) {
+  double bytes = 0;
+  for (Value input : collective.inputs)
+    bytes += double(getShapedBytes(input.getType()));
+  return collective.kind == CollectiveKind::AllGather ? bytes * double(group)
+                                                      : bytes;
+}
+
+namespace {
+/// Positions along an axis, or a part of one: `size` of them, `stride` ranks
+/// apart.
+struct Positions {
+  int64_t size, stride;
+};
+} // namespace
+
+static SmallVector<Positions> getPositions(MeshAttr mesh,
+                                           ArrayRef<AxisRefAttr> axes) {
+  SmallVector<Positions> positions;
+  for (AxisRefAttr axis : axes) {
+    int64_t inner = 1, size = 1;
+    for (MeshAxisAttr meshAxis : llvm::reverse(mesh.getAxes())) {
+      size = meshAxis.getSize();
+      if (meshAxis.getName() == axis.getName())
+        break;
+      inner *= size;
+    }
+    if (axis.isWholeAxis())
+      positions.push_back({size, inner});
+    else
+      positions.push_back({axis.getSize(), inner * (size / (axis.getPreSize() *
+                                                            axis.getSize()))});
+  }
+  return positions;
+}
+
+/// The first rank of the group of `rank`.
+static int64_t getFirstOfGroup(int64_t rank, ArrayRef<Positions> positions) {
+  for (Positions along : positions)
+    rank -= rank / along.stride % along.size * along.stride;
+  return rank;
+}
+
+/// How the groups lie in blocks of so many ranks.
+static GroupLevel getGroupLevel(int64_t numRanks, int64_t blockRanks,
+                                ArrayRef<Positions> positions) {
+  std::map<std::pair<int64_t, int64_t>, int64_t> members;
+  for (int64_t rank = 0; rank < numRanks; ++rank)
+    ++members[{getFirstOfGroup(rank, positions), rank / blockRanks}];
+  GroupLevel level;
+  level.members = members.begin()->second;
+  int64_t group = -1, blocks = 0;
+  for (const auto &[key, count] : members) {
+    blocks = key.first == group ? blocks + 1 : 1;
+    group = key.first;
+    level.blocks = std::max(level.blocks, blocks);
+    level.members = std::min(level.members, count);
+  }
+  return level;
+}
+
+const GroupShape &CostModel::getShape(AxesAttr axes) const {
+  std::unique_ptr<GroupShape> &shape = shapes[axes];
+  if (shape)
+    return *shape;
+  shape = std::make_unique<GroupShape>();
+  SmallVector<Positions> positions = getPositions(mesh, axes.getAxes());
+  for (Positions along : positions)
+    shape->ranks *= along.size;
+  for (const MachineLevel &level : machine.levels) {
+    bool isLast = &level == &machine.levels.back();
+    shape->levels.push_back(
+        isLast || level.ranks == 0
+            ? GroupLevel{1, shape->ranks}
+            : getGroupLevel(mesh.getNumRanks(), level.ranks, positions));
+    if (shape->levels.back().blocks == 1)
       break;
-    inner *= size;
   }
-  int64_t part = axis.isWholeAxis() ? size : axis.getSize();
-  if (part == 1)
-    return 1;
-  return inner * (axis.isWholeAxis() ? size : size / axis.getPreSize());
+  return *shape;
 }
 
-int CostModel::getLevel(ArrayRef<AxisRefAttr> axes) const {
-  int64_t span = 1;
-  for (AxisRefAttr axis : axes)
-    span = std::max(span, getSpan(mesh, axis));
-  int last = int(machine.levels.size()) - 1;
-  for (int level = 0; level < last; ++level) {
-    int64_t ranks = machine.levels[level].ranks;
-    if (ranks % span == 0 || ranks >= mesh.getNumRanks())
-      return level;
-  }
-  return last;
-}
-
-LinkRate CostModel::getLinkRate(ArrayRef<AxisRefAttr> axes) const {
-  // Axes with links of their own: the slowest of them counts.
+/// The link of the axes that have one of their own: the slowest of them counts.
+static std::optional<LinkRate> getAxisLink(const Machine &machine,
+                                           ArrayRef<AxisRefAttr> axes) {
   std::optional<LinkRate> slowest;
   for (AxisRefAttr axis : axes) {
     auto own = machine.axes.find(axis.getName().str());
@@ -209,12 +299,14 @@ LinkRate CostModel::getLinkRate(ArrayRef<AxisRefAttr> axes) const {
     if (!slowest)
       slowest = own->second;
     slowest->latencyNs = std::max(slowest->latencyNs, own->second.latencyNs);
-    slowest->latencyPerRankNs =
-        std::max(slowest->latencyPerRankNs, own->second.latencyPerRankNs);
-    slowest->bytesPerSecond =
-        std::min(slowest->bytesPerSecond, own->second.bytesPerSecond);
+    slowest->latencyPerStepNs =
+        std::max(slowest->latencyPerStepNs, own->second.latencyPerStepNs);
+    if (own->second.bytesPerSecond < slowest->bytesPerSecond) {
+      slowest->bytesPerSecond = own->second.bytesPerSecond;
+      slowest->byBytes = own->second.byBytes;
+    }
   }
-  return slowest ? *slowest : machine.levels[getLevel(axes)].link;
+  return slowest;
 }
 
 /// A number for the channel of a collective: its place among the module's
@@ -245,16 +337,19 @@ CostModel::getCollectiveCost(Operation *op) const {
   if (cost.groupSize == 1 || machine.levels.empty())
     return cost;
   cost.bytes = getBytes(*collective, cost.groupSize);
-  LinkRate link = getLinkRate(axes);
-  int level = getLevel(axes), levels = int(machine.levels.size());
-  cost.link = machine.levels[level].sharedLink
-                  ? level
+  const GroupShape &shape = getShape(collective->axes);
+  double buffer = getWholeBytes(*collective, cost.groupSize);
+  std::optional<LinkRate> own = getAxisLink(machine, axes);
+  CollectiveTime time =
+      own ? getLinkTime(*own, cost.groupSize, collective->kind, buffer)
+          : getCollectiveTime(machine, shape, collective->kind, buffer);
+  cost.level = int(shape.levels.size()) - 1;
+  int levels = int(machine.levels.size());
+  cost.link = machine.levels[cost.level].sharedLink
+                  ? cost.level
                   : levels + getChannelNumber(op, mesh, *collective);
-  double latency =
-      link.latencyNs + link.latencyPerRankNs * double(cost.groupSize - 1);
-  cost.latency = roundNanoseconds(latency);
-  cost.nanoseconds = roundNanoseconds(latency + double(cost.bytes) * 1e9 /
-                                                    link.bytesPerSecond);
+  cost.latency = roundNanoseconds(time.latency);
+  cost.nanoseconds = roundNanoseconds(time.nanoseconds);
   if (std::optional<int64_t> measured = getMeasured(machine, op))
     cost.nanoseconds = *measured;
   return cost;
@@ -268,4 +363,95 @@ int64_t CostModel::getCollectiveNanoseconds(Operation *op) const {
 int CostModel::getLink(Operation *op) const {
   std::optional<CollectiveCost> cost = getCollectiveCost(op);
   return cost ? cost->link : -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Compute beside collectives
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Nanoseconds of a function, and those that its collectives would take from
+/// compute if all of them ran beside some.
+struct Contention {
+  double compute = 0, collectives = 0, takenCompute = 0, takenMemory = 0;
+};
+} // namespace
+
+static void addContention(Operation *op, const CollectiveCost &cost,
+                          const Machine &machine, Contention &contention) {
+  if (cost.nanoseconds == 0 || cost.level < 0)
+    return;
+  const MachineLevel &level = machine.levels[cost.level];
+  double runs = 1, ns = double(cost.nanoseconds);
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    runs *= double(getTripCount(loop));
+  double processors =
+      machine.multiprocessors == 0
+          ? 0
+          : double(level.multiprocessors) / double(machine.multiprocessors);
+  double memory = double(cost.bytes) * level.memoryBytesPerByte * 1e9 /
+                  (ns * machine.memoryBytesPerSecond);
+  contention.collectives += runs * ns;
+  // However much it moves, compute goes on with half of the bandwidth.
+  contention.takenCompute += runs * ns * processors;
+  contention.takenMemory += runs * ns * std::min(memory, 0.5);
+}
+
+/// `taken` spread over all compute. Of collectives that take longer than
+/// compute does beside them, only a part takes from it.
+static int64_t getSlowdownPpm(double taken, const Contention &contention) {
+  if (contention.compute == 0 || contention.collectives == 0)
+    return 1000000;
+  double share = taken / contention.collectives;
+  double added = std::min(taken / contention.compute, share / (1 - share));
+  return std::llround(1e6 * (1 + added));
+}
+
+CostModel::Slowdown CostModel::computeSlowdown(func::FuncOp function) const {
+  bool takes = llvm::any_of(machine.levels, [](const MachineLevel &level) {
+    return level.multiprocessors > 0 || level.memoryBytesPerByte > 0;
+  });
+  if (!takes)
+    return {};
+  Contention contention;
+  function.walk([&](Operation *op) {
+    if (std::optional<CollectiveCost> cost = getCollectiveCost(op))
+      addContention(op, *cost, machine, contention);
+  });
+  contention.compute =
+      double(getRegionNanoseconds(function.getBody(), Slowdown()));
+  return {getSlowdownPpm(contention.takenCompute, contention),
+          getSlowdownPpm(contention.takenMemory, contention)};
+}
+
+/// What the schedule of a function was made with.
+static std::optional<CostModel::Slowdown>
+getScheduledSlowdown(func::FuncOp function, const Machine &machine) {
+  auto figures =
+      function->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr);
+  if (!figures)
+    return std::nullopt;
+  auto name = figures.getAs<StringAttr>("machine");
+  auto compute = figures.getAs<IntegerAttr>("compute_slowdown_ppm");
+  auto memory = figures.getAs<IntegerAttr>("memory_slowdown_ppm");
+  if (!name || name.getValue() != machine.name || !compute || !memory)
+    return std::nullopt;
+  return CostModel::Slowdown{compute.getInt(), memory.getInt()};
+}
+
+CostModel::Slowdown CostModel::getSlowdown(Operation *op) const {
+  auto function = dyn_cast<func::FuncOp>(op);
+  if (!function)
+    function = op->getParentOfType<func::FuncOp>();
+  if (!function)
+    return {};
+  auto [entry, isNew] = slowdowns.try_emplace(function);
+  if (isNew) {
+    std::optional<Slowdown> scheduled = getScheduledSlowdown(function, machine);
+    Slowdown found = scheduled ? *scheduled : computeSlowdown(function);
+    slowdowns[function] = found;
+    return found;
+  }
+  return entry->second;
 }

@@ -58,19 +58,27 @@ llvm::FailureOr<Machine> Machine::load(StringRef nameOrPath,
   return parse((*file)->getBuffer(), nameOrPath, error);
 }
 
-const ComputeRate &Machine::getRate(StringRef type) const {
+StringRef Machine::getRunType(StringRef type) const {
+  if (auto run = runsAs.find(type.str()); run != runsAs.end())
+    return run->second;
   // Where to look for a type, in order. f32 is always there.
-  static constexpr StringRef wider[][4] = {{"f4", "f8", "bf16", "f16"},
+  static constexpr StringRef wider[][5] = {{"f4", "f8", "bf16", "f16", "f32"},
                                            {"f8", "bf16", "f16", "f32"},
                                            {"bf16", "f16", "f32"},
                                            {"f16", "bf16", "f32"},
-                                           {"f64", "f32"}};
+                                           {"f64", "f32"},
+                                           {"i8", "i32", "f32"}};
   for (const auto &names : wider)
     if (type == names[0])
       for (StringRef name : names)
-        if (auto rate = rates.find(name.str()); rate != rates.end())
-          return rate->second;
-  return rates.at("f32");
+        if (rates.count(name.str()))
+          return rates.find(name.str())->first;
+  auto own = rates.find(type.str());
+  return own == rates.end() ? "f32" : StringRef(own->first);
+}
+
+const ComputeRate &Machine::getRate(StringRef type) const {
+  return rates.at(getRunType(type).str());
 }
 
 std::string Machine::checkRanks(int64_t ranks) const {

@@ -182,15 +182,53 @@ EfficiencyTable readTable(Fields &fields, StringRef key) {
 LinkRate readLink(Fields &fields) {
   LinkRate link;
   link.latencyNs = fields.number("latency_ns", 0);
-  link.latencyPerRankNs = fields.number("latency_ns_per_rank", 0, 0);
+  link.latencyPerStepNs = fields.number("latency_ns_per_step", 0, 0);
   link.bytesPerSecond = fields.number("bytes_per_s", 1);
+  link.byBytes = readTable(fields, "efficiency_by_bytes");
   return link;
 }
+
+/// One more way of doing a collective, beside the ring.
+std::optional<LinkRate> readWay(Fields &level, StringRef key,
+                                std::string &error) {
+  const json::Value *value = level.getOptional(key);
+  if (!value)
+    return std::nullopt;
+  Fields fields(*value, level.pathOf(key), error);
+  LinkRate link = readLink(fields);
+  fields.finish();
+  return link;
+}
+
+std::optional<SwitchRate> readSwitches(Fields &level, std::string &error) {
+  const json::Value *value = level.getOptional("nvls");
+  if (!value)
+    return std::nullopt;
+  Fields fields(*value, level.pathOf("nvls"), error);
+  SwitchRate switches;
+  switches.link = readLink(fields);
+  switches.leastRanks = fields.integer("least_ranks", 2, 2);
+  const json::Array *names = fields.array("collectives", /*isNeeded=*/true);
+  for (size_t i = 0; names && i < names->size(); ++i) {
+    StringRef name = (*names)[i].getAsString().value_or("");
+    if (name != "all_reduce" && name != "all_gather" &&
+        name != "reduce_scatter")
+      fields.fail(fields.pathOf("collectives") + "[" + std::to_string(i) + "]",
+                  (*names)[i], "all_reduce, all_gather or reduce_scatter");
+    switches.collectives.push_back(name.str());
+  }
+  fields.finish();
+  return switches;
+}
+
+/// All element types that products have rates of.
+constexpr StringRef productTypes[] = {"f32", "tf32", "f64", "f16", "bf16",
+                                      "f8",  "f4",   "i8",  "i32"};
 
 void readRates(const json::Value &value, Machine &machine, std::string &error) {
   Fields types(value, "compute.flops", error);
   types.get("f32");
-  for (StringRef type : {"f64", "f16", "bf16", "f8", "f4"})
+  for (StringRef type : llvm::drop_begin(productTypes))
     types.getOptional(type);
   types.finish();
   for (StringRef type : types.keys()) {
@@ -203,6 +241,23 @@ void readRates(const json::Value &value, Machine &machine, std::string &error) {
   }
 }
 
+/// Which type's rate products of a type have.
+void readRunsAs(const json::Value &value, Machine &machine,
+                std::string &error) {
+  Fields fields(value, "compute.runs_as", error);
+  for (StringRef type : productTypes)
+    if (type != "tf32")
+      fields.getOptional(type);
+  fields.finish();
+  for (StringRef type : fields.keys()) {
+    std::string run = fields.text(type, /*isNeeded=*/true);
+    if (!machine.rates.count(run))
+      fields.fail(fields.pathOf(type), fields.value(type),
+                  "a type that 'compute.flops' has a rate of");
+    machine.runsAs[type.str()] = run;
+  }
+}
+
 void readCompute(const json::Value &value, Machine &machine,
                  std::string &error) {
   Fields fields(value, "compute", error);
@@ -211,6 +266,9 @@ void readCompute(const json::Value &value, Machine &machine,
   machine.elementwisePerSecond = fields.number("elementwise_per_s", 1);
   if (const json::Value *flops = fields.get("flops"))
     readRates(*flops, machine, error);
+  if (const json::Value *runsAs = fields.getOptional("runs_as"))
+    readRunsAs(*runsAs, machine, error);
+  machine.multiprocessors = fields.integer("multiprocessors", 1, 0);
   fields.finish();
 }
 
@@ -224,14 +282,20 @@ void readMemory(const json::Value &value, Machine &machine,
 }
 
 /// A level holds whole blocks of the one inside it.
-void checkLevel(const Machine &machine, Fields &fields, const json::Value &of) {
+void checkLevel(const Machine &machine, Fields &fields,
+                const MachineLevel &level) {
   size_t last = machine.levels.size() - 1;
+  if (level.multiprocessors > 0 &&
+      level.multiprocessors >= machine.multiprocessors)
+    fields.fail(fields.pathOf("multiprocessors"), level.multiprocessors,
+                "fewer than 'compute.multiprocessors', which is " +
+                    std::to_string(machine.multiprocessors));
   if (last == 0)
     return;
   int64_t inner = machine.levels[last - 1].ranks;
-  int64_t ranks = machine.levels[last].ranks;
+  int64_t ranks = level.ranks;
   if (inner == 0 || (ranks != 0 && (ranks <= inner || ranks % inner != 0)))
-    fields.fail(fields.pathOf("ranks"), of,
+    fields.fail(fields.pathOf("ranks"), level.ranks,
                 "a multiple of the level before, which has " +
                     (inner ? std::to_string(inner) : "any number of") +
                     " ranks");
@@ -245,11 +309,17 @@ void readLevels(const json::Array &levels, Machine &machine,
     level.name = fields.text("name", /*isNeeded=*/true);
     level.ranks = fields.integer("ranks", 1, 0);
     level.sharedLink = fields.boolean("shared_link", true);
+    level.hasRails = fields.boolean("rails", false);
     level.link = readLink(fields);
+    level.lowLatencyRing = readWay(fields, "ring_ll", error);
+    level.tree = readWay(fields, "tree", error);
+    level.switches = readSwitches(fields, error);
+    level.multiprocessors = fields.integer("multiprocessors", 0, 0);
+    level.memoryBytesPerByte = fields.number("memory_bytes_per_byte", 0, 0);
     fields.finish();
     machine.levels.push_back(level);
     if (error.empty())
-      checkLevel(machine, fields, level.ranks);
+      checkLevel(machine, fields, level);
   }
 }
 
@@ -269,6 +339,60 @@ void readDurations(const json::Value &value, Machine &machine,
     machine.durations[name] = fields.integer(name, 0, 0);
 }
 
+/// Whether `path` is `root` or a field somewhere in it.
+bool isWithin(StringRef path, StringRef root) {
+  if (!path.consume_front(root))
+    return false;
+  return path.empty() || path.front() == '.' || path.front() == '[';
+}
+
+/// Calls `visit` with the path of each number; a table counts as one.
+void visitNumbers(const json::Value &value, const std::string &path,
+                  llvm::function_ref<void(StringRef)> visit) {
+  if (const json::Object *object = value.getAsObject()) {
+    for (const auto &entry : *object)
+      visitNumbers(entry.second,
+                   path.empty() ? entry.first.str()
+                                : path + "." + entry.first.str(),
+                   visit);
+  } else if (const json::Array *array = value.getAsArray()) {
+    bool isTable = !array->empty() && array->front().getAsArray();
+    if (isTable)
+      return visit(path);
+    for (size_t i = 0; i < array->size(); ++i)
+      visitNumbers((*array)[i], path + "[" + std::to_string(i) + "]", visit);
+  } else if (value.getAsNumber()) {
+    visit(path);
+  }
+}
+
+/// Each source is a text and belongs to a field; notes which numbers have none.
+void readSources(const json::Value &description, Fields &machineFields,
+                 Machine &machine, std::string &error) {
+  std::vector<std::string> numbers;
+  visitNumbers(description, "",
+               [&](StringRef path) { numbers.push_back(path.str()); });
+  llvm::sort(numbers);
+  if (const json::Value *value = machineFields.getOptional("sources")) {
+    Fields fields(*value, "sources", error);
+    for (StringRef root : fields.keys()) {
+      std::string text = fields.text(root, /*isNeeded=*/true);
+      if (text.empty() || llvm::none_of(numbers, [&](StringRef number) {
+            return isWithin(number, root);
+          }))
+        fields.fail(fields.pathOf(root), fields.value(root),
+                    "a text that says where the figures of a field of this "
+                    "name come from");
+      machine.sources[root.str()] = text;
+    }
+  }
+  for (const std::string &number : numbers)
+    if (llvm::none_of(machine.sources, [&](const auto &source) {
+          return isWithin(number, source.first);
+        }))
+      machine.unsourced.push_back(number);
+}
+
 void readMachine(const json::Value &value, Machine &machine,
                  std::string &error) {
   Fields fields(value, "", error);
@@ -284,6 +408,7 @@ void readMachine(const json::Value &value, Machine &machine,
     readAxes(*axes, machine, error);
   if (const json::Value *durations = fields.getOptional("durations_ns"))
     readDurations(*durations, machine, error);
+  readSources(value, fields, machine, error);
   fields.finish();
 }
 

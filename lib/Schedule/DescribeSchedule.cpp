@@ -117,6 +117,7 @@ void Description::setFigures(const ScheduleProblem &problem) {
          text("why", explain(exposure))}));
   const ScheduleBound &bound = schedule.bound;
   int64_t numKept = llvm::count(schedule.kept, true);
+  CostModel::Slowdown slowdown = cost.getSlowdown(func);
   func->setAttr(
       WeftDialect::kScheduleAttr,
       builder.getDictionaryAttr(
@@ -134,6 +135,8 @@ void Description::setFigures(const ScheduleProblem &problem) {
            number("fixed_bytes", problem.fixedBytes),
            number("peak_bytes", schedule.result.peakBytes),
            number("memory_limit", limit), number("kept_gathers", numKept),
+           number("compute_slowdown_ppm", slowdown.computePpm),
+           number("memory_slowdown_ppm", slowdown.memoryPpm),
            builder.getNamedAttr("exposed", builder.getArrayAttr(waits))}));
 }
 

@@ -33,9 +33,9 @@ Machine makeMachine() {
       "flops": {"f32": {"per_s": 1e9},
                 "bf16": {"per_s": 1e10, "efficiency_by_smallest_dim": [[1, 0.5], [100, 1]]}}},
     "levels": [
-      {"name": "node", "ranks": 4, "latency_ns": 10, "latency_ns_per_rank": 1,
+      {"name": "node", "ranks": 4, "latency_ns": 10, "latency_ns_per_step": 1,
        "bytes_per_s": 2e9, "shared_link": false},
-      {"name": "net", "latency_ns": 1000, "latency_ns_per_rank": 100, "bytes_per_s": 1e9}]
+      {"name": "net", "latency_ns": 1000, "latency_ns_per_step": 100, "bytes_per_s": 1e9}]
   })",
                                 "m", error);
   EXPECT_TRUE(succeeded(machine)) << error;
@@ -117,6 +117,48 @@ TEST_F(CostModelTest, Products) {
   EXPECT_EQ(timeOf(ops[2]), 66892 + 100);
 }
 
+TEST_F(CostModelTest, ProductsRunInTheTypeThatTheMachineSays) {
+  machine.memoryBytesPerSecond = 1e12;
+  machine.rates["tf32"].flopsPerSecond = 4e9;
+  auto ops = parse("%x: tensor<8x100xf32>, %y: tensor<100x4xf32>, "
+                   "%u: tensor<8x100xbf16>, %h: tensor<8x100xf16>, "
+                   "%q: tensor<100x4xf8E4M3FN>, %b: tensor<100x4xbf16>",
+                   R"(%0 = weft.matmul %x, %y {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<8x100xf32>, tensor<100x4xf32> -> tensor<8x4xf32>
+         %1 = weft.matmul %u, %y {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<8x100xbf16>, tensor<100x4xf32> -> tensor<8x4xf32>
+         %2 = weft.matmul %u, %q {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<8x100xbf16>, tensor<100x4xf8E4M3FN> -> tensor<8x4xf32>
+         %3 = weft.matmul %h, %b {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<8x100xf16>, tensor<100x4xbf16> -> tensor<8x4xf32>)");
+  EXPECT_EQ(timeOf(ops[0]), 6400 + 100);
+  machine.runsAs["f32"] = "tf32";
+  EXPECT_EQ(timeOf(ops[0]), 6400 / 4 + 100);
+  // Of two types the wider; f32 where none holds both.
+  EXPECT_EQ(timeOf(ops[1]), 6400 / 4 + 100);
+  machine.rates["bf16"] = {6.4e9, {}, {}};
+  EXPECT_EQ(timeOf(ops[2]), 1000 + 100);
+  EXPECT_EQ(timeOf(ops[3]), 6400 / 4 + 100);
+}
+
+TEST_F(CostModelTest, WarnsOfTypesWithoutARate) {
+  parse("%x: tensor<8x100xf8E5M2>, %y: tensor<100x4xf8E5M2>",
+        R"(%0 = weft.matmul %x, %y {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<8x100xf8E5M2>, tensor<100x4xf8E5M2> -> tensor<8x4xf32>
+         %1 = weft.matmul %x, %y {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<8x100xf8E5M2>, tensor<100x4xf8E5M2> -> tensor<8x4xf32>)");
+  std::string said;
+  ScopedDiagnosticHandler handler(
+      &context, [&](Diagnostic &diagnostic) { said += diagnostic.str(); });
+  warnOfUnknownRates(*module, machine);
+  EXPECT_EQ(said, "machine 'm' does not say how fast products of f8 are: they "
+                  "count as products of bf16");
+  said.clear();
+  machine.runsAs["f8"] = "f32";
+  warnOfUnknownRates(*module, machine);
+  EXPECT_EQ(said, "");
+}
+
 TEST_F(CostModelTest, SkinnyProductsMoveBytes) {
   auto ops = parse("%x: tensor<1x100xbf16>, %y: tensor<100x50xbf16>",
                    R"(%0 = weft.matmul %x, %y {indexing_maps = [#mk, #kn, #mn]}
@@ -189,8 +231,10 @@ TEST_F(CostModelTest, Collectives) {
   auto time = [&](int i) { return cost.getCollectiveNanoseconds(ops[i]); };
   EXPECT_EQ(time(0), 10 + 3 + 96 / 2);
   EXPECT_EQ(time(1), time(0));
-  EXPECT_EQ(time(2), 1000 + 100 + 32);
-  EXPECT_EQ(time(3), 1000 + 700 + 28);
+  // A ring of two ranks has two steps to sum and spread.
+  EXPECT_EQ(time(2), 1000 + 2 * 100 + 32);
+  // 8 ranks on 2 nodes: one step of the ring is between them, 6 are inside.
+  EXPECT_EQ(time(3), 1000 + 100 + 6 * 1 + 28);
   EXPECT_EQ(time(4), 10 + 1 + 16 / 2);
   EXPECT_EQ(cost.getComputeNanoseconds(ops[0]), 0);
   // Links between nodes are shared, those in a node are each channel's own.
@@ -200,9 +244,49 @@ TEST_F(CostModelTest, Collectives) {
   EXPECT_EQ(cost.getLink(ops[0]), cost.getLink(ops[1]));
 }
 
+/// 10 of 40 multiprocessors, and 4 bytes of memory for each one that is
+/// received: kernels take longer by what that takes from them.
+TEST_F(CostModelTest, CollectivesTakeFromComputeBesideThem) {
+  auto ops = parse("%x: tensor<8xf32>, %lhs: tensor<8x100xf32>, "
+                   "%rhs: tensor<100x4xf32>",
+                   "%0 = weft_rt.fused ins(%x : tensor<8xf32>) -> "
+                   "tensor<8xf32> " +
+                       kernelBody + R"(
+    %1 = weft.all_reduce sum %x on @mesh <{"fsdp"}> : (tensor<8xf32>) -> tensor<8xf32>
+    %2 = weft.matmul %lhs, %rhs {indexing_maps = [#mk, #kn, #mn]}
+             : tensor<8x100xf32>, tensor<100x4xf32> -> tensor<8x4xf32>)");
+  // 236 + 6500 ns of compute, and 1232 ns for the sum.
+  EXPECT_EQ(timeOf(ops[0]), 8 * 17 + 100);
+  EXPECT_EQ(timeOf(ops[2]), 6400 + 100);
+  machine.multiprocessors = 40;
+  machine.levels[1].multiprocessors = 10;
+  machine.levels[1].memoryBytesPerByte = 4;
+  // A quarter of 1232 ns, spread over 6736 ns.
+  CostModel::Slowdown slowdown = CostModel(machine, mesh).getSlowdown(ops[0]);
+  EXPECT_EQ(slowdown.computePpm, 1045724);
+  // 128 bytes at 1 byte / ns.
+  EXPECT_EQ(slowdown.memoryPpm, 1019002);
+  EXPECT_EQ(timeOf(ops[0]), 142 + 100);
+  EXPECT_EQ(timeOf(ops[2]), 6693 + 100);
+  // Collectives that take longer than compute take from it while it lasts.
+  machine.levels[1].link.latencyNs = 1e6;
+  EXPECT_EQ(CostModel(machine, mesh).getSlowdown(ops[0]).computePpm, 1333333);
+  // A function that has a schedule keeps what this was made with.
+  Builder builder(&context);
+  ops[0]->getParentOp()->setAttr(
+      WeftDialect::kScheduleAttr,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("machine", builder.getStringAttr("m")),
+           builder.getNamedAttr("compute_slowdown_ppm",
+                                builder.getI64IntegerAttr(1500000)),
+           builder.getNamedAttr("memory_slowdown_ppm",
+                                builder.getI64IntegerAttr(1000000))}));
+  EXPECT_EQ(timeOf(ops[2]), 9600 + 100);
+}
+
 TEST_F(CostModelTest, AxesWithLinksOfTheirOwn) {
-  machine.axes["tp"] = {7, 0, 1e9};
-  machine.axes["dp"] = {3, 0, 5e8};
+  machine.axes["tp"] = {7, 0, 1e9, {}};
+  machine.axes["dp"] = {3, 0, 5e8, {}};
   auto ops = parse("%x: tensor<8xf32>", R"(
     %0 = weft.all_gather %x on @mesh <{"tp"}> dims [0] : (tensor<8xf32>) -> tensor<32xf32>
     %1 = weft.all_reduce sum %x on @mesh <{"dp", "tp"}> : (tensor<8xf32>) -> tensor<8xf32>)");

@@ -5,6 +5,7 @@
 
 #include "weft/Cost/Machine.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 
 using namespace mlir::weft;
@@ -40,16 +41,22 @@ TEST(Machine, LoadsShippedDescriptions) {
     auto machine = Machine::load(name, error);
     ASSERT_TRUE(succeeded(machine)) << error;
     EXPECT_EQ(machine->name, name);
+    // Each figure says where it comes from, and each type how it runs.
+    EXPECT_EQ(llvm::join(machine->unsourced, ", "), "") << name.str();
+    for (llvm::StringRef type :
+         {"f64", "f32", "f16", "bf16", "f8", "f4", "i8", "i32"})
+      EXPECT_TRUE(machine->hasRate(type)) << name.str() << " " << type.str();
   }
-  EXPECT_EQ(Machine::getShippedNames().size(), 6u);
+  EXPECT_EQ(Machine::getShippedNames().size(), 7u);
 }
 
 TEST(Machine, NamesAllMachinesWhenThereIsNone) {
   std::string error;
   EXPECT_TRUE(failed(Machine::load("h101", error)));
-  EXPECT_EQ(error, "no machine 'h101': not one of b200-cluster, b200x8, "
-                   "h100-cluster, h100x8, host, nvl72, and as a file: No such "
-                   "file or directory");
+  EXPECT_EQ(error,
+            "no machine 'h101': not one of b200-cluster, b200-efa, "
+            "b200x8, h100-cluster, h100x8, host, nvl72, and as a file: No such "
+            "file or directory");
 }
 
 TEST(Machine, ReadsFields) {
@@ -65,8 +72,7 @@ TEST(Machine, ReadsFields) {
 }
 
 TEST(Machine, SaysWhatIsWrong) {
-  EXPECT_EQ(errorOf("{\n  \"name\": }"),
-            "m.json:2:11: Invalid JSON value");
+  EXPECT_EQ(errorOf("{\n  \"name\": }"), "m.json:2:11: Invalid JSON value");
   EXPECT_EQ(errorOf("[]"),
             "m.json: 'the description' is []: expected an object");
   EXPECT_EQ(errorOf(replaced("\"name\": \"m\",", "")),
@@ -75,7 +81,7 @@ TEST(Machine, SaysWhatIsWrong) {
             "m.json: 'name' is 3: expected a string");
   EXPECT_EQ(errorOf(replaced("\"name\": \"m\"", "\"name\": \"m\", \"x\": 1")),
             "m.json: 'x' is 1: expected only the fields name, description, "
-            "memory, compute, levels, axes, durations_ns");
+            "memory, compute, levels, axes, durations_ns, sources");
   EXPECT_EQ(errorOf(replaced("\"bytes\": 100", "\"bytes\": 1.5")),
             "m.json: 'memory.bytes' is 1.5: expected a whole number of at "
             "least 1");
@@ -108,6 +114,81 @@ TEST(Machine, ChecksWhatFieldsMeanTogether) {
                              "\"axes\": {\"tp\": {\"latency_ns\": 1}}, "
                              "\"levels\": [")),
             "m.json: 'axes.tp.bytes_per_s' is missing");
+}
+
+TEST(Machine, SaysWhatIsWrongWithLinks) {
+  auto withLevel = [](const std::string &fields) {
+    return errorOf(
+        replaced("\"latency_ns\": 50", "\"latency_ns\": 50, " + fields));
+  };
+  EXPECT_EQ(withLevel("\"latency_ns_per_step\": -1"),
+            "m.json: 'levels[1].latency_ns_per_step' is -1: expected a number "
+            "from 0 to 1e18");
+  EXPECT_EQ(withLevel("\"rails\": 8"),
+            "m.json: 'levels[1].rails' is 8: expected true or false");
+  EXPECT_EQ(withLevel("\"tree\": {\"latency_ns\": 1}"),
+            "m.json: 'levels[1].tree.bytes_per_s' is missing");
+  EXPECT_EQ(withLevel("\"ring_ll\": 3"),
+            "m.json: 'levels[1].ring_ll' is 3: expected an object");
+  EXPECT_EQ(withLevel("\"nvls\": {\"latency_ns\": 1, \"bytes_per_s\": 1}"),
+            "m.json: 'levels[1].nvls.collectives' is missing");
+  EXPECT_EQ(withLevel("\"nvls\": {\"latency_ns\": 1, \"bytes_per_s\": 1, "
+                      "\"collectives\": [\"permute\"]}"),
+            "m.json: 'levels[1].nvls.collectives[0]' is \"permute\": expected "
+            "all_reduce, all_gather or reduce_scatter");
+  EXPECT_EQ(withLevel("\"nvls\": {\"latency_ns\": 1, \"bytes_per_s\": 1, "
+                      "\"least_ranks\": 1, \"collectives\": []}"),
+            "m.json: 'levels[1].nvls.least_ranks' is 1: expected a whole "
+            "number of at least 2");
+  EXPECT_EQ(withLevel("\"multiprocessors\": 4"),
+            "m.json: 'levels[1].multiprocessors' is 4: expected fewer than "
+            "'compute.multiprocessors', which is 0");
+  EXPECT_EQ(withLevel("\"memory_bytes_per_byte\": \"3\""),
+            "m.json: 'levels[1].memory_bytes_per_byte' is \"3\": expected a "
+            "number from 0 to 1e18");
+}
+
+TEST(Machine, SaysWhichTypeProductsRunIn) {
+  auto withRunsAs = [](const std::string &fields) {
+    return replaced("\"kernel_overhead_ns\": 10",
+                    "\"kernel_overhead_ns\": 10, \"runs_as\": {" + fields +
+                        "}");
+  };
+  EXPECT_EQ(errorOf(withRunsAs("\"f32\": \"tf32\"")),
+            "m.json: 'compute.runs_as.f32' is \"tf32\": expected a type that "
+            "'compute.flops' has a rate of");
+  EXPECT_EQ(errorOf(withRunsAs("\"f9\": \"f32\"")),
+            "m.json: 'compute.runs_as.f9' is \"f32\": expected only the fields "
+            "f32, f64, f16, bf16, f8, f4, i8, i32");
+  std::string error;
+  auto machine = Machine::parse(withRunsAs("\"f8\": \"f32\""), "m.json", error);
+  ASSERT_TRUE(succeeded(machine)) << error;
+  EXPECT_TRUE(machine->hasRate("f8"));
+  EXPECT_FALSE(machine->hasRate("bf16"));
+  EXPECT_EQ(machine->getRunType("f8"), "f32");
+}
+
+TEST(Machine, KnowsWhichFiguresHaveASource) {
+  std::string error;
+  auto withSources = [](const std::string &sources) {
+    return replaced("\"name\": \"m\",",
+                    "\"name\": \"m\", \"sources\": {" + sources + "},");
+  };
+  auto machine = Machine::parse(
+      withSources("\"memory\": \"a\", \"compute\": \"b\", "
+                  "\"levels[1].latency_ns\": \"c\", \"levels[0]\": \"d\""),
+      "m.json", error);
+  ASSERT_TRUE(succeeded(machine)) << error;
+  EXPECT_EQ(llvm::join(machine->unsourced, ", "), "levels[1].bytes_per_s");
+  EXPECT_EQ(machine->sources.at("memory"), "a");
+  EXPECT_EQ(errorOf(withSources("\"memory.byte\": \"a\"")),
+            "m.json: 'sources.memory.byte' is \"a\": expected a text that says "
+            "where the figures of a field of this name come from");
+  EXPECT_EQ(errorOf(withSources("\"memory\": \"\"")),
+            "m.json: 'sources.memory' is \"\": expected a text that says where "
+            "the figures of a field of this name come from");
+  EXPECT_EQ(errorOf(withSources("\"memory\": 3")),
+            "m.json: 'sources.memory' is 3: expected a string");
 }
 
 TEST(Machine, InterpolatesFactors) {

@@ -84,7 +84,10 @@ std::string description(const Options &options, const Figures &figures) {
          ",\n    \"kernel_overhead_ns\": " + number(figures.kernelOverheadNs) +
          ",\n    \"elementwise_per_s\": " +
          number(figures.elementwisePerSecond) + ",\n    \"flops\": {\n" +
-         products + "\n    }\n  },\n  \"levels\": [" + levels + "]\n}\n";
+         products + "\n    }\n  },\n  \"levels\": [" + levels +
+         "],\n  \"sources\": {\"memory\": \"weft-measure\", \"compute\": "
+         "\"weft-measure\"" +
+         (levels.empty() ? "" : ", \"levels\": \"weft-measure\"") + "}\n}\n";
 }
 
 bool parseCount(const char *text, int64_t most, int64_t &value) {

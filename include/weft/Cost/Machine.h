@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,12 +46,24 @@ struct ComputeRate {
   EfficiencyTable bySmallestDim;
 };
 
-/// How long a collective takes: latency + latencyPerRank * (ranks - 1) +
-/// bytes received / bandwidth.
+/// How long a collective takes that is done in one way: latency +
+/// latencyPerStep * steps + bytes / (bandwidth * factor). CollectiveTime.h says
+/// how many steps and bytes that are.
 struct LinkRate {
   double latencyNs = 0;
-  double latencyPerRankNs = 0;
+  double latencyPerStepNs = 0;
   double bytesPerSecond = 1;
+  /// By the bytes of the whole buffer of a rank.
+  EfficiencyTable byBytes;
+};
+
+/// Sums and copies that the switches between ranks make (NVLS).
+struct SwitchRate {
+  LinkRate link;
+  /// Smaller groups do without.
+  int64_t leastRanks = 2;
+  /// Names of the collectives that are done so, as in "all_reduce".
+  std::vector<std::string> collectives;
 };
 
 /// Ranks that one kind of link connects: blocks of `ranks` consecutive ranks.
@@ -58,9 +71,21 @@ struct MachineLevel {
   std::string name;
   /// 0: any number.
   int64_t ranks = 0;
+  /// A ring, which all collectives can use.
   LinkRate link;
+  /// Other ways, of which the fastest is taken: a ring in a protocol of low
+  /// latency, a tree (all_reduce), the switches.
+  std::optional<LinkRate> lowLatencyRing, tree;
+  std::optional<SwitchRate> switches;
   /// Channels of this level take turns on one link; else each has its own.
   bool sharedLink = true;
+  /// Whether rings and trees use the links of all members that the group has
+  /// in a block of the level before; else `link` is what a block has.
+  bool hasRails = false;
+  /// What a collective takes from compute beside it: multiprocessors, and
+  /// bytes read or written in memory for each byte received.
+  int64_t multiprocessors = 0;
+  double memoryBytesPerByte = 0;
 };
 
 class Machine {
@@ -80,9 +105,22 @@ public:
   /// Names of the descriptions in the compiler, sorted.
   static std::vector<llvm::StringRef> getShippedNames();
 
-  /// The rate of products of a type ("f32", "bf16", ...). A type that the
-  /// description leaves out is computed in the next wider one.
+  /// The type in which products of a type ("f32", "bf16", ...) run: what
+  /// `runsAs` says, the type itself if it has a rate, or the next wider one
+  /// that has one.
+  llvm::StringRef getRunType(llvm::StringRef type) const;
+
+  /// The rate of products of a type.
   const ComputeRate &getRate(llvm::StringRef type) const;
+
+  /// Whether the description says how products of a type run.
+  bool hasRate(llvm::StringRef type) const {
+    return rates.count(type.str()) || runsAs.count(type.str());
+  }
+
+  /// Numbers of the description that no entry of its `sources` covers, by their
+  /// path.
+  std::vector<std::string> unsourced;
 
   /// What is wrong with `ranks` ranks on this machine; empty if they fit.
   std::string checkRanks(int64_t ranks) const;
@@ -99,10 +137,17 @@ public:
   /// Additions or the like per second outside of products.
   double elementwisePerSecond = 1;
   std::map<std::string, ComputeRate> rates;
+  /// Types whose products run in another type.
+  std::map<std::string, std::string> runsAs;
+  /// Multiprocessors of a rank; 0: not said.
+  int64_t multiprocessors = 0;
   /// Innermost first.
   std::vector<MachineLevel> levels;
   /// Links of mesh axes that differ from their level's.
   std::map<std::string, LinkRate> axes;
+  /// Where figures come from: text by the path of a field, such as
+  /// "compute.flops.bf16" or "levels[0].tree".
+  std::map<std::string, std::string> sources;
   /// Measured durations in nanoseconds, by the `weft.op` name of an op; they
   /// count instead of the formulas.
   llvm::StringMap<int64_t> durations;
