@@ -38,10 +38,19 @@ def run(module, function):
     try:
         PassManager.parse(_PIPELINE).run(module.operation)
     except ir.MLIRError as error:
-        raise ExportError(f"conversion to linalg failed: {error}") from None
+        raise _refusal(error) from None
     _drop_signs(function, block)
     erase_dead(block)
     _check_left(module)
+
+
+def _refusal(error):
+    """What the conversion says, at the operation of which it speaks."""
+    first = next(iter(error.error_diagnostics), None)
+    found = frame(first.location) if first else None
+    where = f"{display_path(found[0])}:{found[1]}" if found else None
+    said = first.message if first else str(error)
+    return ExportError(f"conversion to linalg failed: {said}", None, None, where)
 
 
 def _or_truths(module):
