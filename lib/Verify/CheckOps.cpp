@@ -44,14 +44,14 @@ LogicalResult checkCopy(memref::CopyOp op) {
                            "copied";
 }
 
-/// The elements that a store writes are known and there. An element that is not
-/// there reads as 0.
+/// Subscripts that are constants are in range. Others may only be read, as 0
+/// where there is no element: those that a store writes are known.
 LogicalResult checkSubscripts(Operation *op, MemRefType type,
                               ValueRange subscripts) {
   for (auto [dim, subscript] : llvm::enumerate(subscripts)) {
     APInt value;
     bool isKnown = matchPattern(subscript, m_ConstantInt(&value));
-    if (!isKnown)
+    if (!isKnown && isa<memref::StoreOp>(op))
       return op->emitError()
              << getOpName(op) << " stores an element whose subscript #" << dim
              << " is not constant";
@@ -108,6 +108,9 @@ LogicalResult checkScatterAdd(rt::ScatterAddOp op) {
 LogicalResult mlir::weft::proof::checkTouched(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](memref::CopyOp o) { return checkCopy(o); })
+      .Case([](memref::LoadOp o) {
+        return checkSubscripts(o, o.getMemRefType(), o.getIndices());
+      })
       .Case([](memref::StoreOp o) {
         return checkSubscripts(o, o.getMemRefType(), o.getIndices());
       })

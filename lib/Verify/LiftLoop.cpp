@@ -69,8 +69,8 @@ LogicalResult LocalLifter::liftFor(scf::ForOp op) {
     return failure();
   for (OpResult result : op.getResults()) {
     Form one = loop;
-    one.details = "depth " + depth + " result " +
-                  std::to_string(result.getResultNumber());
+    one.details = (op.getUnsignedCmp() ? "unsigned depth " : "depth ") + depth +
+                  " result " + std::to_string(result.getResultNumber());
     (void)setWhole(op, result, std::move(one));
   }
   return success();

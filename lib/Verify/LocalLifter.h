@@ -308,7 +308,7 @@ private:
     }
   };
   std::unordered_set<std::vector<int64_t>, HashNumbers> vectors;
-  DenseMap<int64_t, RankVector> uniforms;
+  std::map<int64_t, RankVector> uniforms;
   /// Sets of parts, ascending, by number.
   std::vector<std::vector<int64_t>> sets;
   std::map<std::vector<int64_t>, int64_t> setNumbers;

@@ -25,6 +25,16 @@ func.func @store_behind() attributes {weft_rt.arena_bytes = 256 : i64, weft_rt.a
 
 // -----
 
+func.func @load_before() attributes {weft_rt.arena_bytes = 256 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %a = weft_rt.buffer arena 0 : memref<16xf32>
+  %i = arith.constant -1 : index
+  // expected-error @+1 {{'memref.load' op has subscript -1 in dim 0 of 'memref<16xf32>'}}
+  %x = memref.load %a[%i] : memref<16xf32>
+  return
+}
+
+// -----
+
 func.func @store_somewhere() attributes {weft_rt.arena_bytes = 256 : i64, weft_rt.args = [], weft_rt.results = []} {
   %a = weft_rt.buffer arena 0 : memref<4x4xindex>
   %i = arith.constant 1 : index

@@ -17,7 +17,7 @@ from edits import Edits
 MODULES = [HERE / "Inputs/spelled.global.mlir", ROOT / "examples/qwen3_scan/step.mlir", *INPUTS]
 NEVER_ACCEPTED = {"other_border"}
 KINDS = ["other_op", "other_function", "other_predicate", "other_constant", "swapped_operands",
-         "swapped_choice", "no_op", "other_map", "other_index", "swapped_inputs",
+         "swapped_choice", "no_op", "other_map", "other_iterator", "other_index", "swapped_inputs",
          "swapped_yields", "other_operand", "other_result", "other_offset", "swapped_parts",
          "other_extract", "other_lookup", "no_clamp", "other_cast", "other_border", "fewer_ops",
          "renamed", "reordered"]

@@ -2,12 +2,14 @@
 
 // What arith leaves open, because CPUs differ, gets one result: operands that
 // an instruction must not see are replaced by ones that it may, and the result
-// is chosen afterwards. The results are those of StableHLO and XLA.
+// is chosen afterwards. The results are those of StableHLO and XLA. Ops of math
+// that LLVM has no word for are written with ops of arith.
 
 #include "weft/Conversion/WeftToHost/ValuePasses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -61,6 +63,12 @@ private:
   Value emitRemainder(Value a, Value b, bool isSigned);
   Value emitFloor(arith::FloorDivSIOp op);
   Value emitCeil(Value a, Value b, bool isSigned);
+  Value emitPower(math::IPowIOp op);
+  Value emitRepeatedSquares(Value base, Value exponent);
+  Value compareSize(arith::CmpFPredicate predicate, Value x,
+                    const APFloat &limit);
+  Value emitIsInfinite(Value x);
+  Value emitIsNormal(Value x);
 
   OpBuilder builder;
   Location loc;
@@ -179,28 +187,96 @@ Value Definer::emitCeil(Value a, Value b, bool isSigned) {
   return select(isAbove, more, quotient);
 }
 
+/// `base` to the power of `exponent`, which is taken as not negative.
+Value Definer::emitRepeatedSquares(Value base, Value exponent) {
+  Type type = base.getType();
+  unsigned width = getWidth(type);
+  Value result = emitConstant(type, 1);
+  for (unsigned bit = 0; bit + 1 < width; ++bit) {
+    Value mask = emitConstant(type, APInt::getOneBitSet(width, bit));
+    Value isClear =
+        isEqual(emit<arith::AndIOp>(exponent, mask), APInt::getZero(width));
+    result = select(isClear, result, emit<arith::MulIOp>(result, base));
+    base = emit<arith::MulIOp>(base, base);
+  }
+  return result;
+}
+
+/// A negative exponent: 1 / base^-exponent, rounded to zero; of 0 it is 0.
+Value Definer::emitPower(math::IPowIOp op) {
+  Value base = op.getLhs(), exponent = op.getRhs();
+  Type type = op.getType();
+  unsigned width = getWidth(type);
+  Value power = emitRepeatedSquares(base, exponent);
+  Value isNegative =
+      compare(arith::CmpIPredicate::slt, exponent, emitConstant(type, 0));
+  // Of 1 and -1, the only numbers that have an inverse, each power is one of
+  // both, by the exponent's last bit.
+  Value isOdd = emit<arith::AndIOp>(exponent, emitConstant(type, 1));
+  Value inverse = select(isEqual(isOdd, APInt::getZero(width)),
+                         emitConstant(type, 1), base);
+  Value isOne = isEqual(base, APInt(width, 1));
+  Value isMinusOne = isEqual(base, APInt::getAllOnes(width));
+  Value hasInverse = emit<arith::OrIOp>(isOne, isMinusOne);
+  Value ofNegative = select(hasInverse, inverse, emitConstant(type, 0));
+  return select(isNegative, ofNegative, power);
+}
+
+Value Definer::compareSize(arith::CmpFPredicate predicate, Value x,
+                           const APFloat &limit) {
+  Value size = math::AbsFOp::create(builder, loc, x);
+  Value bound = arith::ConstantOp::create(
+      builder, loc, builder.getFloatAttr(x.getType(), limit));
+  return arith::CmpFOp::create(builder, loc, predicate, size, bound);
+}
+
+Value Definer::emitIsInfinite(Value x) {
+  const auto &semantics = cast<FloatType>(x.getType()).getFloatSemantics();
+  return compareSize(arith::CmpFPredicate::OGT, x,
+                     APFloat::getLargest(semantics));
+}
+
+/// Neither zero nor subnormal nor infinite nor NaN.
+Value Definer::emitIsNormal(Value x) {
+  const auto &semantics = cast<FloatType>(x.getType()).getFloatSemantics();
+  Value isLarge = compareSize(arith::CmpFPredicate::OGE, x,
+                              APFloat::getSmallestNormalized(semantics));
+  Value isFinite =
+      compareSize(arith::CmpFPredicate::OLE, x, APFloat::getLargest(semantics));
+  return emit<arith::AndIOp>(isLarge, isFinite);
+}
+
 void Definer::define(Operation *op) {
   bool isSigned = !isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op);
-  Value result = TypeSwitch<Operation *, Value>(op)
-                     .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(
-                         [&](auto o) { return emitShift(o); })
-                     .Case([&](arith::FPToSIOp o) {
-                       return emitToInteger(o, "llvm.fptosi.sat");
-                     })
-                     .Case([&](arith::FPToUIOp o) {
-                       return emitToInteger(o, "llvm.fptoui.sat");
-                     })
-                     .Case<arith::DivSIOp, arith::DivUIOp>([&](auto o) {
-                       return emitQuotient(o.getLhs(), o.getRhs(), isSigned);
-                     })
-                     .Case<arith::RemSIOp, arith::RemUIOp>([&](auto o) {
-                       return emitRemainder(o.getLhs(), o.getRhs(), isSigned);
-                     })
-                     .Case([&](arith::FloorDivSIOp o) { return emitFloor(o); })
-                     .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>([&](auto o) {
-                       return emitCeil(o.getLhs(), o.getRhs(), isSigned);
-                     })
-                     .Default(nullptr);
+  Value result =
+      TypeSwitch<Operation *, Value>(op)
+          .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(
+              [&](auto o) { return emitShift(o); })
+          .Case([&](arith::FPToSIOp o) {
+            return emitToInteger(o, "llvm.fptosi.sat");
+          })
+          .Case([&](arith::FPToUIOp o) {
+            return emitToInteger(o, "llvm.fptoui.sat");
+          })
+          .Case<arith::DivSIOp, arith::DivUIOp>([&](auto o) {
+            return emitQuotient(o.getLhs(), o.getRhs(), isSigned);
+          })
+          .Case<arith::RemSIOp, arith::RemUIOp>([&](auto o) {
+            return emitRemainder(o.getLhs(), o.getRhs(), isSigned);
+          })
+          .Case([&](arith::FloorDivSIOp o) { return emitFloor(o); })
+          .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>([&](auto o) {
+            return emitCeil(o.getLhs(), o.getRhs(), isSigned);
+          })
+          .Case([&](math::IPowIOp o) { return emitPower(o); })
+          .Case([&](math::IsInfOp o) { return emitIsInfinite(o.getOperand()); })
+          .Case(
+              [&](math::IsNormalOp o) { return emitIsNormal(o.getOperand()); })
+          .Case([&](math::ClampFOp o) {
+            return emit<arith::MinimumFOp>(
+                emit<arith::MaximumFOp>(o.getValue(), o.getMin()), o.getMax());
+          })
+          .Default(nullptr);
   if (!result)
     return;
   op->getResult(0).replaceAllUsesWith(result);
@@ -214,7 +290,7 @@ struct DefineValuesPass
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<arith::ArithDialect>(op->getDialect()))
+      if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
         ops.push_back(op);
     });
     for (Operation *op : ops)

@@ -85,13 +85,14 @@ struct TruncateThroughF32 : OpRewritePattern<arith::TruncFOp> {
 };
 
 /// Products and sums of narrow numbers are rounded to f32 and then once more:
-/// few CPUs have an instruction, and LLVM would call a function.
+/// few CPUs have an instruction, and LLVM would call a function, or, for floats
+/// of 8 bits, has none.
 struct FuseThroughF32 : OpRewritePattern<math::FmaOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(math::FmaOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getType().isBF16() && !op.getType().isF16())
+    if (getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() >= 32)
       return failure();
     SmallVector<Value> wide;
     for (Value operand : op->getOperands())

@@ -84,7 +84,8 @@ LogicalResult Planner::visitFor(scf::ForOp op) {
   }
   auto loop = scf::ForOp::create(
       builder, op.getLoc(), scalars.lookup(op.getLowerBound()),
-      scalars.lookup(op.getUpperBound()), scalars.lookup(op.getStep()), inits);
+      scalars.lookup(op.getUpperBound()), scalars.lookup(op.getStep()), inits,
+      /*bodyBuilder=*/nullptr, op.getUnsignedCmp());
   scalars.map(op.getInductionVar(), loop.getInductionVar());
   auto carried = loop.getRegionIterArgs().begin();
   for (Value argument : op.getRegionIterArgs())

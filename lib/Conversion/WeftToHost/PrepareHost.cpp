@@ -8,6 +8,7 @@
 
 #include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/MissingElements.h"
 #include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -574,6 +575,9 @@ struct PrepareHostPass
       oneRank.erase();
     // Nor is it proved yet of what is made here.
     getOperation()->removeAttr(WeftDialect::kCertificateAttr);
+    // Indices that became constants when ranks did: the plan has no read of
+    // what is not there.
+    readMissingAsZero(getOperation());
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
       if (failed(checkRounded(func)) || failed(prepare(func)) ||
           failed(checkOrders(func)))

@@ -101,7 +101,9 @@ class Builder:
         elif element.width == 1:
             attribute = ir.Attribute.parse(f"dense<{'true' if number else 'false'}> : {type}")
         else:
-            attribute = ir.DenseElementsAttr.get_splat(type, ir.IntegerAttr.get(element, int(number)))
+            # The bits of what is above the largest signed number.
+            bits = int(number) - (1 << 64) * (int(number) >= 1 << 63)
+            attribute = ir.DenseElementsAttr.get_splat(type, ir.IntegerAttr.get(element, bits))
         made = self.value("stablehlo.constant", type, [], {"value": attribute})
         if is_integer(element):
             self.know(made, np.full(shape, number, numpy_type(element)))

@@ -34,13 +34,39 @@ def run(module, function):
     _register_passes()
     block = function.regions[0].blocks[0]
     erase_dead(block)
+    _or_truths(module)
     try:
         PassManager.parse(_PIPELINE).run(module.operation)
     except ir.MLIRError as error:
-        raise ExportError(f"conversion to linalg failed: {error}") from None
+        raise _refusal(error) from None
     _drop_signs(function, block)
     erase_dead(block)
     _check_left(module)
+
+
+def _refusal(error):
+    """What the conversion says, at the operation of which it speaks."""
+    first = next(iter(error.error_diagnostics), None)
+    found = frame(first.location) if first else None
+    where = f"{display_path(found[0])}:{found[1]}" if found else None
+    said = first.message if first else str(error)
+    return ExportError(f"conversion to linalg failed: {said}", None, None, where)
+
+
+def _or_truths(module):
+    """A sum of truth values is true if one of them is: additions, also those of regions, become `or`."""
+    found = []
+
+    def visit(op):
+        if op.name == "stablehlo.add" and str(op.results[0].type.element_type) == "i1":
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit)
+    for op in found:
+        with ir.InsertionPoint(op), op.location:
+            made = ir.Operation.create("stablehlo.or", results=[op.results[0].type], operands=list(op.operands))
+        op.results[0].replace_all_uses_with(made.results[0])
+        op.erase()
 
 
 def _drop_signs(function, block):

@@ -44,3 +44,23 @@ func.func @divisions(%a: i32, %b: i32) -> (i32, i32, i32) {
   %2 = arith.floordivsi %a, %b : i32
   return %0, %1, %2 : i32, i32, i32
 }
+
+// What LLVM has no word for.
+
+// CHECK-LABEL: func @of_math
+// CHECK-SAME: (%[[A:.*]]: i8, %[[B:.*]]: i8, %[[X:.*]]: f32, %[[L:.*]]: f32)
+func.func @of_math(%a: i8, %b: i8, %x: f32, %l: f32) -> (i8, i1, i1, f32) {
+  // CHECK-NOT: math.ipowi
+  // CHECK-COUNT-14: arith.muli
+  // CHECK: arith.cmpi slt, %[[B]]
+  %0 = math.ipowi %a, %b : i8
+  // CHECK: arith.cmpf ogt
+  %1 = math.isinf %x : f32
+  // CHECK: arith.cmpf oge
+  // CHECK: arith.cmpf ole
+  %2 = math.isnormal %x : f32
+  // CHECK: %[[M:.*]] = arith.maximumf %[[X]], %[[L]]
+  // CHECK: arith.minimumf %[[M]], %[[L]]
+  %3 = math.clampf %x to [%l, %l] : f32
+  return %0, %1, %2, %3 : i8, i1, i1, f32
+}

@@ -234,3 +234,34 @@ func.func @outside(%x: tensor<5x4xf32> {weft.name = "x"}, %i: tensor<21xi32> {we
   %element = tensor.splat %s : tensor<3xf32>
   return %found, %element : tensor<21xf32>, tensor<3xf32>
 }
+
+// -----
+
+func.func @powers(%a: tensor<81xi8> {weft.name = "a"}, %b: tensor<81xi8> {weft.name = "b"}, %c: tensor<81xi64> {weft.name = "c"}, %d: tensor<81xi64> {weft.name = "d"})
+    -> (tensor<81xi8> {weft.name = "of_i8"}, tensor<81xi64> {weft.name = "of_i64"}, tensor<3xi8> {weft.name = "of_constants"}) {
+  %of_i8 = math.ipowi %a, %b : tensor<81xi8>
+  %of_i64 = math.ipowi %c, %d : tensor<81xi64>
+  %bases = arith.constant dense<[0, -1, 3]> : tensor<3xi8>
+  %exponents = arith.constant dense<[-1, -3, -1]> : tensor<3xi8>
+  %of_constants = math.ipowi %bases, %exponents : tensor<3xi8>
+  return %of_i8, %of_i64, %of_constants : tensor<81xi8>, tensor<81xi64>, tensor<3xi8>
+}
+
+// -----
+
+func.func @kinds_of_floats(%x: tensor<21xf32> {weft.name = "x"}, %h: tensor<21xf16> {weft.name = "h"})
+    -> (tensor<21xi1> {weft.name = "inf"}, tensor<21xi1> {weft.name = "normal"}, tensor<21xi1> {weft.name = "inf16"}, tensor<21xi1> {weft.name = "normal16"}) {
+  %inf = math.isinf %x : tensor<21xf32>
+  %normal = math.isnormal %x : tensor<21xf32>
+  %inf16 = math.isinf %h : tensor<21xf16>
+  %normal16 = math.isnormal %h : tensor<21xf16>
+  return %inf, %normal, %inf16, %normal16 : tensor<21xi1>, tensor<21xi1>, tensor<21xi1>, tensor<21xi1>
+}
+
+// -----
+
+func.func @clamped(%x: tensor<441xf32> {weft.name = "x"}, %low: tensor<441xf32> {weft.name = "low"}) -> (tensor<441xf32> {weft.name = "y"}) {
+  %high = arith.constant dense<2.0> : tensor<441xf32>
+  %y = math.clampf %x to [%low, %high] : tensor<441xf32>
+  return %y : tensor<441xf32>
+}

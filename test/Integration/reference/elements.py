@@ -76,6 +76,23 @@ def divide_up_unsigned(a, b):
     return rounded(divide_unsigned(a, b), (b != 0) & (remainder_unsigned(a, b) != 0), 1)
 
 
+def power(a, b):
+    """Of integers: wraps around. A negative exponent gives the inverse, rounded to zero; that of 0 is 0."""
+    dtype, a, b = np.asarray(a).dtype, np.asarray(a).astype(object), np.asarray(b).astype(object)
+    bits = 8 * dtype.itemsize
+
+    def one(base, exponent):
+        if exponent < 0:
+            return base ** (exponent & 1) if abs(base) == 1 else 0
+        return (pow(base, exponent, 1 << bits) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+
+    return np.vectorize(one, otypes=[dtype])(a, b)
+
+
+def is_normal(x):
+    return np.isfinite(x) & (np.abs(x) >= ml_dtypes.finfo(np.asarray(x).dtype).smallest_normal)
+
+
 def shift(function, fill):
     """By the width or more all bits are shifted out; `fill` are those shifted in."""
 
@@ -185,13 +202,14 @@ BINARY = {
     "arith.remui": signless(remainder_unsigned), "arith.floordivsi": divide_down,
     "arith.ceildivsi": divide_up, "arith.ceildivui": signless(divide_up_unsigned),
     "arith.maxui": signless(np.maximum), "arith.minui": signless(np.minimum),
-    "math.copysign": np.copysign,
+    "math.copysign": np.copysign, "math.ipowi": power,
 }  # fmt: skip
 UNARY = {
     "arith.negf": np.negative, "math.exp": np.exp, "math.log": np.log,
     "math.tanh": np.tanh, "math.sqrt": np.sqrt, "math.absf": np.abs,
     "math.rsqrt": lambda x: 1 / np.sqrt(x), "math.sin": np.sin,
     "math.cos": np.cos, "math.log1p": np.log1p, "math.erf": erf,
+    "math.isinf": np.isinf, "math.isnormal": is_normal,
 }  # fmt: skip
 CONVERSIONS = {
     "arith.extf", "arith.truncf", "arith.sitofp", "arith.fptosi", "arith.extsi", "arith.trunci",

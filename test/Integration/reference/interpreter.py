@@ -14,7 +14,7 @@ import numpy as np
 
 import orders
 from elements import (BF16, BINARY, CMPI, CONVERSIONS, UNARY, Fault, compare_floats,
-                      convert, dtype_of)  # fmt: skip
+                      convert, dtype_of, maximum, minimum)  # fmt: skip
 from mlir_text import Dense, Tensor
 
 DYNAMIC = -(2**63)
@@ -242,6 +242,8 @@ class Interpreter:
             return [convert(name, operands[0], dtype_of(op.result_types[0]))]
         if name == "arith.select":
             return [np.where(*operands).astype(dtype_of(op.result_types[0]))]
+        if name == "math.clampf":
+            return [minimum(maximum(operands[0], operands[1]), operands[2])]
         if name == "arith.cmpi":
             return [CMPI[attrs["predicate"]](*operands)]
         if name == "arith.cmpf":
@@ -264,7 +266,7 @@ class Interpreter:
 
     def loop(self, op, operands, env):
         first, end, stride, *carried = operands
-        for i in range(int(first), int(end), int(stride)):
+        for i in range(int(first), int(end), int(stride)) if stride > 0 else []:
             carried = self.block(op.regions[0], [np.int64(i), *carried], env)
         return carried
 

@@ -8,20 +8,22 @@
 include "mlir/Pass/PassBase.td"
 
 def DefineValuesPass : Pass<"weft-define-values", "::mlir::ModuleOp"> {
-  let summary = "give ops on integers a result for all operands";
+  let summary = "give ops of arith and math a result for all operands";
   let description = [{
     The results that docs/math.md declares: floats saturate when they become
     integers, and NaN becomes 0; a shift by the width or more shifts all bits
     out; x / 0 is a number whose bits are all set, x % 0 is x, and what overflows
     wraps around. Also expands divisions that round up or down. Everywhere before
     this pass ops of arith have these results, too: no fold of theirs may say
-    otherwise, which dropping their flags (weft-check-values) sees to.
+    otherwise, which dropping their flags (weft-check-values) sees to. Ops of
+    math for which LLVM has none, as ipowi and clampf, become ops of arith.
 
     *Requires* scalars, as weft-outline-kernels makes them.
     *Ensures* that no op of arith has poison as a result, or traps.
   }];
   let dependentDialects = [
-    "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];
+    "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
 }
 
 def ExpandFloat8Pass : Pass<"weft-expand-float8"> {

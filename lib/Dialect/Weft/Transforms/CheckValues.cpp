@@ -4,9 +4,13 @@
 // result poison where that does not hold, are taken away: the promise would be
 // used by folds and by LLVM, differently on each mesh. A flag that allows
 // another rounding of a float stays. Sizes are bounded so that what follows can
-// add and multiply them. Loops of generic ops are what their results say.
+// add and multiply them. Loops end, and what is read and is not there is 0; those
+// of generic ops are what their results say.
 
 #include "weft/Dialect/Weft/Transforms/ValuePasses.h"
+
+#include "CheckValues.h"
+#include "weft/Dialect/Weft/Transforms/MissingElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -141,7 +145,10 @@ struct CheckValuesPass
       return success(succeeded(verifyRounding(op)) &&
                      succeeded(checkSizes(op, sum)));
     });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() || failed(defineLoops(getOperation())))
+      return signalPassFailure();
+    readMissingAsZero(getOperation());
+    if (failed(guardReads(getOperation())))
       signalPassFailure();
   }
 };

@@ -12,6 +12,7 @@
 
 #include "Raise.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/Transforms/MissingElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -304,6 +305,8 @@ struct RaisePass : weft::impl::RaisePassBase<RaisePass> {
         failed(rewrite(*entry, contractionPatterns)) ||
         failed(rewrite(*entry, cleanupPatterns)))
       return signalPassFailure();
+    // Indices that are constants only now.
+    readMissingAsZero(*entry);
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, *entry);

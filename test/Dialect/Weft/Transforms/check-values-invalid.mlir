@@ -34,8 +34,56 @@ func.func @wraps(%x: tensor<4xf32>) -> tensor<4611686018427387904x46116860184273
 // -----
 
 func.func @buffer() {
-  // expected-error @below {{of less than 2^56 bytes}}
-  %0 = weft_rt.buffer arena 0 : memref<4611686018427387904xf64>
+  // expected-error @below {{has a value of type 'memref<1125899906842624xf64>', which is larger than 2^48 bytes}}
+  %0 = weft_rt.buffer arena 0 : memref<1125899906842624xf64>
+  return
+}
+
+// -----
+
+func.func @stands_still(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  // expected-error @below {{'scf.for' op has step 0, expected a positive one}}
+  %y = scf.for %i = %c0 to %c8 step %c0 iter_args(%a = %x) -> (tensor<4xf32>) {
+    scf.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @goes_down(%x: i32) -> i32 {
+  %c0 = arith.constant 0 : i32
+  %down = arith.constant -2 : i32
+  // expected-error @below {{'scf.for' op has step -2, expected a positive one}}
+  %y = scf.for %i = %x to %c0 step %down iter_args(%a = %x) -> (i32) : i32 {
+    scf.yield %i : i32
+  }
+  return %y : i32
+}
+
+// -----
+
+func.func @never_ends(%x: f32) -> f32 {
+  %true = arith.constant true
+  // expected-error @below {{'scf.while' op never ends: its condition is always true}}
+  %y = scf.while (%a = %x) : (f32) -> f32 {
+    scf.condition(%true) %a : f32
+  } do {
+  ^bb0(%a: f32):
+    scf.yield %a : f32
+  }
+  return %y : f32
+}
+
+// -----
+
+func.func @no_order(%n: index) {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{'scf.parallel' op is not supported; scf.for is}}
+  scf.parallel (%i) = (%c0) to (%n) step (%n) {
+  }
   return
 }
 
