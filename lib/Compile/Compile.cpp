@@ -32,6 +32,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::weft;
 
@@ -355,8 +357,11 @@ LogicalResult Compilation::scheduleAndPlan(Phase phase) {
     return failure();
   int64_t limit = getMemoryLimit();
   std::optional<Machine> machine = loadMachine();
-  if (plans && limit > 0 && machine)
-    return planWithinLimit(*machine, limit);
+  // Without a limit, too, what is fastest is known of plans alone.
+  bool compares = limit > 0 || options.schedule.policy == "best";
+  if (plans && machine && compares)
+    return planWithinLimit(
+        *machine, limit > 0 ? limit : std::numeric_limits<int64_t>::max());
   if (failed(runPipeline([&](OpPassManager &pm) {
         pm.addPass(createSchedulePass(options.schedule));
         pm.addPass(createVerifyScheduledPass());

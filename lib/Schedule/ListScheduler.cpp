@@ -54,6 +54,7 @@ private:
   void startFrom(int resource, int64_t horizon, int64_t reserved);
   void listActivations();
   void foretell(int next);
+  int findAwaited(int resource);
   bool blocksActivation(int task);
   bool fits(int task, int64_t reserved);
   void issue(int task);
@@ -270,22 +271,38 @@ void ListScheduler::foretell(int next) {
     shift = inFlight.top().first - options.previous->end[inFlight.top().second];
 }
 
+/// The activation collective of a link that turns up next; -1: none is known.
+/// What should have turned up some time ago and did not may take long, since
+/// this schedule's order is another: nothing is kept free for it.
+int ListScheduler::findAwaited(int resource) {
+  constexpr size_t kMaxLate = 32;
+  const std::vector<int> &list = activations[resource];
+  size_t &first = firstActivation[resource];
+  while (first < list.size() && states[list[first]] != Fresh)
+    ++first;
+  for (size_t i = first, e = std::min(list.size(), first + kMaxLate); i < e;
+       ++i) {
+    int task = list[i];
+    int64_t latest = readyBefore[task] + shift + problem.task(task).duration;
+    if (states[task] == Fresh && latest >= now)
+      return task;
+  }
+  return -1;
+}
+
 /// Says whether starting `task` now would make an activation collective wait
 /// that turns up soon, although `task` could go behind it.
 bool ListScheduler::blocksActivation(int task) {
   int resource = problem.resource(task);
   if (!options.previous || problem.task(task).role == TaskRole::Activation)
     return false;
-  const std::vector<int> &list = activations[resource];
-  size_t &first = firstActivation[resource];
-  while (first < list.size() && states[list[first]] != Fresh)
-    ++first;
-  if (first == list.size())
+  int awaited = findAwaited(resource);
+  if (awaited < 0)
     return false;
-  int64_t turnsUp = readyBefore[list[first]];
+  int64_t turnsUp = readyBefore[awaited];
   int64_t end = std::max(now, freeAt[resource]) + problem.task(task).duration;
   bool canGoBehind =
-      options.keys[task] >= turnsUp + problem.task(list[first]).duration;
+      options.keys[task] >= turnsUp + problem.task(awaited).duration;
   return canGoBehind && end > turnsUp + shift;
 }
 

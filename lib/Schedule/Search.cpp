@@ -26,6 +26,11 @@ static constexpr int64_t kTolerance = 500;
 /// far as it goes.
 static constexpr int64_t kReaches[] = {1, 4, 0};
 
+/// By how much work that fills a wait may take longer than it, in percent. What
+/// is urgent stands behind it then; but where there is enough else to do, only
+/// standing still costs time.
+static constexpr int64_t kOverruns[] = {100, 0, 10000};
+
 /// Takes `events` if they are within the limit.
 void ScheduleSearch::consider(std::vector<ScheduleEvent> events) {
   ScheduleResult result = replay(problem, std::move(events));
@@ -112,13 +117,12 @@ void ScheduleSearch::improve() {
     for (int i = 0; reach > 0 && i < problem.size(); ++i)
       if (!problem.task(i).isCollective())
         options.keys[i] = std::min(latest[i], programBegins[i] + reach * layer);
-    considerList(options);
-    if (isDone())
-      return;
-    options.overrunPercent = 0;
-    considerList(options);
-    if (isDone())
-      return;
+    for (int64_t overrun : kOverruns) {
+      options.overrunPercent = overrun;
+      considerList(options);
+      if (isDone())
+        return;
+    }
   }
 }
 

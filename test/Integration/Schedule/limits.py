@@ -7,7 +7,8 @@
 
 The sweep asks for the least limit of each policy, by the error that one byte
 gives; that limit must compile, and one byte less must not. From the least on,
-`best` must be no slower than any other policy, and no plan above its limit.
+and without a limit, `best` must be no slower than any other policy, and no plan
+above its limit. With 0 for NUMBER only what has no limit is compared.
 """
 
 import re
@@ -47,7 +48,8 @@ def write_order(path):
 def compile_step(step, policy, limit, options):
     """Step time in nanoseconds and bytes, or (None, bytes that it needs)."""
     run = subprocess.run(["weft-compile", step, "--schedule", policy, "--memory-limit",
-                          f"{limit}B", "--to", "planned", "--stats", "-o", "-", *options],
+                          "none" if limit is None else f"{limit}B", "--to", "planned",
+                          "--stats", "-o", "-", *options],
                          text=True, capture_output=True)
     if run.returncode == 0:
         total = re.search(r"^  total +(\d+) B$", run.stderr.split("each rank needs:")[1], re.M)
@@ -59,7 +61,17 @@ def compile_step(step, policy, limit, options):
     return None, int(needed.group(1))
 
 
+def compare(step, limit, options):
+    rows = {policy: compile_step(step, policy, limit, options) for policy in POLICIES}
+    for time, total in rows.values():
+        if time is not None and (limit is not None and total > limit or rows["best"][0] > time):
+            sys.exit(f"at {limit} B: {rows}")
+
+
 def sweep(step, number, options):
+    compare(step, None, options)
+    if number == 0:
+        return
     least = {policy: compile_step(step, policy, 1, options)[1] for policy in POLICIES}
     for policy, limit in least.items():
         time, total = compile_step(step, policy, limit, options)
@@ -70,11 +82,7 @@ def sweep(step, number, options):
     if least["best"] > min(least.values()):
         sys.exit(f"best needs more than another policy: {least}")
     for i in range(number):
-        limit = least["best"] + least["best"] * i * i // (number * number)
-        rows = {policy: compile_step(step, policy, limit, options) for policy in POLICIES}
-        for policy, (time, total) in rows.items():
-            if time is not None and (total > limit or rows["best"][0] > time):
-                sys.exit(f"at {limit} B: {rows}")
+        compare(step, least["best"] + least["best"] * i * i // (number * number), options)
     print("least", least)
 
 
