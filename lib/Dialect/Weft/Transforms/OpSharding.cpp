@@ -12,6 +12,8 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 #include <limits>
 #include <map>
 #include <numeric>
@@ -267,6 +269,53 @@ std::optional<Sharding> getCutAcross(const OpView &view) {
   return cut;
 }
 
+/// Returns the axes that shard dims of a tensor which the op cuts, pads or
+/// joins, and so needs whole.
+AxisList getCutAxes(const OpView &view, const TensorView &tensor) {
+  AxisList axes;
+  if (!isa<tensor::ExtractSliceOp, tensor::PadOp, tensor::ConcatOp>(view.op) ||
+      !tensor.type || tensor.isFree || tensor.sources.empty())
+    return axes;
+  for (auto [factors, list] :
+       llvm::zip_equal(*tensor.factors, tensor.sources[0].dims))
+    if (factors.size() == 1 &&
+        view.rule->factors[factors[0]].kind == FactorKind::Replicated)
+      llvm::append_range(axes, list);
+  return axes;
+}
+
+/// Such axes may shard another dim meanwhile: tensors are exchanged there and
+/// back, and not gathered. Returns a sharding of the tensor for each such dim;
+/// those come first that nothing shards.
+SmallVector<Sharding, 0> getExchanged(const OpView &view,
+                                      const TensorView &tensor) {
+  SmallVector<Sharding, 0> ways, others;
+  AxisList axes = getCutAxes(view, tensor);
+  if (axes.empty())
+    return ways;
+  Sharding rest = tensor.sources[0].resolved().withoutAxes(axes);
+  for (auto [dim, factors] : llvm::enumerate(*tensor.factors)) {
+    if (factors.size() != 1 ||
+        view.rule->factors[factors[0]].kind != FactorKind::Parallel)
+      continue;
+    Sharding moved = rest;
+    llvm::append_range(moved.dims[dim], axes);
+    if (tensor.type.getDimSize(dim) % numShards(moved.dims[dim]) == 0)
+      (rest.dims[dim].empty() ? ways : others).push_back(moved);
+  }
+  llvm::append_range(ways, others);
+  return ways;
+}
+
+/// Returns the axes that an op may use on other dims than its operands do, to
+/// move fewer bytes: what is made is not to keep them unless that is wished.
+AxisList getMovedAxes(const OpView &view) {
+  AxisList axes = getRowAxes(view);
+  for (const TensorView &tensor : view.operands)
+    llvm::append_range(axes, getCutAxes(view, tensor));
+  return axes;
+}
+
 /// Cuts an axis into atoms.
 AxisList AtomCollector::cut(const AxisRef &axis) const {
   AxisList atoms;
@@ -309,6 +358,9 @@ SmallVector<Atom> AtomCollector::run(SmallVectorImpl<AxisList> &order) {
         addTensor(*tensor, *scattered);
   if (std::optional<Sharding> across = getCutAcross(view))
     addTensor(view.operands[2], *across);
+  for (const TensorView *tensor : tensors)
+    for (const Sharding &exchanged : getExchanged(view, *tensor))
+      addTensor(*tensor, exchanged);
 
   SmallVector<Atom> atoms;
   order.assign(view.rule->factors.size(), {});
@@ -344,7 +396,7 @@ class Chooser {
 public:
   Chooser(const OpView &view, ReshardPlanner &planner)
       : view(view), planner(planner), atoms(AtomCollector(view).run(order)),
-        rowAxes(getRowAxes(view)), isKept(view.operands.size(), false) {}
+        movedAxes(getMovedAxes(view)), isKept(view.operands.size(), false) {}
 
   OpSharding run();
 
@@ -378,8 +430,8 @@ private:
   ReshardPlanner &planner;
   SmallVector<AxisList> order;
   SmallVector<Atom> atoms;
-  /// What is cut across by them is gathered unless it is wished.
-  AxisList rowAxes;
+  /// What they shard in another dim is gathered unless it is wished.
+  AxisList movedAxes;
   /// Contributions that are to be kept by what is searched now.
   AxisList kept;
   Reduction keptKind = Reduction::Sum;
@@ -445,7 +497,7 @@ double Chooser::getResultCost(unsigned index, const OpSharding &choice,
   if (!tensor.type)
     return 0;
   Sharding made = getMade(view, choice, index);
-  Sharding target = getTarget(tensor.wish, made.withoutAxes(rowAxes));
+  Sharding target = getTarget(tensor.wish, made.withoutAxes(movedAxes));
   keepParts(made, tensor.joinedWith, target);
   double cost = getMoveCost(tensor, made, target, measure);
   if (!made.isPartial())
