@@ -4,13 +4,15 @@
 
   malformed.py [--cases N] [--seed S] [--kinds K,K...] [--seconds S] [--keep FOLDER] [--strict]
 
-Kinds: tensors (safetensors), machine (JSON), program (machine code that is inspected, and run
-where it is cut off), module (MLIR text of all phases), command (command lines). A case is an
-input that was mutated by a generator with a fixed seed: the same each time. A tool has to end in
-time with 0, 1, 2 or 3, to say what is wrong if it is not 0, and neither to crash nor to print a
-traceback. Prints each case that does not, and `N passed, N failed`. A crash that was caught (exit
-code 1) passes where a parser that is not weft's own reads the input: modules, and what is nested
-deeply on purpose. It fails elsewhere.
+Kinds: tensors (safetensors), machine (JSON), durations (traces), program (machine code that is
+inspected, and run where it is cut off), module (MLIR of all phases; see malformed_modules.py),
+command (command lines), python (the same files in one process). A case is an input that was
+mutated by a generator with a fixed seed: the same each time. A tool has to end in time with 0, 1,
+2 or 3, to say what is wrong if it is not 0, to leave no outputs then, and neither to crash nor to
+print a traceback. Prints each case that does not, and `N passed, N failed`. A crash that was
+caught (exit code 1) passes where a parser that is not weft's own reads the input: modules, and
+what is nested deeply on purpose. It fails elsewhere; with --strict also for modules that are
+neither nested deeply nor in the LLVM dialect.
 """
 import argparse
 import concurrent.futures
@@ -32,6 +34,7 @@ from malformed_modules import mutate_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEP = ROOT / "test/Tools/weft-compile/Inputs/step.mlir"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "build/python")}
 TIMEOUT = 300  # however busy the machine is; what counts is the time of the processor
 CPU_SECONDS = 20
 MEMORY = 8 << 30
@@ -66,7 +69,7 @@ def left_behind(command, folder):
 def run_tool(command, folder):
     try:
         done = subprocess.run([str(c) for c in command], cwd=folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=TIMEOUT, preexec_fn=limit)
+                              capture_output=True, timeout=TIMEOUT, preexec_fn=limit, env=ENVIRONMENT)
     except subprocess.TimeoutExpired:
         return "did not end"
     except ValueError as error:  # a zero within a command line, which no system takes
@@ -169,10 +172,12 @@ def program_case(rng, number, folder, seeds):
 
 
 def module_case(rng, number, folder, seeds):
-    commands, is_deep = malformed_modules.make(rng.random(), number, seeds["modules"], folder)
-    return Case("module", number, commands, may_be_caught=is_deep or not seeds["strict"])
+    commands, may_crash = malformed_modules.make(rng.random(), number, seeds["modules"], folder)
+    return Case("module", number, commands, may_be_caught=may_crash or not seeds["strict"])
 
 
+RECORD = ('\n// weft.python: {"mesh": {"dp": 2}, "in_tree": ["leaf", [], [], null], "out_tree": null, '
+          '"arguments": [["x", [8], "float32", null, null, null]], "results": []}\n')
 OPTIONS = {
     "weft-compile": ["-o", "--to", "--mesh", "--ranks", "--accumulate", "--cpu", "--emit-header",
                      "--invariant", "--leaves", "--partials", "--schedule", "--machine",
@@ -183,7 +188,8 @@ OPTIONS = {
                  "--shared-link", "--perturb", "--rank-program", "--inspect", "--quiet", "--help"],
     "weft-sim": ["--machine", "--trace", "--report", "--durations", "--rank", "--slow-rank",
                  "--jitter", "--seed", "--mesh", "--memory-limit", "--help"],
-    "weft-verify": ["--help", "--", "-x"]}
+    "weft-measure": ["-o", "--name", "--ranks", "--threads", "--help", "-x"],
+    "weft-verify": ["--help", "--from", "scheduled", "--", "-x"]}
 VALUES = ["", "-", "0", "-1", "1", "2", "99999999999999999999", "dp=0", "dp=4", "dp=-1", "dp", "=",
           "dp=9223372036854775807", "x\x1b[31my", "\udcff", "nan", "1e400", "0-3", "/dev/full",
           "/dev/null", "/", ".", "/none/x", "vanish:1:0", "fail:99", "dp=1,1", "f=nan,nan", "8GiB",
@@ -195,8 +201,8 @@ def command_case(rng, number, folder, seeds):
     tool = rng.choice(list(OPTIONS))
     own = folder / f"c{number}"
     own.mkdir()
-    words = []
-    if rng.random() < 0.9:
+    words = ["--quick"] if tool == "weft-measure" else []
+    if tool != "weft-measure" and rng.random() < 0.9:
         words.append(seeds["accumulate"] if tool == "weft-run" else STEP)
     for _ in range(rng.randrange(6)):
         option = rng.choice(OPTIONS[tool])
@@ -207,8 +213,31 @@ def command_case(rng, number, folder, seeds):
     return Case("command", number, [[tool, *(os.fsencode(str(w)) for w in words)]])
 
 
+def durations_case(rng, number, folder, seeds):
+    path = folder / f"d{number}.json"
+    path.write_bytes(mutate_text(rng, seeds["trace"]).encode("utf-8", "surrogatepass"))
+    return Case("durations", number, [["weft-sim", STEP, "--durations", path]])
+
+
+def python_case(rng, number, folder, seeds):
+    """Several files of each kind, as the interpreter takes long to start."""
+    paths = []
+    for i in range(4):
+        _, text = rng.choice(seeds["modules"])
+        module = malformed_modules.mutate(rng, text, rng.choice(seeds["modules"])[1])
+        record = mutate_text(rng, RECORD) if rng.random() < 0.3 else ""
+        contents = {".mlir": (module + record).encode("utf-8", "surrogatepass"),
+                    ".safetensors": mutate_bytes(rng, header_of(rng)),
+                    ".so": mutate_bytes(rng, rng.choice(seeds["programs"][1:]))}
+        for suffix, data in contents.items():
+            paths.append(folder / f"y{number}-{i}{suffix}")
+            paths[-1].write_bytes(data)
+    return Case("python", number, [[sys.executable, ROOT / "test/fuzz/malformed_python.py", *paths]], True)
+
+
 KINDS = {"tensors": tensors_case, "machine": machine_case, "program": program_case,
-         "module": module_case, "command": command_case}
+         "module": module_case, "command": command_case, "durations": durations_case,
+         "python": python_case}
 
 
 def make_seeds(folder, is_quick):
@@ -216,6 +245,9 @@ def make_seeds(folder, is_quick):
     seeds = {"accumulate": ROOT / "build/lib/accumulate.so",
              "machines": [p.read_text() for p in sorted((ROOT / "machines").glob("*.json"))],
              "modules": [], "programs": [(ROOT / "build/lib/accumulate.so").read_bytes()]}
+    trace = folder / "trace.json"
+    subprocess.run(["weft-sim", STEP, "--trace", trace], check=True, stdout=subprocess.DEVNULL)
+    seeds["trace"] = trace.read_text().replace('"compute", "dur"', '"kernel", "dur"')
     seeds["modules"] = malformed_modules.make_phases(folder, is_quick)
     for name in ("step", "sums"):
         path = folder / f"{name}.so"
