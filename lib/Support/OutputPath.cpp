@@ -75,6 +75,8 @@ std::string mlir::weft::checkInputPath(llvm::StringRef file) {
 
 std::string mlir::weft::checkOutputPath(llvm::StringRef file) {
   llvm::StringRef folder = folderOf(file);
+  if (fs::is_symlink_file(file) && !fs::exists(file))
+    return ("cannot write '" + file + "': a link that leads to no file").str();
   if (fs::is_directory(file))
     return ("cannot write '" + file + "': is a directory").str();
   if (!fs::is_directory(folder))

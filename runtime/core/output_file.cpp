@@ -65,6 +65,9 @@ private:
 /// The file that a path means: links are followed when it exists.
 Result<std::string> resolveTarget(const std::string &path) {
   struct stat info;
+  if (stat(path.c_str(), &info) != 0 && lstat(path.c_str(), &info) == 0)
+    return ioError("cannot write " + quote(path) +
+                   ": a link that leads to no file");
   if (stat(path.c_str(), &info) != 0)
     return path;
   if (S_ISCHR(info.st_mode))

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feeds malformed inputs to every reader of weft's tools, and wants an answer from each.
 
-  malformed.py [--cases N] [--seed S] [--kinds K,K...] [--seconds S] [--keep FOLDER]
+  malformed.py [--cases N] [--seed S] [--kinds K,K...] [--seconds S] [--keep FOLDER] [--strict]
 
-Kinds: tensors (safetensors), machine (JSON), program (machine code that is inspected, and run
-where it is cut off), module (MLIR text of all phases), command (command lines). A case is an
-input that was mutated by a generator with a fixed seed: the same each time. A tool has to end in
-time with 0, 1, 2 or 3, to say what is wrong if it is not 0, and neither to crash nor to print a
-traceback. Prints each case that does not, and `N passed, N failed`. A crash that was caught (exit
-code 1) passes where a parser that is not weft's own reads the input: modules, and what is nested
-deeply on purpose. It fails elsewhere.
+Kinds: tensors (safetensors), machine (JSON), durations (traces), program (machine code that is
+inspected, and run where it is cut off), module (MLIR of all phases; see malformed_modules.py),
+command (command lines), python (the same files in one process). A case is an input that was
+mutated by a generator with a fixed seed: the same each time. A tool has to end in time with 0, 1,
+2 or 3, to say what is wrong if it is not 0, to leave no outputs then, and neither to crash nor to
+print a traceback. Prints each case that does not, and `N passed, N failed`. A crash that was
+caught (exit code 1) passes where a parser that is not weft's own reads the input: modules, and
+what is nested deeply on purpose. It fails elsewhere; with --strict also for modules that are
+neither nested deeply nor in the LLVM dialect.
 """
 import argparse
 import concurrent.futures
@@ -19,6 +21,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -26,11 +29,15 @@ import sys
 import tempfile
 import time
 
+import malformed_modules
+from malformed_modules import mutate_text
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEP = ROOT / "test/Tools/weft-compile/Inputs/step.mlir"
-TIMEOUT = 60
-NUMBERS = ["0", "-1", "1", "2", "3", "7", "64", "4294967296", "9223372036854775807",
-           "-9223372036854775808", "18446744073709551616", "1e999", "-0.0", "nan", "1e-320"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "build/python")}
+TIMEOUT = 300  # however busy the machine is; what counts is the time of the processor
+CPU_SECONDS = 20
+MEMORY = 8 << 30
 BAD = re.compile(rb"Traceback|LLVM ERROR|Assertion|terminate called|Sanitizer|UNREACHABLE|Stack dump")
 ENDED = re.compile(rb"ended by (SIG\w+|signal)|the compiler (was )?ended")
 
@@ -43,10 +50,26 @@ class Case:
         self.may_be_caught = may_be_caught
 
 
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def left_behind(command, folder):
+    """What a failure must not leave: outputs, and temporary files beside them."""
+    for flag, word in zip(command, command[1:]):
+        if flag in ("-o", "--report", "--outputs") and isinstance(word, pathlib.Path) and word.exists():
+            return word
+        if flag == "-o" and isinstance(word, pathlib.Path):
+            return next(folder.glob(word.name + "*.tmp"), None)
+    return None
+
+
 def run_tool(command, folder):
     try:
         done = subprocess.run([str(c) for c in command], cwd=folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=TIMEOUT)
+                              capture_output=True, timeout=TIMEOUT, preexec_fn=limit, env=ENVIRONMENT)
     except subprocess.TimeoutExpired:
         return "did not end"
     except ValueError as error:  # a zero within a command line, which no system takes
@@ -54,13 +77,17 @@ def run_tool(command, folder):
     text = done.stdout[-4000:] + done.stderr[-4000:]
     if done.returncode not in (0, 1, 2, 3):
         return f"ended with {done.returncode}"
-    if BAD.search(text):
+    if done.returncode and left_behind(command, folder):
+        return f"left {left_behind(command, folder).name}"
+    if b"SIGXCPU" in text or b"SIGKILL" in text:
+        return "took too long"
+    if BAD.search(text) and b"out of memory" not in text:
         return "printed " + BAD.search(text).group().decode()
     if ENDED.search(done.stderr) and done.returncode:
         return "caught: " + ENDED.search(done.stderr).group().decode()
     if done.returncode and not done.stderr.strip():
         return f"ended with {done.returncode} without a word"
-    if re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", done.stderr):
+    if command[0] != "weft-opt" and re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", done.stderr):
         return "printed a control character"
     return None
 
@@ -84,32 +111,6 @@ def mutate_bytes(rng, data, other=b""):
         else:
             data = data[:at] or bytearray(b"x")
     return bytes(data)
-
-
-TOKEN = re.compile(r"[%@#!]?[A-Za-z_][\w.$-]*|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\"(?:[^\"\\]|\\.)*\"|\S")
-
-
-def mutate_text(rng, text):
-    """Mutates words, numbers and brackets; what is around them stays."""
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        tokens = list(TOKEN.finditer(text))
-        if not tokens:
-            return text
-        one, other = rng.choice(tokens), rng.choice(tokens)
-        numbers = [t for t in tokens if re.fullmatch(r"-?\d.*", t.group())]
-        kind = rng.randrange(7)
-        if kind < 2 and numbers:
-            one, new = rng.choice(numbers), rng.choice(NUMBERS)
-        elif kind == 2:
-            new = ""
-        elif kind == 3:
-            new = one.group() + " " + one.group()
-        elif kind == 4:
-            new = rng.choice(["\x1b[31m", "\x00", "\xff", "\u202e", "\"\\1B[2J\"", "}", "{", "<", "]"])
-        else:
-            new = other.group()
-        text = text[:one.start()] + new + text[one.end():]
-    return text
 
 
 def header_of(rng):
@@ -171,24 +172,12 @@ def program_case(rng, number, folder, seeds):
 
 
 def module_case(rng, number, folder, seeds):
-    path = folder / f"m{number}.mlir"
-    phase, text = rng.choice(seeds["modules"])
-    if rng.random() < 0.04:
-        text = rng.choice(["module attributes {a = " + "[" * 60000 + "]" * 60000 + "} {}",
-                           "func.func private @f(" + "tuple<" * 60000 + "f32" + ">" * 60000 + ")",
-                           "func.func @f() {" + "scf.execute_region {" * 20000, "(" * 200000,
-                           "#a = affine_map<(d0) -> (" + "(" * 60000 + "d0" + ")" * 60000 + ")>"])
-    else:
-        text = mutate_text(rng, text)
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    commands = [["weft-compile", path, "-o", folder / f"m{number}.o"]]
-    if phase == "planned" and rng.random() < 0.5:
-        commands = [["weft-verify", path]]
-    elif rng.random() < 0.2:
-        commands = [rng.choice([["weft-sim", path], ["weft-opt", path, "-o", "/dev/null"]])]
-    return Case("module", number, commands, may_be_caught=True)
+    commands, may_crash = malformed_modules.make(rng.random(), number, seeds["modules"], folder)
+    return Case("module", number, commands, may_be_caught=may_crash or not seeds["strict"])
 
 
+RECORD = ('\n// weft.python: {"mesh": {"dp": 2}, "in_tree": ["leaf", [], [], null], "out_tree": null, '
+          '"arguments": [["x", [8], "float32", null, null, null]], "results": []}\n')
 OPTIONS = {
     "weft-compile": ["-o", "--to", "--mesh", "--ranks", "--accumulate", "--cpu", "--emit-header",
                      "--invariant", "--leaves", "--partials", "--schedule", "--machine",
@@ -199,7 +188,8 @@ OPTIONS = {
                  "--shared-link", "--perturb", "--rank-program", "--inspect", "--quiet", "--help"],
     "weft-sim": ["--machine", "--trace", "--report", "--durations", "--rank", "--slow-rank",
                  "--jitter", "--seed", "--mesh", "--memory-limit", "--help"],
-    "weft-verify": ["--help", "--", "-x"]}
+    "weft-measure": ["-o", "--name", "--ranks", "--threads", "--help", "-x"],
+    "weft-verify": ["--help", "--from", "scheduled", "--", "-x"]}
 VALUES = ["", "-", "0", "-1", "1", "2", "99999999999999999999", "dp=0", "dp=4", "dp=-1", "dp", "=",
           "dp=9223372036854775807", "x\x1b[31my", "\udcff", "nan", "1e400", "0-3", "/dev/full",
           "/dev/null", "/", ".", "/none/x", "vanish:1:0", "fail:99", "dp=1,1", "f=nan,nan", "8GiB",
@@ -211,8 +201,8 @@ def command_case(rng, number, folder, seeds):
     tool = rng.choice(list(OPTIONS))
     own = folder / f"c{number}"
     own.mkdir()
-    words = []
-    if rng.random() < 0.9:
+    words = ["--quick"] if tool == "weft-measure" else []
+    if tool != "weft-measure" and rng.random() < 0.9:
         words.append(seeds["accumulate"] if tool == "weft-run" else STEP)
     for _ in range(rng.randrange(6)):
         option = rng.choice(OPTIONS[tool])
@@ -223,24 +213,46 @@ def command_case(rng, number, folder, seeds):
     return Case("command", number, [[tool, *(os.fsencode(str(w)) for w in words)]])
 
 
+def durations_case(rng, number, folder, seeds):
+    path = folder / f"d{number}.json"
+    path.write_bytes(mutate_text(rng, seeds["trace"]).encode("utf-8", "surrogatepass"))
+    return Case("durations", number, [["weft-sim", STEP, "--durations", path]])
+
+
+def python_case(rng, number, folder, seeds):
+    """Several files of each kind, as the interpreter takes long to start."""
+    paths = []
+    for i in range(4):
+        _, text = rng.choice(seeds["modules"])
+        module = malformed_modules.mutate(rng, text, rng.choice(seeds["modules"])[1])
+        record = mutate_text(rng, RECORD) if rng.random() < 0.3 else ""
+        contents = {".mlir": (module + record).encode("utf-8", "surrogatepass"),
+                    ".safetensors": mutate_bytes(rng, header_of(rng)),
+                    ".so": mutate_bytes(rng, rng.choice(seeds["programs"][1:]))}
+        for suffix, data in contents.items():
+            paths.append(folder / f"y{number}-{i}{suffix}")
+            paths[-1].write_bytes(data)
+    return Case("python", number, [[sys.executable, ROOT / "test/fuzz/malformed_python.py", *paths]], True)
+
+
 KINDS = {"tensors": tensors_case, "machine": machine_case, "program": program_case,
-         "module": module_case, "command": command_case}
+         "module": module_case, "command": command_case, "durations": durations_case,
+         "python": python_case}
 
 
-def make_seeds(folder):
+def make_seeds(folder, is_quick):
     """Right inputs of each kind, which are then made wrong."""
     seeds = {"accumulate": ROOT / "build/lib/accumulate.so",
              "machines": [p.read_text() for p in sorted((ROOT / "machines").glob("*.json"))],
              "modules": [], "programs": [(ROOT / "build/lib/accumulate.so").read_bytes()]}
+    trace = folder / "trace.json"
+    subprocess.run(["weft-sim", STEP, "--trace", trace], check=True, stdout=subprocess.DEVNULL)
+    seeds["trace"] = trace.read_text().replace('"compute", "dur"', '"kernel", "dur"')
+    seeds["modules"] = malformed_modules.make_phases(folder, is_quick)
     for name in ("step", "sums"):
-        source = ROOT / f"test/Tools/weft-compile/Inputs/{name}.mlir"
-        seeds["modules"].append(("global", source.read_text()))
-        for phase in ("local", "scheduled", "planned", "llvm"):
-            path = folder / f"{name}.{phase}.mlir"
-            subprocess.run(["weft-compile", source, "--to", phase, "-o", path], check=True)
-            seeds["modules"].append((phase, path.read_text()))
         path = folder / f"{name}.so"
-        subprocess.run(["weft-compile", source, "--invariant", "-o", path], check=True)
+        subprocess.run(["weft-compile", ROOT / f"test/Tools/weft-compile/Inputs/{name}.mlir", "--invariant",
+                        "-o", path], check=True)
         seeds["programs"].append(path.read_bytes())
     return seeds
 
@@ -267,24 +279,28 @@ def main():
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--seconds", type=float, default=1e9, help="start no case after that")
     parser.add_argument("--keep", type=pathlib.Path, help="where inputs that failed are kept")
+    parser.add_argument("--strict", action="store_true", help="crashes that were caught fail everywhere")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
     end, passed, failed = time.monotonic() + options.seconds, 0, 0
     with tempfile.TemporaryDirectory(prefix="weft-malformed-") as name:
         folder = pathlib.Path(name)
-        seeds = make_seeds(folder)
+        seeds = make_seeds(folder, options.cases <= 100)
 
         def work(kind, number):
             if time.monotonic() > end:
                 return None
             rng = random.Random(f"{options.seed} {kind} {number}")
-            case = KINDS[kind](rng, number, folder, seeds)
+            case = KINDS[kind](rng, number, folder, {**seeds, "strict": options.strict})
             return check(case, folder, options.keep)
 
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             jobs = [pool.submit(work, kind, number)
-                    for number in range(options.cases) for kind in options.kinds.split(",")]
+                    for number in range(options.first, options.first + options.cases)
+                    for kind in options.kinds.split(",")]
             for job in jobs:
                 problems = job.result()
                 if problems is None:
