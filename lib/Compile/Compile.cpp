@@ -228,7 +228,9 @@ LogicalResult Compilation::canonicalize() {
   if (failed(runPipeline(
           [&](OpPassManager &pm) { buildRaiseGlobalPipeline(pm, global); })))
     return failure();
-  if (source && failed(verifyCanonicalization(*source, *module)))
+  // Both say of every value which one it is.
+  if (source && (failed(checkValues(*source)) ||
+                 failed(verifyCanonicalization(*source, *module))))
     return failure();
   return runPipeline(
       [&](OpPassManager &pm) { buildOrderGlobalPipeline(pm, global); });

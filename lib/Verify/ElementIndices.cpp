@@ -120,6 +120,26 @@ ElementTable::Range ElementTable::getRange(const Terms &terms) {
   return {{least, greatest}};
 }
 
+static bool isScalar(const Element &element, StringRef op) {
+  return element.kind == ElementKind::Scalar &&
+         cast<StringAttr>(element.name).getValue() == op;
+}
+
+/// The range of an index that is `chosen` where `condition` holds: one that is
+/// below another as unsigned numbers is not negative either.
+static std::optional<std::pair<int64_t, int64_t>>
+getChosenRange(const Element &condition, const Element &chosen) {
+  if (isScalar(condition, "arith.cmpi") && condition.operands[0] == &chosen) {
+    auto predicate = cast<DictionaryAttr>(condition.details)
+                         .getAs<arith::CmpIPredicateAttr>("predicate");
+    auto below = condition.operands[1]->range;
+    if (predicate && predicate.getValue() == arith::CmpIPredicate::ult &&
+        below && below->first > 0)
+      return {{0, below->second - 1}};
+  }
+  return chosen.range;
+}
+
 ElementTable::Range ElementTable::getRange(const Element &element) {
   switch (element.kind) {
   case ElementKind::Constant:
@@ -148,6 +168,16 @@ ElementTable::Range ElementTable::getRange(const Element &element) {
     int64_t divisor = element.numbers[0];
     return {{llvm::divideFloorSigned(range->first, divisor),
              llvm::divideFloorSigned(range->second, divisor)}};
+  }
+  case ElementKind::Scalar: {
+    if (!element.type.isIndex() || !isScalar(element, "arith.select"))
+      return std::nullopt;
+    Range chosen = getChosenRange(*element.operands[0], *element.operands[1]);
+    Range other = element.operands[2]->range;
+    if (!chosen || !other)
+      return std::nullopt;
+    return {{std::min(chosen->first, other->first),
+             std::max(chosen->second, other->second)}};
   }
   default:
     return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "ElementParting.h"
 
+#include "weft/Dialect/Weft/Transforms/ValuePasses.h"
 #include "weft/Verify/Passes.h"
 
 #include "mlir/Parser/Parser.h"
@@ -171,7 +172,7 @@ struct VerifyCanonicalizationPass
     auto inside = module.lookupSymbol<ModuleOp>(kSourceModule);
     if (!source.empty()) {
       file = parseSourceFile<ModuleOp>(source, &getContext());
-      if (!file)
+      if (!file || failed(checkValues(*file)))
         return signalPassFailure();
     } else if (!inside) {
       module.emitError("has no module @")

@@ -10,8 +10,8 @@
 namespace mlir::weft {
 
 /// Proves that the results of `canonical` are those of `source`, the module
-/// that it was made from, or emits the first op that differs. Neither is
-/// changed.
+/// that it was made from, or emits the first op that differs. Both are as
+/// weft-check-values leaves them; neither is changed.
 LogicalResult verifyCanonicalization(ModuleOp source, ModuleOp canonical);
 
 } // namespace mlir::weft

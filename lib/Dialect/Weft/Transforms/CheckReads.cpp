@@ -7,6 +7,7 @@
 #include "CheckValues.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/Weft/Transforms/MissingElements.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Analysis/DataFlow/Utils.h"
@@ -52,8 +53,9 @@ bool isComputation(Operation *op) {
 /// another tensor instead.
 bool mayFold(Value tensor) {
   if (auto arg = dyn_cast<BlockArgument>(tensor)) {
-    auto func = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
-    return !func || !func.isPublic();
+    Operation *parent = arg.getOwner()->getParentOp();
+    auto func = dyn_cast<func::FuncOp>(parent);
+    return !isa<rt::FusedOp>(parent) && !(func && func.isPublic());
   }
   Operation *op = tensor.getDefiningOp();
   if (isa<tensor::CastOp, ShardOp>(op))

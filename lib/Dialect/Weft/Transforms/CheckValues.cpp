@@ -4,8 +4,8 @@
 // result poison where that does not hold, are taken away: the promise would be
 // used by folds and by LLVM, differently on each mesh. A flag that allows
 // another rounding of a float stays. Sizes are bounded so that what follows can
-// add and multiply them. Loops end, and what is read and is not there is 0; those
-// of generic ops are what their results say.
+// add and multiply them. Loops end, and what is read and is not there is 0;
+// those of generic ops are what their results say.
 
 #include "weft/Dialect/Weft/Transforms/ValuePasses.h"
 
@@ -127,30 +127,50 @@ LogicalResult checkLoops(linalg::GenericOp op) {
   return success();
 }
 
+/// Says whether it had flags.
+bool dropFlags(Operation *op) {
+  bool dropsInteger = dropIntegerFlags(op), dropsFloat = dropFloatFlags(op);
+  return dropsInteger || dropsFloat;
+}
+
+LogicalResult checkOp(Operation *op, double &bytes) {
+  if (op->getName().getDialectNamespace() == "ub")
+    return op->emitOpError("has no defined value");
+  if (auto generic = dyn_cast<linalg::GenericOp>(op);
+      generic && failed(checkLoops(generic)))
+    return failure();
+  return success(succeeded(verifyRounding(op)) &&
+                 succeeded(checkSizes(op, bytes)));
+}
+
+/// Also counts the ops that had flags.
+LogicalResult checkModule(ModuleOp module, unsigned &numDropped) {
+  double bytes = 0;
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
+    numDropped += dropFlags(op);
+    return checkOp(op, bytes);
+  });
+  if (result.wasInterrupted() || failed(defineLoops(module)))
+    return failure();
+  readMissingAsZero(module);
+  return guardReads(module);
+}
+
 struct CheckValuesPass
     : public weft::impl::CheckValuesPassBase<CheckValuesPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    double sum = 0;
-    WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
-      if (op->getName().getDialectNamespace() == "ub")
-        return op->emitOpError("has no defined value");
-      bool dropsInteger = dropIntegerFlags(op), dropsFloat = dropFloatFlags(op);
-      if (dropsInteger || dropsFloat)
-        ++numDropped;
-      if (auto generic = dyn_cast<linalg::GenericOp>(op);
-          generic && failed(checkLoops(generic)))
-        return failure();
-      return success(succeeded(verifyRounding(op)) &&
-                     succeeded(checkSizes(op, sum)));
-    });
-    if (result.wasInterrupted() || failed(defineLoops(getOperation())))
-      return signalPassFailure();
-    readMissingAsZero(getOperation());
-    if (failed(guardReads(getOperation())))
+    unsigned count = 0;
+    if (failed(checkModule(getOperation(), count)))
       signalPassFailure();
+    numDropped += count;
   }
 };
 
 } // namespace
+
+LogicalResult weft::checkValues(ModuleOp module) {
+  unsigned numDropped = 0;
+  return checkModule(module, numDropped);
+}
