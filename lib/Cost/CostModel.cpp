@@ -50,22 +50,40 @@ static std::optional<int64_t> getMeasured(const Machine &machine,
 // Compute
 //===----------------------------------------------------------------------===//
 
+/// Element types of operands as the program has them: what was widened for the
+/// host is narrow.
+static std::pair<Type, Type> getOperandTypes(Operation *op) {
+  if (auto narrow = op->getAttrOfType<TypeAttr>("weft_rt.product_type"))
+    return {narrow.getValue(), narrow.getValue()};
+  return {getElementTypeOrSelf(op->getOperand(0).getType()),
+          getElementTypeOrSelf(op->getOperand(1).getType())};
+}
+
 /// The type that a product is computed in: the wider of its operands.
-static StringRef getProductType(Type lhs, Type rhs) {
-  Type element = getElementTypeOrSelf(lhs), other = getElementTypeOrSelf(rhs);
+static StringRef getProductType(Operation *op) {
+  auto [lhs, rhs] = getOperandTypes(op);
   unsigned bits =
-      std::max(element.getIntOrFloatBitWidth(), other.getIntOrFloatBitWidth());
-  if (element.isIntOrIndex() && other.isIntOrIndex())
+      std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth());
+  if (lhs.isInteger() && rhs.isInteger())
     return bits > 8 ? "i32" : "i8";
   if (bits > 16)
     return bits > 32 ? "f64" : "f32";
   if (bits <= 8)
     return bits > 4 ? "f8" : "f4";
   // f16 and bf16 have only f32 in common.
-  if (element != other && element.getIntOrFloatBitWidth() == 16 &&
-      other.getIntOrFloatBitWidth() == 16)
+  if ((lhs.isF16() && rhs.isBF16()) || (lhs.isBF16() && rhs.isF16()))
     return "f32";
-  return element.isF16() || other.isF16() ? "f16" : "bf16";
+  return lhs.isF16() || rhs.isF16() ? "f16" : "bf16";
+}
+
+/// Bytes of operands and result.
+static double getProductBytes(Operation *op, ArrayRef<Type> lhsRhsOut) {
+  auto [lhs, rhs] = getOperandTypes(op);
+  double bytes = double(getShapedBytes(lhsRhsOut[2]));
+  for (auto [type, element] :
+       {std::pair(lhsRhsOut[0], lhs), {lhsRhsOut[1], rhs}})
+    bytes += double(getShapedBytes(cast<ShapedType>(type).clone(element)));
+  return bytes;
 }
 
 void weft::warnOfUnknownRates(ModuleOp module, const Machine &machine) {
@@ -73,8 +91,7 @@ void weft::warnOfUnknownRates(ModuleOp module, const Machine &machine) {
   module.walk([&](Operation *op) {
     if (!isa<MatmulOp, rt::GemmOp>(op))
       return;
-    StringRef type = getProductType(op->getOperand(0).getType(),
-                                    op->getOperand(1).getType());
+    StringRef type = getProductType(op);
     if (!machine.hasRate(type) && seen.insert(type).second)
       op->emitWarning("machine '")
           << machine.name << "' does not say how fast products of " << type
@@ -101,10 +118,8 @@ int64_t CostModel::getProductNanoseconds(Operation *op, ArrayAttr maps,
   auto affineMaps = llvm::map_to_vector(maps.getAsValueRange<AffineMapAttr>(),
                                         [](AffineMap map) { return map; });
   ProductSizes sizes = getProductSizes(types, affineMaps);
-  double flops = sizes.getFlops(), bytes = 0;
-  for (Type type : ArrayRef(types).take_front(3))
-    bytes += getShapedBytes(type);
-  const ComputeRate &rate = machine.getRate(getProductType(types[0], types[1]));
+  double flops = sizes.getFlops(), bytes = getProductBytes(op, types);
+  const ComputeRate &rate = machine.getRate(getProductType(op));
   double efficiency =
       rate.byFlops.at(flops) * rate.bySmallestDim.at(sizes.getSmallestDim());
   double computing = flops * 1e9 / (rate.flopsPerSecond * efficiency);
@@ -253,17 +268,22 @@ static int64_t getFirstOfGroup(int64_t rank, ArrayRef<Positions> positions) {
 /// How the groups lie in blocks of so many ranks.
 static GroupLevel getGroupLevel(int64_t numRanks, int64_t blockRanks,
                                 ArrayRef<Positions> positions) {
-  std::map<std::pair<int64_t, int64_t>, int64_t> members;
+  // Of each rank its group and block: those of one group side by side.
+  std::vector<std::pair<int64_t, int64_t>> places;
+  places.reserve(numRanks);
   for (int64_t rank = 0; rank < numRanks; ++rank)
-    ++members[{getFirstOfGroup(rank, positions), rank / blockRanks}];
+    places.push_back({getFirstOfGroup(rank, positions), rank / blockRanks});
+  llvm::sort(places);
   GroupLevel level;
-  level.members = members.begin()->second;
-  int64_t group = -1, blocks = 0;
-  for (const auto &[key, count] : members) {
-    blocks = key.first == group ? blocks + 1 : 1;
-    group = key.first;
+  level.members = numRanks;
+  int64_t blocks = 0;
+  for (size_t begin = 0, end; begin < places.size(); begin = end) {
+    for (end = begin; end < places.size() && places[end] == places[begin];)
+      ++end;
+    bool isFirst = begin == 0 || places[begin].first != places[begin - 1].first;
+    blocks = isFirst ? 1 : blocks + 1;
     level.blocks = std::max(level.blocks, blocks);
-    level.members = std::min(level.members, count);
+    level.members = std::min(level.members, int64_t(end - begin));
   }
   return level;
 }
@@ -393,8 +413,9 @@ static void addContention(Operation *op, const CollectiveCost &cost,
   double memory = double(cost.bytes) * level.memoryBytesPerByte * 1e9 /
                   (ns * machine.memoryBytesPerSecond);
   contention.collectives += runs * ns;
-  // However much it moves, compute goes on with half of the bandwidth.
-  contention.takenCompute += runs * ns * processors;
+  // Compute goes on with a tenth of the multiprocessors at least, and with half
+  // of the bandwidth.
+  contention.takenCompute += runs * ns * std::min(processors, 0.9);
   contention.takenMemory += runs * ns * std::min(memory, 0.5);
 }
 
@@ -435,7 +456,12 @@ getScheduledSlowdown(func::FuncOp function, const Machine &machine) {
   auto name = figures.getAs<StringAttr>("machine");
   auto compute = figures.getAs<IntegerAttr>("compute_slowdown_ppm");
   auto memory = figures.getAs<IntegerAttr>("memory_slowdown_ppm");
-  if (!name || name.getValue() != machine.name || !compute || !memory)
+  // What an edited dump says is taken if it is a slowdown that can be.
+  auto isPossible = [](IntegerAttr ppm) {
+    return ppm && ppm.getValue().sge(1000000) && ppm.getValue().sle(10000000);
+  };
+  if (!name || name.getValue() != machine.name || !isPossible(compute) ||
+      !isPossible(memory))
     return std::nullopt;
   return CostModel::Slowdown{compute.getInt(), memory.getInt()};
 }

@@ -6,6 +6,8 @@
 
 #include "weft/Cost/Machine.h"
 
+#include "JsonLines.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -23,15 +25,24 @@ namespace {
 /// that can be added.
 constexpr double largest = 1e18;
 
+/// Deeper than any description.
+constexpr int mostNested = 32;
+
+/// What is wrong with a field; nothing as long as there is no text.
+struct Problem {
+  std::string path, text;
+
+  bool empty() const { return text.empty(); }
+};
+
 /// Fields of one object. The first error of all objects of a file is kept;
 /// after it everything that is read is nothing.
 class Fields {
 public:
-  Fields(const json::Value &value, std::string path, std::string &error)
+  Fields(const json::Value &value, std::string path, Problem &error)
       : object(value.getAsObject()), path(std::move(path)), error(error) {
     if (!object)
-      fail(this->path.empty() ? "the description" : this->path, value,
-           "an object");
+      fail(this->path, value, "an object");
   }
 
   bool isOk() const { return error.empty(); }
@@ -47,7 +58,7 @@ public:
     known.push_back(key);
     const json::Value *value = object ? object->get(key) : nullptr;
     if (!value && isOk())
-      error = "'" + pathOf(key) + "' is missing";
+      error = {path, "'" + pathOf(key) + "' is missing"};
     return isOk() ? value : nullptr;
   }
 
@@ -129,7 +140,8 @@ public:
     llvm::raw_string_ostream(text) << value;
     if (text.size() > 60)
       text = text.substr(0, 60) + "...";
-    error = "'" + field + "' is " + text + ": expected " + expected;
+    error = {field, "'" + (field.empty() ? "the description" : field) +
+                        "' is " + text + ": expected " + expected};
   }
 
 private:
@@ -147,7 +159,7 @@ private:
 
   const json::Object *object;
   std::string path;
-  std::string &error;
+  Problem &error;
   llvm::SmallVector<StringRef> known;
 };
 
@@ -189,8 +201,7 @@ LinkRate readLink(Fields &fields) {
 }
 
 /// One more way of doing a collective, beside the ring.
-std::optional<LinkRate> readWay(Fields &level, StringRef key,
-                                std::string &error) {
+std::optional<LinkRate> readWay(Fields &level, StringRef key, Problem &error) {
   const json::Value *value = level.getOptional(key);
   if (!value)
     return std::nullopt;
@@ -200,7 +211,7 @@ std::optional<LinkRate> readWay(Fields &level, StringRef key,
   return link;
 }
 
-std::optional<SwitchRate> readSwitches(Fields &level, std::string &error) {
+std::optional<SwitchRate> readSwitches(Fields &level, Problem &error) {
   const json::Value *value = level.getOptional("nvls");
   if (!value)
     return std::nullopt;
@@ -225,7 +236,7 @@ std::optional<SwitchRate> readSwitches(Fields &level, std::string &error) {
 constexpr StringRef productTypes[] = {"f32", "tf32", "f64", "f16", "bf16",
                                       "f8",  "f4",   "i8",  "i32"};
 
-void readRates(const json::Value &value, Machine &machine, std::string &error) {
+void readRates(const json::Value &value, Machine &machine, Problem &error) {
   Fields types(value, "compute.flops", error);
   types.get("f32");
   for (StringRef type : llvm::drop_begin(productTypes))
@@ -242,8 +253,7 @@ void readRates(const json::Value &value, Machine &machine, std::string &error) {
 }
 
 /// Which type's rate products of a type have.
-void readRunsAs(const json::Value &value, Machine &machine,
-                std::string &error) {
+void readRunsAs(const json::Value &value, Machine &machine, Problem &error) {
   Fields fields(value, "compute.runs_as", error);
   for (StringRef type : productTypes)
     if (type != "tf32")
@@ -258,8 +268,7 @@ void readRunsAs(const json::Value &value, Machine &machine,
   }
 }
 
-void readCompute(const json::Value &value, Machine &machine,
-                 std::string &error) {
+void readCompute(const json::Value &value, Machine &machine, Problem &error) {
   Fields fields(value, "compute", error);
   machine.threads = fields.integer("threads", 1, 1);
   machine.kernelOverheadNs = fields.number("kernel_overhead_ns", 0);
@@ -272,8 +281,7 @@ void readCompute(const json::Value &value, Machine &machine,
   fields.finish();
 }
 
-void readMemory(const json::Value &value, Machine &machine,
-                std::string &error) {
+void readMemory(const json::Value &value, Machine &machine, Problem &error) {
   Fields fields(value, "memory", error);
   machine.memoryBytes = fields.integer("bytes", 1, 0);
   machine.memoryBytesPerSecond = fields.number("bytes_per_s", 1);
@@ -301,8 +309,7 @@ void checkLevel(const Machine &machine, Fields &fields,
                     " ranks");
 }
 
-void readLevels(const json::Array &levels, Machine &machine,
-                std::string &error) {
+void readLevels(const json::Array &levels, Machine &machine, Problem &error) {
   for (size_t i = 0; i < levels.size() && error.empty(); ++i) {
     Fields fields(levels[i], "levels[" + std::to_string(i) + "]", error);
     MachineLevel level;
@@ -323,7 +330,7 @@ void readLevels(const json::Array &levels, Machine &machine,
   }
 }
 
-void readAxes(const json::Value &value, Machine &machine, std::string &error) {
+void readAxes(const json::Value &value, Machine &machine, Problem &error) {
   Fields axes(value, "axes", error);
   for (StringRef axis : axes.keys()) {
     Fields fields(axes.value(axis), axes.pathOf(axis), error);
@@ -332,8 +339,7 @@ void readAxes(const json::Value &value, Machine &machine, std::string &error) {
   }
 }
 
-void readDurations(const json::Value &value, Machine &machine,
-                   std::string &error) {
+void readDurations(const json::Value &value, Machine &machine, Problem &error) {
   Fields fields(value, "durations_ns", error);
   for (StringRef name : fields.keys())
     machine.durations[name] = fields.integer(name, 0, 0);
@@ -368,7 +374,7 @@ void visitNumbers(const json::Value &value, const std::string &path,
 
 /// Each source is a text and belongs to a field; notes which numbers have none.
 void readSources(const json::Value &description, Fields &machineFields,
-                 Machine &machine, std::string &error) {
+                 Machine &machine, Problem &error) {
   std::vector<std::string> numbers;
   visitNumbers(description, "",
                [&](StringRef path) { numbers.push_back(path.str()); });
@@ -393,8 +399,7 @@ void readSources(const json::Value &description, Fields &machineFields,
       machine.unsourced.push_back(number);
 }
 
-void readMachine(const json::Value &value, Machine &machine,
-                 std::string &error) {
+void readMachine(const json::Value &value, Machine &machine, Problem &error) {
   Fields fields(value, "", error);
   machine.name = fields.text("name", /*isNeeded=*/true);
   machine.description = fields.text("description", /*isNeeded=*/false);
@@ -425,16 +430,24 @@ std::string getSyntaxError(llvm::Error error) {
 
 llvm::FailureOr<Machine> Machine::parse(StringRef text, StringRef file,
                                         std::string &error) {
+  if (getJsonDepth(text) > mostNested) {
+    error = (file + ": brackets are nested deeper than " +
+             llvm::Twine(mostNested) + " times")
+                .str();
+    return llvm::failure();
+  }
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value) {
     error = (file + ":" + getSyntaxError(value.takeError())).str();
     return llvm::failure();
   }
   Machine machine;
-  std::string problem;
+  Problem problem;
   readMachine(*value, machine, problem);
   if (!problem.empty()) {
-    error = (file + ": " + problem).str();
+    error = (file + ":" + llvm::Twine(getJsonLines(text)[problem.path]) + ": " +
+             problem.text)
+                .str();
     return llvm::failure();
   }
   return machine;

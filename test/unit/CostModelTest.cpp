@@ -139,6 +139,13 @@ TEST_F(CostModelTest, ProductsRunInTheTypeThatTheMachineSays) {
   machine.rates["bf16"] = {6.4e9, {}, {}};
   EXPECT_EQ(timeOf(ops[2]), 1000 + 100);
   EXPECT_EQ(timeOf(ops[3]), 6400 / 4 + 100);
+  // What the host widened is narrow elsewhere.
+  ops[0]->setAttr("weft_rt.product_type",
+                  TypeAttr::get(BFloat16Type::get(&context)));
+  EXPECT_EQ(timeOf(ops[0]), 1000 + 100);
+  machine.memoryBytesPerSecond = 1e8;
+  // 2 bytes for each number of the operands, 4 for the result's.
+  EXPECT_EQ(timeOf(ops[0]), 10 * (2 * (800 + 400) + 4 * 32) + 100);
 }
 
 TEST_F(CostModelTest, WarnsOfTypesWithoutARate) {
@@ -271,17 +278,25 @@ TEST_F(CostModelTest, CollectivesTakeFromComputeBesideThem) {
   // Collectives that take longer than compute take from it while it lasts.
   machine.levels[1].link.latencyNs = 1e6;
   EXPECT_EQ(CostModel(machine, mesh).getSlowdown(ops[0]).computePpm, 1333333);
-  // A function that has a schedule keeps what this was made with.
+  // A function that has a schedule keeps what this was made with, unless it
+  // cannot be.
   Builder builder(&context);
-  ops[0]->getParentOp()->setAttr(
-      WeftDialect::kScheduleAttr,
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("machine", builder.getStringAttr("m")),
-           builder.getNamedAttr("compute_slowdown_ppm",
-                                builder.getI64IntegerAttr(1500000)),
-           builder.getNamedAttr("memory_slowdown_ppm",
-                                builder.getI64IntegerAttr(1000000))}));
+  auto setScheduled = [&](int64_t computePpm) {
+    ops[0]->getParentOp()->setAttr(
+        WeftDialect::kScheduleAttr,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("machine", builder.getStringAttr("m")),
+             builder.getNamedAttr("compute_slowdown_ppm",
+                                  builder.getI64IntegerAttr(computePpm)),
+             builder.getNamedAttr("memory_slowdown_ppm",
+                                  builder.getI64IntegerAttr(1000000))}));
+  };
+  setScheduled(1500000);
   EXPECT_EQ(timeOf(ops[2]), 9600 + 100);
+  for (int64_t wrong : {int64_t(-5), int64_t(999999), INT64_MAX}) {
+    setScheduled(wrong);
+    EXPECT_EQ(timeOf(ops[2]), 8533 + 100);
+  }
 }
 
 TEST_F(CostModelTest, AxesWithLinksOfTheirOwn) {

@@ -29,9 +29,19 @@ std::string replaced(const std::string &from, const std::string &to) {
   return text.replace(at, from.size(), to);
 }
 
-std::string errorOf(const std::string &text) {
+std::string errorWithLineOf(const std::string &text) {
   std::string error;
   EXPECT_TRUE(failed(Machine::parse(text, "m.json", error)));
+  return error;
+}
+
+/// The error without its line.
+std::string errorOf(const std::string &text) {
+  std::string error = errorWithLineOf(text);
+  size_t end = error.find_first_not_of("0123456789", 7);
+  if (error.substr(0, 7) == "m.json:" && end > 7 && error[end] == ':' &&
+      error[end + 1] == ' ')
+    error.erase(6, end - 6);
   return error;
 }
 
@@ -97,6 +107,38 @@ TEST(Machine, SaysWhatIsWrong) {
   EXPECT_EQ(errorOf(replaced("\"bytes_per_s\": 1e8", "\"bytes_per_s\": 0")),
             "m.json: 'levels[1].bytes_per_s' is 0: expected a number from 1 "
             "to 1e18");
+}
+
+TEST(Machine, SaysOnWhichLine) {
+  EXPECT_EQ(errorWithLineOf(replaced("\"m\"", "3")),
+            "m.json:2: 'name' is 3: expected a string");
+  EXPECT_EQ(
+      errorWithLineOf(replaced("\"latency_ns\": 50", "\"latency_ns\": -1")),
+      "m.json:7: 'levels[1].latency_ns' is -1: expected a number from 0 "
+      "to 1e18");
+  // What is missing is missing in an object.
+  EXPECT_EQ(errorWithLineOf(replaced("\"kernel_overhead_ns\": 10, ", "")),
+            "m.json:4: 'compute.kernel_overhead_ns' is missing");
+  EXPECT_EQ(errorWithLineOf(replaced("\"name\": \"m\",", "")),
+            "m.json:1: 'name' is missing");
+  EXPECT_EQ(errorWithLineOf("\n[]"),
+            "m.json:2: 'the description' is []: expected an object");
+  // Keys and texts may hold what looks like something else.
+  EXPECT_EQ(errorWithLineOf(replaced("\"name\": \"m\",",
+                                     "\"name\": \"\\\"{[,\",\n \"\\u0078\": "
+                                     "\n [1],")),
+            "m.json:4: 'x' is [1]: expected only the fields name, description, "
+            "memory, compute, levels, axes, durations_ns, sources");
+}
+
+TEST(Machine, DoesNotNestDeeply) {
+  EXPECT_EQ(errorOf(std::string(1000000, '[')),
+            "m.json: brackets are nested deeper than 32 times");
+  EXPECT_EQ(errorOf(replaced("\"m\"", "\"" + std::string(100, '[') +
+                                          "\\\"\", "
+                                          "\"x\": 1")),
+            "m.json: 'x' is 1: expected only the fields name, description, "
+            "memory, compute, levels, axes, durations_ns, sources");
 }
 
 TEST(Machine, ChecksWhatFieldsMeanTogether) {

@@ -177,8 +177,10 @@ LogicalResult Planner::visitMatmul(MatmulOp op) {
   auto gemm =
       rt::GemmOp::create(builder, op.getLoc(), lhs, rhs,
                          emitBuffer(op.getResult()), op.getIndexingMaps());
-  if (Attribute order = op->getAttr(WeftDialect::kOrderAttr))
-    gemm->setAttr(WeftDialect::kOrderAttr, order);
+  for (StringRef name :
+       {StringRef(WeftDialect::kOrderAttr), StringRef("weft_rt.product_type")})
+    if (Attribute attribute = op->getAttr(name))
+      gemm->setAttr(name, attribute);
   describe(gemm, op, getIds(op->getOperands(), op->getResults()));
   return success();
 }

@@ -172,10 +172,27 @@ Value convertTensor(OpBuilder &builder, Location loc, Value value,
       .getResult(0);
 }
 
+/// On a contraction whose operands were widened for the host: the type that a
+/// machine with products of narrow types computes it in, for its time.
+constexpr StringLiteral kProductTypeAttr = "weft_rt.product_type";
+
 /// A contraction that replaces another of the same loops adds up as that one.
-void copyOrder(MatmulOp from, MatmulOp to) {
-  if (Attribute order = from->getAttr(WeftDialect::kOrderAttr))
-    to->setAttr(WeftDialect::kOrderAttr, order);
+void copyAttributes(MatmulOp from, MatmulOp to) {
+  for (StringRef name :
+       {StringRef(WeftDialect::kOrderAttr), StringRef(kProductTypeAttr)})
+    if (Attribute attribute = from->getAttr(name))
+      to->setAttr(name, attribute);
+}
+
+/// Notes what operands were before they became f32.
+void noteProductType(MatmulOp wide, Type lhs, Type rhs) {
+  unsigned bits = lhs.getIntOrFloatBitWidth();
+  Type wider = bits < rhs.getIntOrFloatBitWidth() ? rhs : lhs;
+  bool isShared =
+      lhs == rhs || bits != rhs.getIntOrFloatBitWidth() || bits < 16;
+  if (isa<FloatType>(lhs) && isa<FloatType>(rhs) && isShared &&
+      wider.getIntOrFloatBitWidth() < 32)
+    wide->setAttr(kProductTypeAttr, TypeAttr::get(wider));
 }
 
 /// A contraction of types that the runtime does not multiply is one of f32,
@@ -200,7 +217,9 @@ struct WidenContraction : OpRewritePattern<MatmulOp> {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto wide = MatmulOp::create(rewriter, loc, type.clone(f32), a, b,
                                  op.getIndexingMaps());
-    copyOrder(op, wide);
+    copyAttributes(op, wide);
+    if (a != op.getLhs() || b != op.getRhs())
+      noteProductType(wide, lhs, rhs);
     rewriter.replaceOp(op, convertTensor(rewriter, loc, wide, result));
     return success();
   }
@@ -312,7 +331,7 @@ struct DropUnitLoops : OpRewritePattern<MatmulOp> {
         rewriter, loc, result.type, lhs.collapse(rewriter, loc, op.getLhs()),
         rhs.collapse(rewriter, loc, op.getRhs()),
         rewriter.getAffineMapArrayAttr({lhs.map, rhs.map, result.map}));
-    copyOrder(op, small);
+    copyAttributes(op, small);
     if (result.type == op.getResult().getType())
       rewriter.replaceOp(op, small);
     else
@@ -367,7 +386,7 @@ struct FoldOperandTranspose : OpRewritePattern<MatmulOp> {
     auto folded = MatmulOp::create(
         rewriter, op.getLoc(), op.getResult().getType(), operands[0],
         operands[1], rewriter.getAffineMapArrayAttr(maps));
-    copyOrder(op, folded);
+    copyAttributes(op, folded);
     rewriter.replaceOp(op, folded);
     return success();
   }
@@ -433,8 +452,8 @@ Value cloneTransposed(OpBuilder &builder, Operation *op, Value operand,
   return copy->getResult(0);
 }
 
-/// A transpose of what is made of a contraction, by a conversion or collectives,
-/// becomes the contraction's result map.
+/// A transpose of what is made of a contraction, by a conversion or
+/// collectives, becomes the contraction's result map.
 struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -455,7 +474,7 @@ struct FoldResultTranspose : OpRewritePattern<linalg::GenericOp> {
         matmul.getLhs(), matmul.getRhs(),
         rewriter.getAffineMapArrayAttr(
             {matmul.getLhsMap(), matmul.getRhsMap(), resultMap}));
-    copyOrder(matmul, folded);
+    copyAttributes(matmul, folded);
     Value value = folded;
     for (Operation *passed : llvm::reverse(between))
       value = cloneTransposed(rewriter, passed, value, *transpose);
@@ -489,10 +508,10 @@ struct FoldResultRounding : OpRewritePattern<linalg::GenericOp> {
     auto order = matmul->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
     if (order && order.getRounded())
       return failure();
-    auto folded = MatmulOp::create(
-        rewriter, op.getLoc(), op->getResult(0).getType(), matmul.getLhs(),
-        matmul.getRhs(), matmul.getIndexingMaps());
-    copyOrder(matmul, folded);
+    auto folded = MatmulOp::create(rewriter, op.getLoc(),
+                                   op->getResult(0).getType(), matmul.getLhs(),
+                                   matmul.getRhs(), matmul.getIndexingMaps());
+    copyAttributes(matmul, folded);
     rewriter.replaceOp(op, folded);
     return success();
   }

@@ -194,3 +194,35 @@ func.func @no_rounded_result(%a: tensor<8x16xbf16>, %b: tensor<16x4xbf16>)
   %z = arith.truncf %3 toward_zero : tensor<8x4xf32> to tensor<8x4xbf16>
   return %w, %x, %x2, %y, %z : tensor<8x4xbf16>, tensor<8x4xf32>, tensor<8x4xbf16>, tensor<8x4xf16>, tensor<8x4xbf16>
 }
+
+// -----
+
+// The host multiplies no floats of 8 bits. What they were stays noted, for
+// machines that do.
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func @widened_products
+// CHECK: weft.matmul {{.*}} weft_rt.product_type = f8E4M3FN} : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+// CHECK: weft.matmul {{.*}} weft_rt.product_type = bf16} : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+func.func @widened_products(%a: tensor<8x4xf8E4M3FN>, %b: tensor<4x6xf8E4M3FN>, %c: tensor<8x4xbf16>) -> (tensor<8x6xf32>, tensor<8x6xf32>) {
+  %0 = weft.matmul %a, %b {indexing_maps = [#mk, #kn, #mn]} : tensor<8x4xf8E4M3FN>, tensor<4x6xf8E4M3FN> -> tensor<8x6xf32>
+  %1 = weft.matmul %c, %b {indexing_maps = [#mk, #kn, #mn]} : tensor<8x4xbf16>, tensor<4x6xf8E4M3FN> -> tensor<8x6xf32>
+  return %0, %1 : tensor<8x6xf32>, tensor<8x6xf32>
+}
+
+// -----
+
+// f16 and bf16 have only f32 in common.
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func @mixed_products
+// CHECK-NOT: product_type
+// CHECK: return
+func.func @mixed_products(%a: tensor<8x4xf16>, %b: tensor<4x6xbf16>) -> tensor<8x6xf32> {
+  %0 = weft.matmul %a, %b {indexing_maps = [#mk, #kn, #mn]} : tensor<8x4xf16>, tensor<4x6xbf16> -> tensor<8x6xf32>
+  return %0 : tensor<8x6xf32>
+}

@@ -222,6 +222,16 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
                                     << "', which only a 'weft_rt.assemble' of "
                                        "two values may have";
   }
+  if (name == "weft_rt.product_type") {
+    auto type = dyn_cast<TypeAttr>(attr.getValue());
+    bool isProduct =
+        isa<GemmOp>(op) || op->getName().getStringRef() == "weft.matmul";
+    if (isProduct && type && isa<FloatType>(type.getValue()))
+      return success();
+    return op->emitOpError("has '")
+           << name << "' = " << attr.getValue()
+           << ", which only products may have, and must be a type of floats";
+  }
   if (name != kValuesAttr && name != kReadsAttr)
     return success();
   auto ids = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -245,8 +255,7 @@ LogicalResult BufferOp::verify() {
   int64_t position = getPosition();
   if (position < 0 || position >= kMaxBytes || position % unit != 0) // c1
     return emitOpError("has position ")
-           << position << ", expected a multiple of " << unit
-           << " below 2^56";
+           << position << ", expected a multiple of " << unit << " below 2^56";
   return success();
 }
 

@@ -314,3 +314,12 @@ func.func @join_of_three(%x: memref<8xf32>) {
   weft_rt.assemble %x value 7 from [5, 6, 4] {weft_rt.join} : memref<8xf32>
   return
 }
+
+// -----
+
+func.func private @f() {
+  %x = weft_rt.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{'weft_rt.view' op has 'weft_rt.product_type' = f8E4M3FN, which only products may have, and must be a type of floats}}
+  %y = weft_rt.view %x at 0 {weft_rt.product_type = f8E4M3FN} : memref<8xf32> to memref<4xf32>
+  return
+}
