@@ -107,6 +107,89 @@ ScheduleProblem test::makeStep(const StepShape &shape) {
   return StepBuilder(shape).build();
 }
 
+namespace {
+
+class ExpertStepBuilder {
+public:
+  explicit ExpertStepBuilder(const ExpertShape &shape) : shape(shape) {}
+
+  ScheduleProblem build() {
+    int x = compute(100, {});
+    std::vector<int> dense, expert;
+    for (int layer = 0; layer < shape.layers; ++layer) {
+      x = forward(x, shape.matmul, dense);
+      x = exchange(compute(50, {x}));
+      x = exchange(forward(x, shape.expert, expert));
+    }
+    int table = gather(), logits = compute(shape.head, {x, table});
+    reduce(compute(shape.head, {logits, x}));
+    x = compute(shape.head, {logits, table});
+    for (int layer = 0; layer < shape.layers; ++layer) {
+      reduce(compute(20, {exchange(compute(20, {x}))}));
+      x = exchange(backward(exchange(x), shape.expert, expert));
+      x = backward(compute(50, {x}), shape.matmul, dense);
+    }
+    problem.finalize();
+    return std::move(problem);
+  }
+
+private:
+  int forward(int x, int64_t duration, std::vector<int> &saved) {
+    for (int w = 0; w < 2; ++w) {
+      saved.push_back(x);
+      x = compute(duration, {x, gather()});
+    }
+    return x;
+  }
+
+  int backward(int x, int64_t duration, std::vector<int> &saved) {
+    for (int w = 0; w < 2; ++w) {
+      int weight = gather();
+      reduce(compute(shape.gradient, {x, saved.back()}));
+      saved.pop_back();
+      x = compute(duration, {x, weight});
+    }
+    return x;
+  }
+
+  int add(int64_t duration, int channel, TaskRole role,
+          const std::vector<int> &inputs) {
+    ScheduleTask task;
+    task.duration = duration;
+    task.channel = channel;
+    task.link = channel < 0 ? -1 : 0;
+    task.role = role;
+    int number = problem.addTask(task);
+    for (int input : inputs)
+      problem.addReader(input, number);
+    return problem.addBuffer(500, number);
+  }
+
+  int compute(int64_t duration, const std::vector<int> &inputs) {
+    return add(duration, -1, TaskRole::Compute, inputs);
+  }
+  int gather() {
+    int part = compute(shape.cast, {});
+    return add(shape.gather, kGatherChannel, TaskRole::Gather, {part});
+  }
+  int exchange(int x) {
+    return add(shape.exchange, kActivationChannel, TaskRole::Activation, {x});
+  }
+  void reduce(int gradient) {
+    int sum = add(shape.reduce, kReduceChannel, TaskRole::Reduce, {gradient});
+    compute(20, {sum});
+  }
+
+  const ExpertShape &shape;
+  ScheduleProblem problem;
+};
+
+} // namespace
+
+ScheduleProblem test::makeExpertStep(const ExpertShape &shape) {
+  return ExpertStepBuilder(shape).build();
+}
+
 ScheduleProblem test::makeRandomProblem(uint64_t seed, int size) {
   std::mt19937_64 random(seed);
   auto below = [&](int64_t n) {

@@ -35,6 +35,17 @@ struct StepShape {
 /// gradient and the update of its weight.
 ScheduleProblem makeStep(const StepShape &shape);
 
+/// Sizes of a step with experts; durations in ns.
+struct ExpertShape {
+  int layers;
+  int64_t gradient, cast, matmul, expert, exchange, gather, reduce, head;
+};
+
+/// A step whose layers are two matmuls and two of an expert, with an exchange
+/// in front of those and one behind them, and its backward pass, in which other
+/// exchanges take part that only a gradient needs. All share one link.
+ScheduleProblem makeExpertStep(const ExpertShape &shape);
+
 /// A random problem of `size` tasks.
 ScheduleProblem makeRandomProblem(uint64_t seed, int size);
 

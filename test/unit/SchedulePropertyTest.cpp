@@ -109,6 +109,22 @@ TEST(SchedulePropertyTest, StepsWithThreeLayersOfWeightsAreNearTheBound) {
       }
 }
 
+TEST(SchedulePropertyTest, StepsWithExpertsAreNearTheBound) {
+  // In the second and third, exchanges turn up in another order than in the
+  // schedule that foretells them.
+  for (const ExpertShape &shape :
+       {ExpertShape{8, 100, 5, 1000, 400, 215, 73, 150, 20000},
+        ExpertShape{9, 394, 3, 273, 439, 526, 199, 276, 1482},
+        ExpertShape{11, 330, 7, 246, 262, 362, 197, 225, 14106}}) {
+    ScheduleProblem problem = makeExpertStep(shape);
+    Schedule best = run(problem, SchedulePolicy::Best, 0);
+    int64_t avoidable = best.getAvoidableTime();
+    EXPECT_LE(avoidable * 1000, best.bound.get()) << shape.layers << " layers";
+    EXPECT_LE(avoidable * 100, best.getHideableTime(problem))
+        << shape.layers << " layers";
+  }
+}
+
 TEST(SchedulePropertyTest, MoreMemoryNeverCostsTime) {
   StepShape shape;
   shape.activation = 400;
