@@ -367,15 +367,14 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
       .Case([&](tensor::ConcatOp op) { return liftConcat(op); })
       .Case([&](tensor::CollapseShapeOp op) { return liftCollapse(op); })
       .Case([&](tensor::ExpandShapeOp op) { return liftExpand(op); })
+      // A copy: the table may grow, and move what is in it.
       .Case([&](tensor::CastOp op) {
-        tensors[op] = getTensor(op.getSource());
-        return success();
+        return setTensor(op, op, LocalValue(getTensor(op.getSource())));
       })
       .Case([&](ShardOp op) -> LogicalResult {
         if (!isReference)
           return op.emitOpError("is an op of global programs");
-        tensors[op] = getTensor(op.getInput());
-        return success();
+        return setTensor(op, op, LocalValue(getTensor(op.getInput())));
       })
       .Case([&](tensor::EmptyOp op) {
         Form form{FormKind::Undefined, "undefined"};

@@ -66,7 +66,7 @@ public:
   ReshardInsertion(func::FuncOp func, const NamedMesh &mesh, StringRef serial)
       : func(func), mesh(mesh),
         planner(mesh.mesh, /*keepsOrder=*/getInvariance(func) != nullptr),
-        builder(func.getContext()) {
+        builder(func.getContext()), isAccumulated(!serial.empty()) {
     planner.setSerialAxis(mesh.mesh.axisIndex(serial).value_or(-1));
   }
 
@@ -127,6 +127,7 @@ private:
   const NamedMesh &mesh;
   ReshardPlanner planner;
   OpBuilder builder;
+  bool isAccumulated;
   llvm::DenseMap<Value, std::unique_ptr<ValueState>> states;
   llvm::DenseMap<Operation *, SmallVector<Value, 2>> freeOperands;
   llvm::DenseSet<Operation *> processed;
@@ -438,6 +439,7 @@ OpView ReshardInsertion::viewOp(Operation *op, const ShardingRule &rule) {
   OpView view;
   view.op = op;
   view.rule = &rule;
+  view.isAccumulated = isAccumulated;
   for (auto [value, factors] : llvm::zip(op->getOperands(), rule.operands))
     view.operands.push_back(viewOperand(op, value, factors));
   for (auto [value, factors] : llvm::zip(op->getResults(), rule.results)) {

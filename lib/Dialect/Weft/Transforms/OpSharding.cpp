@@ -117,7 +117,7 @@ bool widensGatheredWeight(const OpView &view) {
 /// may use any: to bring tokens together can be cheaper than a table.
 bool mayUseStorageAxis(const OpView &view, const AxisRef &axis, int factor) {
   if (isa<TakeOp, ScatterAddOp>(view.op))
-    return true;
+    return !view.isAccumulated;
   if (isa<MatmulOp>(view.op) || widensGatheredWeight(view))
     return false;
   return llvm::all_of(view.operands, [&](const TensorView &tensor) {
@@ -228,7 +228,8 @@ std::optional<Sharding> getScattered(const TensorView &tensor) {
 AxisList getRowAxes(const OpView &view) {
   AxisList axes;
   auto scatter = dyn_cast<ScatterAddOp>(view.op);
-  if (!scatter || view.operands[2].sources.empty())
+  if (!scatter || view.operands[2].sources.empty() ||
+      (view.isAccumulated && !view.rule->order))
     return axes;
   // The rule's first factors are the dims of the updates.
   FactorSharding own =
@@ -522,7 +523,7 @@ void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
     cost.computed += 2 * rounds * iterations * kBytesPerFlop;
   // Of a table, a lookup touches the rows that it finds: its work is settled
   // by what it moves, and only tells between equals.
-  double perByte = isa<TakeOp, ScatterAddOp>(view.op)
+  double perByte = isa<TakeOp, ScatterAddOp>(view.op) && !view.isAccumulated
                        ? kBytesPerTouchedByte / 4096
                        : kBytesPerTouchedByte;
   auto touch = [&](const TensorView &tensor) {

@@ -94,6 +94,13 @@ bool mapsElements(const ShardingRule &rule, Operation *op) {
          });
 }
 
+/// Says whether anybody listens. A module inside of another is a copy, of which
+/// all was said, or will be.
+bool hasRemarks(func::FuncOp func) {
+  return func->getContext()->getRemarkEngine() &&
+         !func->getParentOp()->getParentOp();
+}
+
 class Propagation {
 public:
   Propagation(func::FuncOp func, const NamedMesh &mesh)
@@ -105,7 +112,7 @@ public:
     runToFixpoint(/*onlyMaps=*/true);
     runToFixpoint(/*onlyMaps=*/false);
     runStorage();
-    if (func->getContext()->getRemarkEngine())
+    if (hasRemarks(func))
       for (OpNode &op : ops)
         reportConflicts(op);
     write();
@@ -253,7 +260,7 @@ void Propagation::fitConstraint(ShardOp op) {
   }
   if (fitting == stated || !stated.storage.empty())
     return;
-  if (op->getContext()->getRemarkEngine())
+  if (hasRemarks(func))
     remark::missed(
         op.getLoc(),
         remark::RemarkOpts::name("constraint").category("weft-propagate"))

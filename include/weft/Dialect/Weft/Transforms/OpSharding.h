@@ -68,6 +68,9 @@ struct OpView {
   const ShardingRule *rule = nullptr;
   /// One per operand and per result; those that are no tensors have no type.
   SmallVector<TensorView, 0> operands, results;
+  /// Ranks go through microbatches one after the other: tables are gathered, as
+  /// tokens would be exchanged in each.
+  bool isAccumulated = false;
 };
 
 struct OpSharding {

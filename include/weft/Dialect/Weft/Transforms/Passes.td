@@ -89,6 +89,34 @@ def JoinContractionsPass
                            "::mlir::weft::WeftDialect"];
 }
 
+def AlignWeightsPass : Pass<"weft-align-weights", "::mlir::ModuleOp"> {
+  let summary = "lay weights out as slices of products with them are cut";
+  let description = [{
+    A product with a weight that is cut over ranks, of which only slices along
+    the cut dim are used, as of queries, keys and values: the columns of the
+    weight are put in the order of ranks, each with its part of every slice, so
+    that the slices need not be moved. Likewise where paddings with zeros are
+    added up for products, as gradients of slices are: they are put together in
+    that order, and of these products the gradient of the weight is put back.
+    The moves are slices and tensor.concat of weights and their gradients, where
+    they rest; it is done where that moves fewer bytes than to cut or put
+    together the products.
+
+    A sum over the cut dim is then taken in another order: not for invariant
+    mode.
+
+    *Requires* the form that `weft-raise` ensures, and storage axes, which
+    `weft-infer-storage` finds.
+
+    @example test/Dialect/Weft/Transforms/align-weights.mlir
+  }];
+  let statistics = [
+    Statistic<"numAligned", "aligned", "slices and sums that need not be moved">
+  ];
+  let dependentDialects = ["::mlir::tensor::TensorDialect",
+                           "::mlir::weft::WeftDialect"];
+}
+
 def AssignOrdersPass : Pass<"weft-assign-orders", "::mlir::ModuleOp"> {
   let summary = "give each reduction an order that does not depend on the mesh";
   let description = [{
