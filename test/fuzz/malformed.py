@@ -81,10 +81,12 @@ def run_tool(command, folder):
         return f"left {left_behind(command, folder).name}"
     if b"SIGXCPU" in text or b"SIGKILL" in text:
         return "took too long"
-    if BAD.search(text) and b"out of memory" not in text:
-        return "printed " + BAD.search(text).group().decode()
-    if ENDED.search(done.stderr) and done.returncode:
-        return "caught: " + ENDED.search(done.stderr).group().decode()
+    ended = done.returncode and ENDED.search(done.stderr)
+    bad = BAD.search(text.replace(b"Stack dump", b"") if ended else text)
+    if bad and b"out of memory" not in text:
+        return "printed " + bad.group().decode()
+    if ended:
+        return "caught: " + ended.group().decode()
     if done.returncode and not done.stderr.strip():
         return f"ended with {done.returncode} without a word"
     if command[0] != "weft-opt" and re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", done.stderr):
