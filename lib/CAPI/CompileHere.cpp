@@ -122,6 +122,8 @@ Outcome mlir::weft::compileHere(const Request &request) {
 int weft_worker_main(void) {
   // Whoever asked may be killed; what nobody waits for ends.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // A file that is larger than allowed (ulimit -f) is an error of the write.
+  std::signal(SIGXFSZ, SIG_IGN);
   for (int descriptor : {kRequestFile, kOutcomeFile, kLifeline})
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   std::optional<Request> request = decodeRequest(readFile(kRequestFile));

@@ -211,7 +211,8 @@ std::string Worker::describeEnd() const {
   std::string text = "the compiler was ended by ";
   text += name ? "SIG" + std::string(name) : std::to_string(number);
   if (number == SIGSEGV || number == SIGBUS)
-    text += "; is the module nested too deeply?";
+    text += "; is the module nested too deeply, or wrong in a way that ends "
+            "MLIR's parser?";
   return text;
 }
 

@@ -85,7 +85,8 @@ int reportEnd(llvm::StringRef tool, int number) {
   else
     llvm::errs() << "signal " << number;
   llvm::errs() << (number == SIGSEGV || number == SIGBUS
-                       ? "; is the module nested too deeply?\n"
+                       ? "; is the module nested too deeply, or wrong in a "
+                         "way that ends MLIR's parser?\n"
                        : "\n");
   return 1;
 }

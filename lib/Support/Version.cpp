@@ -8,6 +8,8 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/PrettyStackTrace.h"
 
+#include <csignal>
+
 using namespace mlir;
 
 llvm::StringRef weft::getVersion() { return WEFT_VERSION; }
@@ -21,4 +23,6 @@ void weft::initTool() {
       "weft crashed. Please report this as a bug of weft, with the input, the "
       "command line and the lines below.\n");
   llvm::cl::SetVersionPrinter(printVersion);
+  // A file that is larger than allowed (ulimit -f) is an error of the write.
+  std::signal(SIGXFSZ, SIG_IGN);
 }

@@ -181,6 +181,8 @@ void onEndingSignal(int number) {
 } // namespace
 
 void removeTemporaryFilesOnSignals() {
+  // A file that is larger than allowed (ulimit -f) is an error of the write.
+  signal(SIGXFSZ, SIG_IGN);
   struct sigaction action = {};
   action.sa_handler = onEndingSignal;
   for (int number : endingSignals) {

@@ -48,7 +48,7 @@ private:
 Status writeFile(const std::string &path, const std::string &text);
 
 /// Has signals that end the process remove the temporary files of all that are
-/// being written.
+/// being written; a limit on their size is an error, and no signal.
 void removeTemporaryFilesOnSignals();
 
 /// Removes them now, without allocating memory.

@@ -142,7 +142,9 @@ Status Tool::inspect() {
 }
 
 Status Tool::checkPaths() {
-  std::vector<NamedPath> inputPaths = {{"the program", options.program},
+  // An executable is its own program.
+  std::string own = program ? "/proc/self/exe" : options.program;
+  std::vector<NamedPath> inputPaths = {{"the program", own},
                                        {"--inputs", options.inputs}};
   for (const RankProgram &given : options.rankPrograms)
     inputPaths.push_back({"--rank-program", given.path});

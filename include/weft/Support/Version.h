@@ -17,7 +17,8 @@ llvm::StringRef getVersion();
 void printVersion(llvm::raw_ostream &os);
 
 /// Sets what a tool prints when it crashes, and what `--version` prints where
-/// LLVM parses the command line. To be called first in a tool's main.
+/// LLVM parses the command line, and which signals it does without. To be
+/// called first in a tool's main.
 void initTool();
 
 } // namespace mlir::weft

@@ -8,6 +8,8 @@
 
 #include "weft-rt/abi.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace mlir::weft;
 
@@ -306,6 +308,7 @@ FailureOr<Datum> ProgramTable::getTensors(ArrayAttr entries, bool areResults) {
     return alias ? alias.getInt() : -1;
   };
   std::vector<Datum> tensors;
+  llvm::StringSet<> names;
   for (auto [i, attr] : llvm::enumerate(entries)) {
     auto entry = cast<DictionaryAttr>(attr);
     int64_t alias = -1;
@@ -322,6 +325,11 @@ FailureOr<Datum> ProgramTable::getTensors(ArrayAttr entries, bool areResults) {
                                             std::to_string(i)));
       entry = named.getDictionary(module.getContext());
     }
+    auto name = entry.getAs<StringAttr>("name");
+    if (name && !names.insert(name.getValue()).second)
+      return planned.emitOpError("has two ")
+             << (areResults ? "results" : "arguments") << " of the name "
+             << name;
     FailureOr<Datum> tensor = getTensor(entry, alias);
     if (failed(tensor))
       return failure();

@@ -8,6 +8,11 @@ module {
 
 // -----
 
+// expected-error @+1 {{'func.func' op has two arguments of the name "a"}}
+func.func @two_names() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [{global = tensor<4xf32>, local = tensor<4xf32>, name = "a"}, {global = tensor<4xf32>, local = tensor<4xf32>, name = "a"}], weft_rt.results = []} { return }
+
+// -----
+
 func.func @not_outlined() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} {
   // expected-error @+1 {{'weft_rt.fused' op has no form in the target phase}}
   weft_rt.fused ins() {

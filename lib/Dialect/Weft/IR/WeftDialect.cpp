@@ -10,6 +10,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/JSON.h"
 
 #include <map>
 
@@ -130,9 +131,14 @@ LogicalResult verifyTensorAttr(FunctionOpInterface func, Type type,
                             all.getAs<ShardingAttr>(WeftDialect::kShardingAttr),
                             place);
   if (attr.getName() == WeftDialect::kNameAttr) {
-    if (!isa<StringAttr>(attr.getValue()))
+    auto name = dyn_cast<StringAttr>(attr.getValue());
+    if (!name)
       return func.emitOpError(place)
              << ": 'weft.name' must be a string, got " << attr.getValue();
+    // Files of tensors have no other names, and C has no zeros in texts.
+    if (!llvm::json::isUTF8(name) || name.getValue().contains('\0'))
+      return func.emitOpError(place)
+             << ": 'weft.name' must be UTF-8 without zeros, got " << name;
     return success();
   }
   if (attr.getName() == WeftDialect::kShardingAttr) {

@@ -51,6 +51,16 @@ func.func @f(%x: tensor<8xf32> {weft.name = 1}) { return }
 
 // -----
 
+// expected-error @+1 {{argument #0: 'weft.name' must be UTF-8 without zeros, got "x\FF"}}
+func.func @f(%x: tensor<8xf32> {weft.name = "x\FF"}) { return }
+
+// -----
+
+// expected-error @+1 {{argument #0: 'weft.name' must be UTF-8 without zeros, got "x\00y"}}
+func.func @f(%x: tensor<8xf32> {weft.name = "x\00y"}) { return }
+
+// -----
+
 // expected-error @+1 {{argument #0: unknown attribute 'weft.colour'}}
 func.func @f(%x: tensor<8xf32> {weft.colour = 1}) { return }
 
