@@ -232,8 +232,14 @@ LogicalResult Compilation::canonicalize() {
   if (source && (failed(checkValues(*source)) ||
                  failed(verifyCanonicalization(*source, *module))))
     return failure();
-  return runPipeline(
-      [&](OpPassManager &pm) { buildOrderGlobalPipeline(pm, global); });
+  // Where sums are given orders they are compared over the reals.
+  source = nullptr;
+  if (options.proofs && !options.invariant.empty())
+    source = module->clone();
+  if (failed(runPipeline(
+          [&](OpPassManager &pm) { buildOrderGlobalPipeline(pm, global); })))
+    return failure();
+  return source ? verifyCanonicalization(*source, *module) : success();
 }
 
 /// From the global phase to at most the local one.
@@ -271,11 +277,11 @@ std::optional<Machine> Compilation::loadMachine() {
 
 /// Proves that the ranks compute the global program, if that can be followed.
 LogicalResult Compilation::provePartitioning(ModuleOp global) {
-  std::string unfollowed = findUnfollowed(global);
-  if (unfollowed.empty())
-    return verifyPartitioning(global, *module);
-  mlir::emitWarning(inputLoc) << "partitioning is not proved: " << unfollowed;
-  return success();
+  std::string unfollowed;
+  LogicalResult proved = verifyPartitioning(global, *module, &unfollowed);
+  if (!unfollowed.empty())
+    mlir::emitWarning(inputLoc) << "partitioning is not proved: " << unfollowed;
+  return proved;
 }
 
 /// Bytes that a rank may use: what was asked for, or what the machine has; 0:

@@ -6,15 +6,22 @@ using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::proof;
 
+/// Bodies of named ops come from nowhere: the op around tells more.
+static bool isSomewhere(Operation *op) {
+  return op && !isa<UnknownLoc>(op->getLoc());
+}
+
 ElementParting proof::findParting(const ProgramElements &program,
                                   const Element *own,
                                   const ProgramElements &reference,
                                   const Element *other) {
   ElementParting parting{own, other};
   while (true) {
-    if (Operation *op = program.getOrigin(parting.own))
+    if (Operation *op = program.getOrigin(parting.own);
+        isSomewhere(op) || !parting.ownOp)
       parting.ownOp = op;
-    if (Operation *op = reference.getOrigin(parting.other))
+    if (Operation *op = reference.getOrigin(parting.other);
+        isSomewhere(op) || !parting.otherOp)
       parting.otherOp = op;
     const Element *a = parting.own, *b = parting.other;
     if (a->kind != b->kind || a->name != b->name || a->details != b->details ||

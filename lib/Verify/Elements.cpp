@@ -101,7 +101,9 @@ TypedAttr ElementTable::getConstantValue(const Element *element) {
 }
 
 std::string Element::str() const {
-  const Element *of = kind == ElementKind::Read ? operands[0] : this;
+  const Element *of = kind == ElementKind::Rounded ? operands[0] : this;
+  if (of->kind == ElementKind::Read)
+    of = of->operands[0];
   std::string text;
   llvm::raw_string_ostream os(text);
   switch (of->kind) {
@@ -125,6 +127,9 @@ std::string Element::str() const {
   case ElementKind::Reduction:
     os << "a reduction";
     break;
+  case ElementKind::Total:
+    os << "a sum of " << of->operands.size() << " addends";
+    return text;
   case ElementKind::Contraction:
     os << (of->operands.size() == 1 ? "a sum" : "weft.matmul");
     break;
@@ -266,12 +271,20 @@ const Element *ElementTable::getScalar(Attribute name, DictionaryAttr details,
   if (type.isIndex())
     if (const Element *index = foldIndex(name, operands))
       return index;
+  StringRef opName = cast<StringAttr>(name).getValue();
+  if (ofReals && opName == "arith.addf")
+    return round(getTotal(operands), type);
+  if (ofReals && opName == "arith.mulf")
+    if (const Element *product = multiply(name, details, type, operands))
+      return product;
+  if (ofReals && (opName == "arith.extf" || opName == "arith.truncf") &&
+      operands[0]->kind == ElementKind::Rounded)
+    return round(operands[0]->operands[0], type);
   if (const Element *known = foldComparison(name, details, type, operands))
     return known;
   Element element{ElementKind::Scalar, name, details, type};
   element.operands.assign(operands.begin(), operands.end());
   element.numbers = {result};
-  StringRef opName = cast<StringAttr>(name).getValue();
   bool isFolded = result == 0 &&
                   (opName.starts_with("arith.") || opName.starts_with("math."));
   if (isFolded)
@@ -439,6 +452,10 @@ const Element *ElementTable::rebuild(const Element *element,
                      element->type, operands, element->numbers[0]);
   case ElementKind::Read:
     return getRead(operands[0], operands.drop_front());
+  case ElementKind::Total:
+    return getTotal(operands);
+  case ElementKind::Rounded:
+    return round(operands[0], element->type);
   default:
     llvm_unreachable("has no variables");
   }

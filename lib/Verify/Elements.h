@@ -46,6 +46,9 @@ enum class ElementKind {
   Quotient,
   /// An op on scalars.
   Scalar,
+  /// Over the reals: operands added up, and what is a float of some type.
+  Total,
+  Rounded,
   /// The function operands[0] at the other operands.
   Read,
   // Functions.
@@ -132,6 +135,16 @@ public:
   const Element *getTensor(const Element *element, ArrayRef<int64_t> shape);
   const Element *get(Element element);
 
+  // Sums over the reals: in any order, with casts of addends passed over.
+  void setOfReals() { ofReals = true; }
+  bool isOfReals() const { return ofReals; }
+  const Element *getTotal(ArrayRef<const Element *> addends);
+  const Element *round(const Element *element, Type type);
+  static const Element *skipRounding(const Element *element);
+  /// What `op`, a sum or a product, makes of a summand over variables.
+  const Element *combine(Attribute op, const Element *summand,
+                         SmallVector<const Element *> bound);
+
   const Element *substitute(const Element *element, const Assignment &values);
 
   /// The constant that an index or scalar is, or null.
@@ -174,7 +187,18 @@ private:
   Value getValue(const Element *element);
   const Element *getOfValue(Value value);
 
+  const Element *multiply(Attribute name, DictionaryAttr details, Type type,
+                          ArrayRef<const Element *> factors);
+  const Element *getFresh(int64_t size);
+  bool inlineCombination(Attribute op, const Element *&summand,
+                         SmallVectorImpl<const Element *> &bound);
+  const Element *joinVariables(const Element *&summand,
+                               ArrayRef<const Element *> bound);
+
   MLIRContext *context;
+  bool ofReals = false;
+  /// Variables that have been made for a while.
+  unsigned numFresh = 0;
   std::deque<Element> elements;
   std::unordered_set<const Element *, Hash, Equal> known;
   DenseMap<const void *, unsigned> numbers;

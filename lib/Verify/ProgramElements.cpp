@@ -74,6 +74,7 @@ DictionaryAttr ProgramElements::getDetails(Operation *op,
   SmallVector<NamedAttribute> attrs;
   for (NamedAttribute attr : op->getAttrDictionary())
     if (attr.getName() != WeftDialect::kOpNameAttr &&
+        !(table.isOfReals() && attr.getName() == WeftDialect::kOrderAttr) &&
         !llvm::is_contained(without, attr.getName().strref()))
       attrs.push_back(attr);
   return DictionaryAttr::get(op->getContext(), attrs);

@@ -127,8 +127,8 @@ private:
                            Pass &pass);
   llvm::BitVector getNeededStates(const Pass &pass, unsigned result);
   LogicalResult liftLoop(Operation *op);
-  const Element *addUp(const Element *summand, const Elements &reduced,
-                       OrderAttr order);
+  const Element *addUp(StringRef name, const Element *summand,
+                       const Elements &reduced, OrderAttr order);
   const Element *sum(linalg::LinalgOp op, const Element *yielded,
                      const Element *accumulator, const Element *init,
                      const Elements &reduced);

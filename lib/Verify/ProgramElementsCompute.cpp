@@ -38,6 +38,8 @@ const Element *ProgramElements::compare(arith::CmpIPredicate predicate,
 
 /// A float in a wider or narrower type.
 const Element *ProgramElements::convert(const Element *element, Type type) {
+  if (table.isOfReals())
+    return table.round(element, type);
   unsigned from = element->type.getIntOrFloatBitWidth();
   unsigned to = type.getIntOrFloatBitWidth();
   if (element->type == type)
@@ -106,7 +108,7 @@ const Element *ProgramElements::addToZero(linalg::LinalgOp op, unsigned index,
   Operation *def =
       op.getBlock()->getTerminator()->getOperand(index).getDefiningOp();
   BlockArgument accumulator = op.getRegionOutputArgs()[index];
-  if (!op->hasAttr(WeftDialect::kOrderAttr) ||
+  if (!op->hasAttr(WeftDialect::kOrderAttr) || table.isOfReals() ||
       !isa_and_present<arith::AddFOp>(def) || !accumulator.hasOneUse() ||
       *accumulator.user_begin() != def)
     return yielded;
@@ -179,7 +181,8 @@ const Element *ProgramElements::reduce(linalg::LinalgOp op, unsigned index,
     order = OrderAttr::get(op.getContext(), order.getLeaves(), /*lanes=*/1,
                            order.getRounded());
   Element made{ElementKind::Reduction};
-  made.details = order;
+  if (!table.isOfReals())
+    made.details = order;
   made.type = yielded[index]->type;
   made.numbers.assign(reducedSizes.begin(), reducedSizes.end());
   for (unsigned i : getNeeded(yielded, accumulators, index)) {
@@ -258,7 +261,8 @@ LogicalResult ProgramElements::liftMatmul(MatmulOp op) {
     }
   const Element *product =
       isGlobal()
-          ? addUp(compute("arith.mulf", wide, made.operands), reduced, order)
+          ? addUp("arith.addf", compute("arith.mulf", wide, made.operands),
+                  reduced, order)
           : table.apply(std::move(made), reduced);
   const Element *element = convert(product, result);
   Elements indices =

@@ -84,11 +84,11 @@ static bool isOp(const Element *element, StringRef name) {
          cast<StringAttr>(element->name).getValue() == name;
 }
 
-/// The sum over `reduced` as a function of what is summed.
-const Element *ProgramElements::addUp(const Element *summand,
+/// What `name`, a sum or a product, makes of a summand over `reduced`.
+const Element *ProgramElements::addUp(StringRef name, const Element *summand,
                                       const Elements &reduced,
                                       OrderAttr order) {
-  Elements bound;
+  SmallVector<const Element *> bound;
   Element made{ElementKind::Contraction};
   made.details = order;
   made.type = summand->type;
@@ -100,8 +100,35 @@ const Element *ProgramElements::addUp(const Element *summand,
     }
   if (llvm::is_contained(made.numbers, 0))
     return table.getConstant(
-        cast<TypedAttr>(Builder(table.getContext()).getZeroAttr(made.type)));
+        FloatAttr::get(made.type, name == "arith.addf" ? 0.0 : 1.0));
+  if (table.isOfReals())
+    return table.combine(StringAttr::get(table.getContext(), name), summand,
+                         bound);
   return bound.empty() ? summand : table.apply(std::move(made), bound);
+}
+
+/// What a sum, or over the reals a product, combines with what it has so far;
+/// null if it is neither. `name` is set to the op.
+static const Element *getSummand(ElementTable &table, const Element *yielded,
+                                 const Element *accumulator, StringRef &name) {
+  name = "arith.addf";
+  if (table.isOfReals() && isOp(yielded, "arith.mulf"))
+    name = "arith.mulf";
+  else if (table.isOfReals() && yielded->kind == ElementKind::Rounded)
+    yielded = yielded->operands[0];
+  else if (!isOp(yielded, "arith.addf"))
+    return nullptr;
+  SmallVector<const Element *> rest(yielded->operands.begin(),
+                                    yielded->operands.end());
+  auto *own = llvm::find(rest, accumulator);
+  if (rest.size() < 2 || own == rest.end())
+    return nullptr;
+  rest.erase(own);
+  for (const Element *element : rest)
+    for (const Element *variable : element->variables)
+      if (!variable->type.isIndex())
+        return nullptr;
+  return rest.size() == 1 ? rest[0] : table.getTotal(rest);
 }
 
 /// A reduction that adds floats, or null: f32 or f64 sums of what enters, each
@@ -110,18 +137,16 @@ const Element *ProgramElements::sum(linalg::LinalgOp op, const Element *yielded,
                                     const Element *accumulator,
                                     const Element *init,
                                     const Elements &reduced) {
-  if (!isOp(yielded, "arith.addf") || yielded->operands.size() != 2)
-    return nullptr;
-  bool isFirst = yielded->operands[0] == accumulator;
-  const Element *summand = yielded->operands[isFirst ? 1 : 0];
-  if (yielded->operands[isFirst ? 0 : 1] != accumulator ||
-      llvm::any_of(summand->variables, [](const Element *variable) {
-        return !variable->type.isIndex();
-      }))
+  StringRef name;
+  const Element *summand = getSummand(table, yielded, accumulator, name);
+  if (!summand)
     return nullptr;
   Builder builder(op.getContext());
   Type type = yielded->type;
-  Type wide = type.isF64() ? builder.getF64Type() : builder.getF32Type();
+  if (table.isOfReals())
+    summand = ElementTable::skipRounding(summand);
+  bool isLong = (table.isOfReals() ? summand->type : type).isF64();
+  Type wide = isLong ? builder.getF64Type() : builder.getF32Type();
   auto widen = [&](const Element *element) {
     return convert(skipWidening(element), wide);
   };
@@ -131,11 +156,15 @@ const Element *ProgramElements::sum(linalg::LinalgOp op, const Element *yielded,
                 {widen(summand->operands[0]), widen(summand->operands[1])});
   else
     summand = widen(summand);
-  const Element *total = addUp(
-      summand, reduced, op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr));
+  const Element *total =
+      addUp(name, summand, reduced,
+            op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr));
   auto begin = dyn_cast_if_present<FloatAttr>(table.getConstantValue(init));
-  if (!begin || !begin.getValue().isZero())
-    total = compute("arith.addf", wide, {convert(init, wide), total});
+  bool isNeutral =
+      begin && (name == "arith.addf" ? begin.getValue().isZero()
+                                     : begin.getValueAsDouble() == 1.0);
+  if (!isNeutral)
+    total = compute(name, wide, {convert(init, wide), convert(total, wide)});
   return convert(total, type);
 }
 

@@ -33,7 +33,7 @@ public:
   PartitioningProof(ModuleOp global, ModuleOp local)
       : global(global), local(local) {}
 
-  LogicalResult run() {
+  LogicalResult run(std::string *unfollowed) {
     FailureOr<std::optional<NamedMesh>> named = findMesh(local);
     if (failed(named))
       return failure();
@@ -47,12 +47,29 @@ public:
       return failure();
     LocalLifter expected(forms, reference, one, /*isReference=*/true);
     LocalLifter program(forms, func, mesh, /*isReference=*/false);
-    if (failed(expected.run()) || failed(program.run()))
+    if (failed(follow(expected, unfollowed)))
+      return failure();
+    if (unfollowed && !unfollowed->empty())
+      return success();
+    if (failed(program.run()))
       return failure();
     return compare(func, program, expected);
   }
 
 private:
+  /// Follows the global program. What is in the way is an error, or told.
+  LogicalResult follow(LocalLifter &expected, std::string *unfollowed) {
+    if (!unfollowed)
+      return expected.run();
+    ScopedDiagnosticHandler handler(
+        global.getContext(), [&](Diagnostic &diagnostic) {
+          if (unfollowed->empty() &&
+              diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            *unfollowed = diagnostic.str();
+        });
+    return success(succeeded(expected.run()) || !unfollowed->empty());
+  }
+
   static func::FuncOp findFunction(ModuleOp module) {
     func::FuncOp found;
     for (auto func : module.getOps<func::FuncOp>()) {
@@ -149,22 +166,7 @@ struct VerifyPartitioningPass
 
 } // namespace
 
-std::string mlir::weft::findUnfollowed(ModuleOp global) {
-  std::string found;
-  ScopedDiagnosticHandler handler(
-      global.getContext(), [&](Diagnostic &diagnostic) {
-        if (found.empty() &&
-            diagnostic.getSeverity() == DiagnosticSeverity::Error)
-          found = diagnostic.str();
-      });
-  FormTable forms{Equality::Reals};
-  Mesh one;
-  for (auto func : global.getOps<func::FuncOp>())
-    if (func.isPublic() && succeeded(checkOneBlock(func)))
-      (void)LocalLifter(forms, func, one, /*isReference=*/true).run();
-  return found;
-}
-
-LogicalResult mlir::weft::verifyPartitioning(ModuleOp global, ModuleOp local) {
-  return PartitioningProof(global, local).run();
+LogicalResult mlir::weft::verifyPartitioning(ModuleOp global, ModuleOp local,
+                                             std::string *unfollowed) {
+  return PartitioningProof(global, local).run(unfollowed);
 }

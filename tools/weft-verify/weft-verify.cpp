@@ -10,12 +10,15 @@
 #include "weft/Support/OutputPath.h"
 #include "weft/Support/Printable.h"
 #include "weft/Support/Version.h"
+#include "weft/Verify/Canonicalization.h"
 #include "weft/Verify/IssueOrder.h"
+#include "weft/Verify/Partitioning.h"
 #include "weft/Verify/Passes.h"
 #include "weft/Verify/Planning.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -24,6 +27,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -32,7 +36,7 @@ namespace {
 
 constexpr const char *kHelp = R"(usage: weft-verify FILE...
        weft-verify FILE=RANKS...
-       weft-verify --from scheduled SCHEDULED PLANNED
+       weft-verify --from PHASE BEFORE AFTER
 
 Proves that planned programs (weft-compile --to planned) are right: buffers do
 not collide, nothing touches what a collective works on, every op reads the
@@ -44,6 +48,16 @@ values that it must, and the ranks cannot hang.
   weft-verify --from scheduled s.mlir p.mlir
                                         p.mlir is also a plan of s.mlir, of
                                         phase scheduled: it computes the same
+  weft-verify --from local l.mlir s.mlir
+                                        only this: s.mlir, of phase scheduled,
+                                        computes what l.mlir does
+  weft-verify --from global g.mlir l.mlir
+                                        the ranks of l.mlir, of phase local,
+                                        compute what g.mlir does, which is in
+                                        canonical form (weft-compile --to global)
+  weft-verify --from source m.mlir g.mlir
+                                        g.mlir, of phase global, is the
+                                        canonical form of m.mlir
 )";
 
 /// Reads "4,5-7"; false if it is not such a list.
@@ -99,6 +113,32 @@ OwningOpRef<ModuleOp> load(MLIRContext &context, llvm::SourceMgr &sources,
   return succeeded(pm.run(*module)) ? std::move(module) : nullptr;
 }
 
+/// How a module of one phase is proved to be made from one of the phase before.
+using Proof = LogicalResult (*)(ModuleOp before, ModuleOp after);
+
+/// Null for `scheduled`, whose plan has proofs of its own, and what is no
+/// phase.
+Proof getProofFrom(StringRef phase) {
+  return llvm::StringSwitch<Proof>(phase)
+      .Case("source", weft::verifyCanonicalization)
+      .Case("global",
+            [](ModuleOp before, ModuleOp after) {
+              return weft::verifyPartitioning(before, after);
+            })
+      .Case("local", weft::verifyScheduling)
+      .Default(nullptr);
+}
+
+int verifyFrom(MLIRContext &context, Proof proof, ArrayRef<StringRef> paths) {
+  llvm::SourceMgr sources;
+  weft::PrintableStream said(llvm::errs());
+  SourceMgrDiagnosticHandler handler(sources, &context, said);
+  OwningOpRef<ModuleOp> before = parse(context, sources, paths[0]);
+  OwningOpRef<ModuleOp> after =
+      before ? parse(context, sources, paths[1]) : nullptr;
+  return after && succeeded(proof(*before, *after)) ? 0 : 1;
+}
+
 int verifyFromScheduled(MLIRContext &context, ArrayRef<StringRef> paths) {
   llvm::SourceMgr sources;
   weft::PrintableStream said(llvm::errs());
@@ -151,9 +191,11 @@ int runTool(ArrayRef<StringRef> arguments) {
     llvm::outs() << kHelp;
     return 0;
   }
-  bool hasScheduled = arguments.size() == 4 && arguments[0] == "--from" &&
-                      arguments[1] == "scheduled";
-  ArrayRef<StringRef> files = arguments.drop_front(hasScheduled ? 2 : 0);
+  bool hasBefore = arguments.size() == 4 && arguments[0] == "--from";
+  bool hasScheduled = hasBefore && arguments[1] == "scheduled";
+  Proof proof = hasBefore ? getProofFrom(arguments[1]) : nullptr;
+  ArrayRef<StringRef> files =
+      arguments.drop_front(hasScheduled || proof ? 2 : 0);
   if (files.empty() || isMixed(files) ||
       llvm::any_of(files, [](StringRef argument) {
         return argument.starts_with("-");
@@ -164,11 +206,15 @@ int runTool(ArrayRef<StringRef> arguments) {
   DialectRegistry registry;
   registry
       .insert<weft::WeftDialect, weft::rt::WeftRTDialect, affine::AffineDialect,
-              arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
               tensor::TensorDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
+  // Proofs make ops of their own.
+  context.loadAllAvailableDialects();
+  if (proof)
+    return verifyFrom(context, proof, files);
   return hasScheduled ? verifyFromScheduled(context, files)
                       : verify(context, files);
 }

@@ -12,14 +12,13 @@
 
 namespace mlir::weft {
 
-/// What of a global module the proof cannot follow, in the words of the error
-/// that it would give, such as a slice at a place that is computed from data;
-/// empty if it can follow all of it.
-std::string findUnfollowed(ModuleOp global);
-
 /// Proves that the results of `local`, the program of a rank, are those of
-/// `global`, or emits the first op that differs. Neither is changed.
-LogicalResult verifyPartitioning(ModuleOp global, ModuleOp local);
+/// `global`, or emits the first op that differs. Neither is changed. With
+/// `unfollowed`, a global program that the proof cannot follow is no error:
+/// what is in the way, such as a slice at a place that is computed from data,
+/// is put there, and nothing is proved.
+LogicalResult verifyPartitioning(ModuleOp global, ModuleOp local,
+                                 std::string *unfollowed = nullptr);
 
 } // namespace mlir::weft
 
