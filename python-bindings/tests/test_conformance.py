@@ -59,7 +59,7 @@ def at_windows(x, i):
 SHAPES = {  # on x: f32[4, 6], i: i32[5] with places outside
     "broadcast_in_dim": lambda x, i: lax.broadcast_in_dim(x, (4, 3, 6), (0, 2)), "concatenate": lambda x, i: lax.concatenate([x, x[:1]], 0),
     "constant": lambda x, i: x + np.arange(24, dtype=np.float32).reshape(4, 6), "iota": lambda x, i: lax.broadcasted_iota(np.int32, (3, 4), 1),
-    "case": lambda x, i: lax.switch(i[0], [jnp.sin, jnp.cos, jnp.tanh], x), "dot_general": lambda x, i: x @ x.T,
+    "case": lambda x, i: lax.switch(i[0], [jnp.sin, jnp.cos, jnp.tanh], x), "dot_general": lambda x, i: [x @ x.T, *(jnp.einsum(form, np.arange(24).reshape(2, 3, 4) * i[0] - i[1], np.arange(40).reshape(4, 2, 5) + i[2]) for form in ("bij,jbn->bin", "bij,jbn->ibn"))],
     "dynamic_slice": lambda x, i: [lax.dynamic_slice(x, (i[k], i[-1 - k]), (2, 3)) for k in range(5)],
     "dynamic_update_slice": lambda x, i: [lax.dynamic_update_slice(x, x[:2, :3], (i[k], i[-1 - k])) for k in range(5)],
     "gather": lambda x, i: [x.at[i].get(mode=m, fill_value=7.0) for m in ("fill", "clip")],
