@@ -94,7 +94,7 @@ def _is_same(found, expected, check, is_cut):
             same |= np.abs(a - b) <= check.tolerance
         if check.ulps is not None:
             same |= np.isfinite(a) & np.isfinite(b) & (_ulps(found, expected) <= check.ulps)
-        if check.ulps is not None or is_cut:
+        if check.ulps is not None or check.tolerance is not None or is_cut:
             same |= np.abs(a - b) <= CLOSE[found.dtype.name] * np.abs(b)
         return same
 

@@ -24,6 +24,8 @@ import cases
 
 LIMIT = 120  # seconds for one way of one case
 BAD = ("wrong", "crash")
+# Cases in which XLA's results, which are weft's, are not those of StableHLO's interpreter.
+AS_XLA = {"interpret/reduce_precision.mlir:1": "NaN without mantissa bits stays NaN"}
 
 
 def work(checkout):
@@ -81,8 +83,10 @@ def table(results):
     """By kind of file and operation: how many cases are right and what is refused why."""
     rows = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
     for name, ways in results.items():
+        if name in AS_XLA:
+            ways = {way: ["as XLA", AS_XLA[name]] for way in ways}
         words = [word for word, _ in ways.values()]
-        word = next((w for w in ("crash", "wrong", "right", "refused") if w in words), "skipped")
+        word = next((w for w in (*BAD, "as XLA", "right", "refused") if w in words), "skipped")
         row = rows[(name.split("/")[0], operation(name))]
         row[word][reason(next(why for w, why in ways.values() if w == word)) if word != "right" else ""] += 1
     return rows
@@ -123,7 +127,7 @@ def main():
                     file.write(json.dumps([name, way, *results[name][way]]) + "\n")
                     file.flush()
     show({name: results[name] for name in names if results[name]})
-    return int(any(word in BAD for ways in results.values() for word, _ in ways.values()))
+    return int(any(word in BAD for row in table(results).values() for word in row))
 
 
 if __name__ == "__main__":

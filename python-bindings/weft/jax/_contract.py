@@ -2,6 +2,8 @@
 
 """Turns dot_general into weft.matmul, whose sums are f32 whatever the inputs."""
 
+import math
+
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
@@ -18,17 +20,37 @@ def map_attribute(num_dims, results):
 
 
 def dot_general(build, op, lhs, rhs):
-    """Returns the contraction, or None for types that weft.matmul has not."""
+    """Returns the contraction, or None for types that weft.matmul has not and forms that linalg has."""
     result = op.results[0].type
-    if not all(is_float(e) for e in (element_of(lhs), element_of(rhs), result.element_type)):
-        return None
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    if not all(is_float(e) for e in (element_of(lhs), element_of(rhs), result.element_type)):
+        return _batched(build, lhs, rhs, numbers, result) if list(numbers.lhs_batching_dimensions) else None
     lhs_dims, rhs_dims, count = _iteration_dims(
         shape_of(lhs), shape_of(rhs),
         list(zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions)),
         list(zip(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)))
     return contract(build, lhs, rhs, lhs_dims, rhs_dims, list(range(len(result.shape))), count,
                     result)
+
+
+def _batched(build, lhs, rhs, numbers, result):
+    """A product of batches of matrices, the one form with batches that linalg has."""
+    left = _merged(build, lhs, numbers.lhs_batching_dimensions, numbers.lhs_contracting_dimensions)
+    right = _merged(build, rhs, numbers.rhs_batching_dimensions, numbers.rhs_contracting_dimensions)
+    right = build.transpose(right, [0, 2, 1])
+    shape = [shape_of(left)[0], shape_of(left)[1], shape_of(right)[2]]
+    form = stablehlo.DotDimensionNumbers.get([0], [0], [2], [1])
+    made = build.value("stablehlo.dot_general", build.tensor(shape, result.element_type), [left, right],
+                       {"dot_dimension_numbers": form})
+    return build.reshape(made, result.shape)
+
+
+def _merged(build, value, batching, contracting):
+    """The operand as batch, rows and contracted columns, each one dimension."""
+    batching, contracting = list(batching), list(contracting)
+    rest = [d for d in range(len(shape_of(value))) if d not in batching + contracting]
+    sizes = [math.prod(shape_of(value)[d] for d in dims) for dims in (batching, rest, contracting)]
+    return build.reshape(build.transpose(value, batching + rest + contracting), sizes)
 
 
 def _iteration_dims(lhs_shape, rhs_shape, batch, contracting):

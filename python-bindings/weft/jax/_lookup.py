@@ -252,6 +252,7 @@ def gather(build, op, table, indices):
     counting_columns_to_batching(build, places)
     fixed = {d: min(max(s, 0), places.table_shape[d] - places.window_sizes[d])
              for d, s in fixed_columns(build, places).items()}
+    spread_windows(build, places, clamp=True)
     table, _ = whole_windows(build, table, places, fixed)
     ranged = _gather_range(build, table, places, result)
     if ranged is not None:
@@ -280,15 +281,44 @@ def fixed_columns(build, places):
     return fixed
 
 
+def spread_windows(build, places, clamp):
+    """Makes batch dimensions of the windows along indexed dimensions: each place in
+    a window is looked up by itself.
+
+    A window that does not fit is moved inside, or, without clamping, is out of
+    range as a whole.
+    """
+    wide = [d for d in sorted(places.columns) if places.window_sizes[d] != 1]
+    old, sizes = list(places.batch_shape), [places.window_sizes[d] for d in wide]
+    if not wide:
+        return
+    places.batch_shape = old + sizes
+    for dim, column in sorted(places.columns.items()):
+        size, limit = places.window_sizes[dim], places.table_shape[dim] - places.window_sizes[dim]
+        column = signed_index(build, column, limit, clamp)
+        element = element_of(column)
+        start = build.broadcast(column, places.batch_shape, list(range(len(old))))
+        if size == 1:
+            places.columns[dim] = start
+            continue
+        along = len(old) + wide.index(dim)
+        step = build.broadcast(build.iota(size, element), places.batch_shape, [along])
+        places.columns[dim] = build.binary("add", start, step)
+        if not clamp:
+            fits = [build.compare(direction, start, build.splat(bound, places.batch_shape, element))
+                    for direction, bound in (("GE", 0), ("LE", limit))]
+            absent = build.splat(-1, places.batch_shape, element)
+            places.columns[dim] = build.select(build.binary("and", *fits), places.columns[dim], absent)
+        places.window_sizes[dim] = 1
+        places.batch_dims.append(places.windows[dim])
+        places.windows[dim] = None
+
+
 def whole_windows(build, table, places, fixed):
     """Cuts the table so that windows of dims without index are whole."""
     starts, limits = [0] * len(places.table_shape), list(places.table_shape)
     for dim, size in enumerate(places.window_sizes):
-        if dim in places.columns:
-            if size != 1:
-                raise ValueError(f"has windows of {size} at indices that are not constant "
-                                 f"along dim {dim}")
-        elif dim not in places.batching:
+        if dim not in places.columns and dim not in places.batching:
             starts[dim] = fixed.get(dim, 0)
             limits[dim] = starts[dim] + size
     places.table_shape = [l - s for s, l in zip(starts, limits)]
@@ -328,6 +358,7 @@ def scatter(build, op, table, indices, updates):
     fixed, full_shape = fixed_columns(build, places), places.table_shape
     if any(s < 0 or s + places.window_sizes[d] > full_shape[d] for d, s in fixed.items()):
         return table
+    spread_windows(build, places, clamp=False)
     init, corner = whole_windows(build, table, places, fixed)
     index = merged_index(build, places, clamp=False)
     merged, layout, order = merged_table(build, init, places)

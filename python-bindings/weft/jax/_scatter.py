@@ -32,7 +32,8 @@ def scatter(build, table, index, updates, maps, combiner):
     row = build.broadcast(build.iota(rows, element), wide, [0])
     hit = build.compare("EQ", row, build.broadcast(index, wide, [d + 1 for d in index_map]))
     spread = build.broadcast(updates, wide, list(range(1, len(wide))))
-    alone = [d + 1 for d in range(len(wide) - 1) if d not in table_map]
+    # In the order in which updates are made: that of the indices.
+    alone = [d + 1 for d in index_map if d not in table_map]
     order = _to_table(axis, table_map)
     if combiner == "set":
         return _replaced(build, table, hit, spread, alone, order)
@@ -60,7 +61,7 @@ def _replaced(build, table, hit, spread, alone, order):
 
 
 def _places(build, shape, dims, element):
-    """Counts along some dimensions, row-major."""
+    """Counts along some dimensions, the last one fastest."""
     place, scale = None, 1
     for d in reversed(dims):
         part = build.broadcast(build.iota(shape[d], element), shape, [d])
@@ -70,7 +71,7 @@ def _places(build, shape, dims, element):
 
 
 def _reduced(build, combiner, value, dims, neutral):
-    for d in reversed(dims):
+    for d in sorted(dims, reverse=True):
         value = build.reduce(combiner, value, d, neutral)
     return value
 
