@@ -107,9 +107,6 @@ void weft::buildOrderGlobalPipeline(OpPassManager &pm,
     JoinContractionsPassOptions join;
     join.leaves = options.leaves;
     pm.addPass(createJoinContractionsPass(join));
-  } else if (options.accumulate.empty()) {
-    // Weights move in place of products with them.
-    pm.addPass(createAlignWeightsPass());
   }
   // The order of each reduction, while shapes are global; or a check that the
   // new mesh can do with the orders that are there.
