@@ -84,6 +84,16 @@ static bool isOp(const Element *element, StringRef name) {
          cast<StringAttr>(element->name).getValue() == name;
 }
 
+/// Whether an op that rounds may round otherwise: it is no plain sum then, and
+/// compared as what it is.
+static bool hasFastMath(const Element *element) {
+  if (element->kind != ElementKind::Scalar)
+    return false;
+  auto flags = cast<DictionaryAttr>(element->details)
+                   .getAs<arith::FastMathFlagsAttr>("fastmath");
+  return flags && flags.getValue() != arith::FastMathFlags::none;
+}
+
 /// What `name`, a sum or a product, makes of a summand over `reduced`.
 const Element *ProgramElements::addUp(StringRef name, const Element *summand,
                                       const Elements &reduced,
@@ -112,6 +122,8 @@ const Element *ProgramElements::addUp(StringRef name, const Element *summand,
 static const Element *getSummand(ElementTable &table, const Element *yielded,
                                  const Element *accumulator, StringRef &name) {
   name = "arith.addf";
+  if (hasFastMath(yielded))
+    return nullptr;
   if (table.isOfReals() && isOp(yielded, "arith.mulf"))
     name = "arith.mulf";
   else if (table.isOfReals() && yielded->kind == ElementKind::Rounded)
@@ -139,8 +151,18 @@ const Element *ProgramElements::sum(linalg::LinalgOp op, const Element *yielded,
                                     const Elements &reduced) {
   StringRef name;
   const Element *summand = getSummand(table, yielded, accumulator, name);
-  if (!summand)
+  if (!summand || hasFastMath(summand))
     return nullptr;
+  // What is added to 0.0 is 0.0 if all of it is -0.0: a sum is one from there.
+  auto begin = dyn_cast_if_present<FloatAttr>(table.getConstantValue(init));
+  if (!table.isOfReals() && begin && begin.getValue().isNegZero())
+    return nullptr;
+  // Nothing enters: what it begins with is left.
+  if (llvm::any_of(reduced, [](const Element *variable) {
+        return variable->kind == ElementKind::Variable &&
+               variable->numbers[1] == 0;
+      }))
+    return init;
   Builder builder(op.getContext());
   Type type = yielded->type;
   if (table.isOfReals())
@@ -159,7 +181,6 @@ const Element *ProgramElements::sum(linalg::LinalgOp op, const Element *yielded,
   const Element *total =
       addUp(name, summand, reduced,
             op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr));
-  auto begin = dyn_cast_if_present<FloatAttr>(table.getConstantValue(init));
   bool isNeutral =
       begin && (name == "arith.addf" ? begin.getValue().isZero()
                                      : begin.getValueAsDouble() == 1.0);

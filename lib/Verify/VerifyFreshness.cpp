@@ -188,6 +188,8 @@ LogicalResult FreshnessProof::checkDefined(const Access &access,
 
 /// Whether later dims lie closer together, as in tensors.
 bool isRowMajor(MemRefType type) {
+  if (type.getNumElements() == 0)
+    return true;
   auto [strides, offset] = type.getStridesAndOffset();
   int64_t outer = std::numeric_limits<int64_t>::max();
   for (auto [size, stride] : llvm::zip(type.getShape(), strides)) {

@@ -202,3 +202,15 @@ func.func @slice() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = 
   return
 }
 memref.global "private" constant @c : memref<8xf32> = dense<1.0>
+
+// -----
+
+// Where there are no elements there is no order of them.
+func.func @nothing() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [{local = tensor<5x0xf32>, name = "x"}],
+    weft_rt.results = [{local = tensor<5x5xf32>, name = "y", value = 1 : i64}]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<5x0xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<5x5xf32>
+  weft_rt.gemm %x, %x into %y {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
+      weft.op = "y", weft_rt.values = array<i64: 0, 0, 1>} : memref<5x0xf32>, memref<5x0xf32> into memref<5x5xf32>
+  return
+}

@@ -77,16 +77,16 @@ bool hasMatmulTypes(linalg::GenericOp op) {
          lhs.isF64() == out.isF64() && rhs.isF64() == out.isF64();
 }
 
-/// Says whether all elements of a tensor are known to be zero.
-bool isZero(Value tensor) {
-  if (matchPattern(tensor, m_AnyZeroFloat()))
+/// Says whether all elements of a tensor are known to match.
+template <typename Matcher> bool isFilled(Value tensor, Matcher matcher) {
+  if (matchPattern(tensor, matcher))
     return true;
   if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
-    return matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+    return matchPattern(fill.getInputs()[0], matcher);
   auto generic = tensor.getDefiningOp<linalg::GenericOp>();
   return generic && generic.getNumResults() == 1 &&
          matchPattern(generic.getBody()->getTerminator()->getOperand(0),
-                      m_AnyZeroFloat());
+                      matcher);
 }
 
 /// Emits `init + product`; the product may be of a wider type than the init.
@@ -132,7 +132,9 @@ struct RaiseContraction : OpRewritePattern<linalg::GenericOp> {
     if (!hasContractionLoops(op))
       return rewriter.notifyMatchFailure(op, "loops are not M, N, K, batch");
     Value init = op.getOutputs()[0];
-    bool fromZero = isZero(init);
+    if (isFilled(init, m_NegZeroFloat()))
+      return rewriter.notifyMatchFailure(op, "begins with -0.0");
+    bool fromZero = isFilled(init, m_PosZeroFloat());
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
     if (!fromZero && !type.getElementType().isF64())
       type = RankedTensorType::get(type.getShape(), rewriter.getF32Type());
@@ -168,9 +170,8 @@ struct FoldTruncation : OpRewritePattern<linalg::GenericOp> {
     if (!matmul || !matmul->hasOneUse() ||
         matmul->hasAttr(WeftDialect::kOrderAttr) ||
         !getElementTypeOrSelf(matmul.getType()).isF32())
-      return rewriter.notifyMatchFailure(op,
-                                         "input is no open f32 matmul used "
-                                         "once");
+      return rewriter.notifyMatchFailure(op, "input is no open f32 matmul used "
+                                             "once");
     rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getResult(0).getType(),
                                           matmul.getLhs(), matmul.getRhs(),
                                           matmul.getIndexingMaps());
