@@ -6,8 +6,10 @@
 #include "LocalLifter.h"
 #include "Shares.h"
 
+#include "weft/Analysis/Traffic.h"
 #include "weft/Math/Expand.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -309,6 +311,29 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
   return success();
 }
 
+/// A loop of which nothing that is read depends on the index: it says how often
+/// something is combined, and so any part of it is like any other. Ranks may
+/// have different parts, as those have that combine what they made of it.
+bool LocalLifter::shareLoop(linalg::LinalgOp op, LocalDim &loop) {
+  constexpr unsigned kMaxOps = 64;
+  llvm::SetVector<Operation *> later;
+  later.insert(op);
+  for (unsigned i = 0; i < later.size() && i < kMaxOps; ++i) {
+    std::optional<CollectiveKind> kind = getCollectiveKind(later[i]);
+    if (kind == CollectiveKind::AllReduce ||
+        kind == CollectiveKind::ReduceScatter) {
+      auto axes = getAxes(getCollectiveAxes(later[i]));
+      int64_t size = numShards(axes);
+      loop.size = loop.extent * size;
+      loop.chunk =
+          perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
+      return true;
+    }
+    later.insert_range(later[i]->getUsers());
+  }
+  return false;
+}
+
 /// A result that is combined by an op with one neutral element.
 FailureOr<LocalValue>
 LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
@@ -333,6 +358,16 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   made.shape = getSizes(value.dims);
   made.element = combiner.entering.getType();
   made.op = op;
+  if (!isReference && freeLoops.size() == 1 && !forms.find(made)) {
+    LocalDim &loop = loops[freeLoops[0]];
+    const LocalDim all = loop;
+    if (shareLoop(op, loop))
+      made.details = lifter.describe(index, !combiner.isExact);
+    if (!forms.find(made)) {
+      loop = all;
+      made.details = lifter.describe(index, !combiner.isExact);
+    }
+  }
   SmallVector<LocalDim> reduced = lifter.getReductionLoops();
   FailureOr<Contribution> carried = getCarried(op, *form);
   if (failed(carried))
@@ -580,9 +615,14 @@ LogicalResult LocalLifter::liftStructured(linalg::LinalgOp op, int choice) {
   BodyLifter body(*this, loops);
   body.inferChunks(*op.getBlock(), choice);
   bool reduces = op.getNumReductionLoops() > 0;
-  for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
-    if (iterator == utils::IteratorType::reduction)
-      fix(loop);
+  freeLoops.clear();
+  for (auto [i, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if (iterator != utils::IteratorType::reduction)
+      continue;
+    if (!loops[i].chunk)
+      freeLoops.push_back(i);
+    fix(loops[i]);
+  }
   if (failed(readOperands(op, body, reduces)))
     return failure();
   for (Operation &inner : op.getBlock()->without_terminator())

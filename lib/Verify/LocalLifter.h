@@ -241,6 +241,7 @@ private:
   FailureOr<LocalValue> liftReduction(linalg::LinalgOp op, unsigned index,
                                       BodyLifter &body,
                                       MutableArrayRef<LocalDim> loops);
+  bool shareLoop(linalg::LinalgOp op, LocalDim &loop);
   LogicalResult liftFold(linalg::LinalgOp op, BodyLifter &body,
                          MutableArrayRef<LocalDim> loops);
   bool isJoin(linalg::LinalgOp op) const;
@@ -318,6 +319,8 @@ private:
   DenseMap<Value, LocalScalar> scalars;
   /// Axes of the collective at hand, and its number of members.
   AxesAttr groupAxes;
+  /// Loops of the op at hand that only say how often something is combined.
+  SmallVector<unsigned> freeLoops;
   AxisList group;
   /// What collectives do to numbers of ranks, by their axes: many do the same.
   using GroupKey = std::pair<const void *, RankVector>;

@@ -262,3 +262,75 @@ module {
   module @global {
   }
 }
+
+// -----
+
+// Twice as many equal numbers as there are.
+
+module {
+  weft.mesh @mesh = <["dp"=3, "tp"=2]>
+  func.func @equal(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %zero = arith.constant dense<0.0> : tensor<4xf32>
+    %c = arith.constant dense<0.5> : tensor<4x16xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+        iterator_types = ["parallel", "reduction"]} ins(%x, %c : tensor<4xf32>, tensor<4x16xf32>) outs(%zero : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %o, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    // expected-error @below {{combines whole values, not contributions}}
+    %1 = weft.all_reduce sum %0 on @mesh <{"tp"}> : (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+  module @global {
+    func.func @equal(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %zero = arith.constant dense<0.0> : tensor<4xf32>
+      %c = arith.constant dense<0.5> : tensor<4x16xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+          iterator_types = ["parallel", "reduction"]} ins(%x, %c : tensor<4xf32>, tensor<4x16xf32>) outs(%zero : tensor<4xf32>) {
+      ^bb0(%a: f32, %b: f32, %o: f32):
+        %m = arith.mulf %a, %b : f32
+        %s = arith.addf %o, %m : f32
+        linalg.yield %s : f32
+      } -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Half of them on each rank, not added up.
+
+module {
+  weft.mesh @mesh = <["dp"=3, "tp"=2]>
+  func.func @equal(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %zero = arith.constant dense<0.0> : tensor<4xf32>
+    %c = arith.constant dense<0.5> : tensor<4x8xf32>
+    // expected-error @below {{makes result #0}}
+    %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+        iterator_types = ["parallel", "reduction"]} ins(%x, %c : tensor<4xf32>, tensor<4x8xf32>) outs(%zero : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %o, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @global {
+    func.func @equal(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %zero = arith.constant dense<0.0> : tensor<4xf32>
+      %c = arith.constant dense<0.5> : tensor<4x16xf32>
+      // expected-note @below {{}}
+      %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+          iterator_types = ["parallel", "reduction"]} ins(%x, %c : tensor<4xf32>, tensor<4x16xf32>) outs(%zero : tensor<4xf32>) {
+      ^bb0(%a: f32, %b: f32, %o: f32):
+        %m = arith.mulf %a, %b : f32
+        %s = arith.addf %o, %m : f32
+        linalg.yield %s : f32
+      } -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
