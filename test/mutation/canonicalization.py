@@ -100,5 +100,6 @@ class Canonical(Example):
 
 
 if __name__ == "__main__":
+    # The first has branches, which invariant mode refuses later on.
     Check(Canonical, CanonicalEdits, KINDS, NEVER_ACCEPTED).main(
-        lambda i: ["fast", "invariant"] if i % 2 == 0 else ["fast"], MODULES)
+        lambda i: ["fast", "invariant"] if i in (2, 4) else ["fast"], MODULES)
