@@ -245,18 +245,20 @@ static Access getAccess(Operation *op) {
 }
 
 int64_t weft::getLongestChain(func::FuncOp function, const CostModel &cost) {
-  DenseMap<int64_t, int64_t> readyAt;
+  // Any number may stand in a file that is not proved.
+  std::map<int64_t, int64_t> readyAt;
   int64_t longest = 0;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     Access access = getAccess(op);
     int64_t ready = 0;
     for (int64_t id : access.reads)
-      ready = std::max(ready, readyAt.lookup(id));
+      if (auto it = readyAt.find(id); it != readyAt.end())
+        ready = std::max(ready, it->second);
     if (!access.writes.empty())
       ready +=
           cost.getComputeNanoseconds(op) + cost.getCollectiveNanoseconds(op);
     for (int64_t id : access.writes)
-      readyAt[id] = std::max(readyAt.lookup(id), ready);
+      readyAt[id] = std::max(readyAt[id], ready);
     longest = std::max(longest, ready);
     return isa<rt::FusedOp>(op) ? WalkResult::skip() : WalkResult::advance();
   });

@@ -110,7 +110,7 @@ void BodyLifter::inferChunks(Block &body, int choice) {
     });
   };
   // What is compared is what is left of the dimension: all of it on the first
-  // rank.
+  // rank. What has any size ends there.
   auto setRest = [&](LocalDim &dim, RankVector rest) {
     int64_t size = *llvm::max_element(*rest);
     int64_t extent = std::max<int64_t>(dim.extent, 1);
@@ -119,6 +119,10 @@ void BodyLifter::inferChunks(Block &body, int choice) {
         }))
       dim.chunk = lifter.perRank(
           [&](int64_t rank) { return (size - (*rest)[rank]) / extent; });
+    if (dim.size == kAnySize && dim.chunk && lifter.forms.isOfReals())
+      dim.size = LocalLifter::getUniform(lifter.perRank([&](int64_t rank) {
+                   return (*rest)[rank] + (*dim.chunk)[rank] * dim.extent;
+                 })).value_or(kAnySize);
   };
   auto getOffset = [&](Value value) {
     return lifter.scalars.lookup(value).offset;
@@ -245,12 +249,8 @@ LogicalResult BodyLifter::liftCompare(arith::CmpIOp op, bool &isDone) {
   LocalScalar mask;
   mask.isMask = true;
   if (a->loop >= 0) {
-    LocalDim &dim = loops[a->loop];
+    const LocalDim &dim = loops[a->loop];
     std::optional<int64_t> bound = getBound(*a, *b);
-    // What is the same everywhere ends where it is said to.
-    if (bound && dim.size == kAnySize && lifter.forms.isOfReals() &&
-        !LocalLifter::getUniform(b->offset))
-      dim.size = *bound;
     if (!bound || dim.size == kAnySize || *bound < dim.size)
       return success();
     if (*bound == dim.size)

@@ -229,22 +229,29 @@ static std::optional<int64_t> getInteger(const Form *form) {
 }
 
 /// If `indices` is another tensor with indices of `size` and above replaced by
-/// -1, which are not found either, that tensor.
+/// -1, which are not found either, that tensor. One that has the same index
+/// everywhere is told by that index.
 static const Form *stripDropped(const Form *indices, int64_t size) {
-  if (indices->kind != FormKind::Map)
+  bool isMap = indices->kind == FormKind::Map;
+  const Form *select = isMap ? indices->operands[0] : indices;
+  if (select->kind != FormKind::Scalar || select->name != "arith.select")
     return nullptr;
-  const Form *select = indices->operands[0];
-  if (select->name != "arith.select")
-    return nullptr;
-  const Form *compare = select->operands[0], *read = select->operands[1];
+  const Form *compare = select->operands[0], *kept = select->operands[1];
   const Form *other = select->operands[2];
-  if (compare->name != "arith.cmpi" || compare->operands[0] != read ||
+  if (compare->name != "arith.cmpi" || compare->operands[0] != kept ||
       StringRef(compare->details) != "{predicate = 2 : i64}" ||
-      read->kind != FormKind::Read || !read->map.isIdentity() ||
       getInteger(other) != -1)
     return nullptr;
   std::optional<int64_t> bound = getInteger(compare->operands[1]);
-  return bound && *bound >= size ? read->operands[0] : nullptr;
+  if (bound != size)
+    return nullptr;
+  if (!isMap)
+    return kept->dependsOnLoops ? nullptr : kept;
+  std::string written;
+  llvm::raw_string_ostream(written) << kept->map;
+  bool isInPlace = kept->kind == FormKind::Read && kept->map.isIdentity() &&
+                   StringRef(indices->details).ends_with(written);
+  return isInPlace ? kept->operands[0] : nullptr;
 }
 
 /// Whether a table has rows behind its end that an index can find.

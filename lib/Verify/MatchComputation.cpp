@@ -144,14 +144,14 @@ LogicalResult PlanMatcher::matchStore(Operation *op, memref::StoreOp store,
 
 LogicalResult PlanMatcher::matchScatterAdd(ScatterAddOp op) {
   Value base;
+  unsigned baseIndex = 0;
   if (op.getBase()) {
     FailureOr<memref::StoreOp> store = expect<memref::StoreOp>(op);
     if (failed(store) || failed(matchStore(op, *store, op.getBase(), 0)))
       return failure();
     base = store->getMemRef();
-    unsigned index =
-        addBase(RankedTensorType::get({}, op.getBase().getType()), op);
-    if (failed(write(*store, base, 0, index)))
+    baseIndex = addBase(RankedTensorType::get({}, op.getBase().getType()), op);
+    if (failed(write(*store, base, 0, baseIndex)))
       return failure();
   }
   FailureOr<rt::ScatterAddOp> planned = expect<rt::ScatterAddOp>(op);
@@ -163,8 +163,10 @@ LogicalResult PlanMatcher::matchScatterAdd(ScatterAddOp op) {
       failed(checkSame(*planned, op, op.getIndexMapAttr(),
                        planned->getIndexMapAttr(), "the indices' map")))
     return failure();
-  // What was stored just before is there still.
-  if (planned->getBase() != base)
+  // What was stored just before is there still, unless a copy came between.
+  if (planned->getBase() != base ||
+      (base && contents.find({getWhole(baseIndex, bases[baseIndex].type),
+                              getSpot(base)})))
     return fail(*planned, op) << getOpName(*planned)
                               << " takes another base than the scheduled "
                                  "program";
@@ -273,23 +275,44 @@ LogicalResult PlanMatcher::matchConstant(Operation *op) {
 LogicalResult PlanMatcher::matchFromElements(tensor::FromElementsOp op) {
   unsigned base = addBase(op.getType(), op);
   define(op.getResult(), base);
-  Value buffer;
+  memref::StoreOp last;
+  std::vector<Placed> stored;
+  auto getSpotOf = [&](Spot whole, int64_t element) {
+    for (unsigned dim = whole.sizes.size(); dim > 0; --dim) {
+      whole.begin += element % whole.sizes[dim - 1] * whole.strides[dim - 1];
+      element /= whole.sizes[dim - 1];
+    }
+    whole.sizes.clear();
+    whole.strides.clear();
+    setBytes(whole);
+    return whole;
+  };
   for (auto [i, element] : llvm::enumerate(op.getElements())) {
     FailureOr<memref::StoreOp> store = expect<memref::StoreOp>(op);
     if (failed(store) ||
         failed(checkBuffer(*store, store->getMemRef(), op.getType())) ||
-        failed(matchStore(op, *store, element, i)))
+        failed(matchStore(op, *store, element, i)) ||
+        failed(checkId(*store, 0, base)))
       return failure();
-    if (buffer && store->getMemRef() != buffer)
+    if (last && store->getMemRef() != last.getMemRef())
       return fail(*store, op) << getOpName(*store)
                               << " stores elements of one tensor into two "
                                  "buffers";
-    buffer = store->getMemRef();
-    // The last one completes what none of them has by itself.
-    if (i + 1 == op.getElements().size())
-      return write(*store, buffer, 0, base);
+    last = *store;
+    Elements single;
+    single.value = base;
+    single.begin = i;
+    stored.push_back({single, getSpotOf(getSpot(last.getMemRef()), i)});
+    contents.write(stored.back().spot, &single, last);
   }
-  return success();
+  if (!last)
+    return success();
+  // Copies between the stores may have moved other elements there.
+  for (const Placed &placed : stored)
+    if (contents.find(placed))
+      return fail(last, op) << getOpName(last) << " is the last to store an "
+                            << "element, but others are overwritten";
+  return write(last, last.getMemRef(), 0, base);
 }
 
 LogicalResult PlanMatcher::matchExtract(tensor::ExtractOp op) {

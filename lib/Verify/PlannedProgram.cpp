@@ -121,6 +121,18 @@ static LogicalResult checkGroup(rt::StartOp start) {
          << start.getParams() << ", expected 'axes' and the 'mesh' they are of";
 }
 
+/// Says whether the ids of an assemble are such as the dialect lets others
+/// have: the proofs' tables reserve some numbers.
+static LogicalResult checkNumbers(rt::AssembleOp op) {
+  SmallVector<int64_t> ids(op.getFrom());
+  ids.push_back(op.getValue());
+  for (int64_t id : ids)
+    if (id < 0 || id >= int64_t{1} << 62)
+      return op.emitOpError("puts value number ")
+             << id << " together, expected one from 0 on below 2^62";
+  return success();
+}
+
 PlannedProgram::PlannedProgram(Operation *op)
     : function(cast<func::FuncOp>(op)) {
   if (!function.getBody().hasOneBlock()) {
@@ -137,8 +149,10 @@ PlannedProgram::PlannedProgram(Operation *op)
       valid = false;
     }
     auto start = dyn_cast<rt::StartOp>(inner);
+    auto assemble = dyn_cast<rt::AssembleOp>(inner);
     if (!valid || failed(checkBuffers(inner)) || failed(checkTouched(inner)) ||
-        (start && failed(checkGroup(start)))) {
+        (start && failed(checkGroup(start))) ||
+        (assemble && failed(checkNumbers(assemble)))) {
       valid = false;
       return WalkResult::interrupt();
     }

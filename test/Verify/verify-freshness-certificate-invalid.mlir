@@ -224,3 +224,57 @@ func.func @transposing_copy() attributes {weft_rt.arena_bytes = 1024 : i64, weft
   } {weft.op = "cp", weft_rt.values = array<i64: 0, 0>}
   return
 }
+
+// -----
+
+func.func @step() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %0 = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.assemble' op puts value number 9223372036854775807 together, expected one from 0 on below 2^62}}
+  weft_rt.assemble %0 value 9223372036854775807 from [0] : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @step() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %0 = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.assemble' op puts value number 9223372036854775807 together, expected one from 0 on below 2^62}}
+  weft_rt.assemble %0 value 5 from [0, 9223372036854775807] : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @step() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %0 = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.assemble' op puts value number 9223372036854775806 together, expected one from 0 on below 2^62}}
+  weft_rt.assemble %0 value 9223372036854775806 from [0] : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @step() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %0 = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.assemble' op puts value number 9223372036854775806 together, expected one from 0 on below 2^62}}
+  weft_rt.assemble %0 value 5 from [0, 9223372036854775806] : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @step() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %0 = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.assemble' op puts value number -9223372036854775808 together, expected one from 0 on below 2^62}}
+  weft_rt.assemble %0 value -9223372036854775808 from [0] : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @step() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %0 = weft_rt.buffer arena 0 : memref<4xf32>
+  // expected-error @+1 {{'weft_rt.assemble' op puts value number -9223372036854775808 together, expected one from 0 on below 2^62}}
+  weft_rt.assemble %0 value 5 from [0, -9223372036854775808] : memref<4xf32>
+  return
+}

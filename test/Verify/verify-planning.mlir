@@ -60,6 +60,15 @@
 // RUN: not weft-opt %t.BASE.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=BASE
 // BASE: error: 'memref.store' op stores another scalar, or as another element, than the scheduled program
 
+// Copies over what was stored, before all is stored or used.
+// RUN: sed -e 's/^    memref.store %%c5_i32, %%17\[%%c1_1\]/    %%v0 = weft_rt.view %%17 at 0 : memref<2xi32> to memref<1xi32>\n    %%v1 = weft_rt.view %%17 at 1 : memref<2xi32> to memref<1xi32>\n    memref.copy %%v1, %%v0 {weft_rt.values = array<i64: 11, 11>} : memref<1xi32> to memref<1xi32>\n&/' %t.mlir > %t.ELEMENT.mlir
+// RUN: not weft-opt %t.ELEMENT.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=ELEMENT
+// ELEMENT: error: 'memref.store' op is the last to store an element, but others are overwritten
+
+// RUN: sed -e 's/^    weft_rt.scatter_add/    %%v0 = weft_rt.buffer arena 8192 : memref<index>\n    memref.copy %%v0, %%6 {weft_rt.values = array<i64: 16, 16>} : memref<index> to memref<index>\n&/' %t.mlir > %t.STORED.mlir
+// RUN: not weft-opt %t.STORED.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=STORED
+// STORED: error: 'scatter' takes another base than the scheduled program
+
 // RUN: sed -e '/^  func.func @step() attr/,$ s/scf.for %%arg0 = %%c0 to %%c2/scf.for %%arg0 = %%c1 to %%c2/' %t.mlir > %t.BOUND.mlir
 // RUN: not weft-opt %t.BOUND.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=BOUND
 // BOUND: error: 'scf.for' op takes other scalars than the scheduled program

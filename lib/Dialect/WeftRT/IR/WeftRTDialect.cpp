@@ -210,6 +210,41 @@ LogicalResult FusedOp::verify() {
                  succeeded(verifyYield(*this)) && succeeded(verifyOps(*this)));
 }
 
+namespace {
+
+/// Value numbers are keys of the proofs' tables, which reserve some.
+constexpr int64_t kMaxValue = int64_t{1} << 62;
+
+LogicalResult verifyValue(Operation *op, int64_t id) {
+  if (id >= 0 && id < kMaxValue)
+    return success();
+  return op->emitOpError("has value number ")
+         << id << ", expected one from 0 on below 2^62";
+}
+
+/// What a step says of its arguments or results.
+LogicalResult verifyEntries(Operation *op, NamedAttribute attr) {
+  auto entries = dyn_cast<ArrayAttr>(attr.getValue());
+  for (Attribute element : entries ? entries.getValue() : ArrayRef<Attribute>())
+    for (StringRef key : {"value", "alias"}) {
+      auto entry = dyn_cast<DictionaryAttr>(element);
+      Attribute number = entry ? entry.get(key) : nullptr;
+      if (!number)
+        continue;
+      auto integer = dyn_cast<IntegerAttr>(number);
+      if (!integer ||
+          !(integer.getType().isIndex() || integer.getType().isInteger(64)))
+        return op->emitOpError("has '")
+               << key << "' = " << number << " in '"
+               << attr.getName().getValue() << "', expected an integer";
+      if (key == "value" && failed(verifyValue(op, integer.getInt())))
+        return failure();
+    }
+  return success();
+}
+
+} // namespace
+
 /// A value id for each buffer operand.
 LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
                                                       NamedAttribute attr) {
@@ -232,6 +267,8 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
            << name << "' = " << attr.getValue()
            << ", which only products may have, and must be a type of floats";
   }
+  if (name == kArgsAttr || name == kResultsAttr)
+    return verifyEntries(op, attr);
   if (name != kValuesAttr && name != kReadsAttr)
     return success();
   auto ids = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -247,6 +284,9 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
   if (ids.size() != expected)
     return op->emitOpError("has ")
            << ids.size() << " ids in '" << name << "', expected " << expected;
+  for (int64_t id : ids.asArrayRef())
+    if (failed(verifyValue(op, id)))
+      return failure();
   return success();
 }
 

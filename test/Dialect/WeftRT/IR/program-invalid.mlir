@@ -323,3 +323,70 @@ func.func private @f() {
   %y = weft_rt.view %x at 0 {weft_rt.product_type = f8E4M3FN} : memref<8xf32> to memref<4xf32>
   return
 }
+
+// -----
+
+func.func @values_c1(%x: memref<8xf32>, %i: index) {
+  // expected-error @+1 {{'memref.load' op has value number 9223372036854775807, expected one from 0 on below 2^62}}
+  %y = memref.load %x[%i] {weft_rt.values = array<i64: 9223372036854775807>} : memref<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has value number 9223372036854775807, expected one from 0 on below 2^62}}
+func.func @entries_c1() attributes {weft_rt.results = [{value = 9223372036854775807 : i64}]} {
+  return
+}
+
+// -----
+
+func.func @values_c1(%x: memref<8xf32>, %i: index) {
+  // expected-error @+1 {{'memref.load' op has value number 9223372036854775806, expected one from 0 on below 2^62}}
+  %y = memref.load %x[%i] {weft_rt.values = array<i64: 9223372036854775806>} : memref<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has value number 9223372036854775806, expected one from 0 on below 2^62}}
+func.func @entries_c1() attributes {weft_rt.results = [{value = 9223372036854775806 : i64}]} {
+  return
+}
+
+// -----
+
+func.func @values_c1(%x: memref<8xf32>, %i: index) {
+  // expected-error @+1 {{'memref.load' op has value number -9223372036854775808, expected one from 0 on below 2^62}}
+  %y = memref.load %x[%i] {weft_rt.values = array<i64: -9223372036854775808>} : memref<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has value number -9223372036854775808, expected one from 0 on below 2^62}}
+func.func @entries_c1() attributes {weft_rt.results = [{value = -9223372036854775808 : i64}]} {
+  return
+}
+
+// -----
+
+func.func @values_c1(%x: memref<8xf32>, %i: index) {
+  // expected-error @+1 {{'memref.load' op has value number -1, expected one from 0 on below 2^62}}
+  %y = memref.load %x[%i] {weft_rt.values = array<i64: -1>} : memref<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has value number -1, expected one from 0 on below 2^62}}
+func.func @entries_c1() attributes {weft_rt.results = [{value = -1 : i64}]} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has 'alias' = 0 : i128 in 'weft_rt.results', expected an integer}}
+func.func @entries_c2() attributes {weft_rt.results = [{alias = 0 : i128}]} {
+  return
+}
