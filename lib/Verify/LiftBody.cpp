@@ -127,12 +127,26 @@ void BodyLifter::inferChunks(Block &body, int choice) {
   auto getOffset = [&](Value value) {
     return lifter.scalars.lookup(value).offset;
   };
+  auto isFolded = [](const LocalDim &loop) {
+    return !loop.chunk && loop.extent == 1;
+  };
   body.walk([&](arith::CmpIOp op) {
-    auto index = op.getLhs().getDefiningOp<linalg::IndexOp>();
-    if (RankVector rest = getOffset(op.getRhs());
-        index && rest && !LocalLifter::getUniform(rest) &&
-        op.getPredicate() == arith::CmpIPredicate::slt)
-      setRest(loops[index.getDim()], rest);
+    Value below = op.getLhs(), above = op.getRhs();
+    if (op.getPredicate() == arith::CmpIPredicate::sgt)
+      std::swap(below, above);
+    else if (op.getPredicate() != arith::CmpIPredicate::slt)
+      return;
+    RankVector rest = getOffset(above);
+    if (!rest || LocalLifter::getUniform(rest))
+      return;
+    if (auto index = below.getDefiningOp<linalg::IndexOp>())
+      return setRest(loops[index.getDim()], rest);
+    // The index of a loop of one iteration is 0, and folded.
+    APInt zero;
+    auto *dim = llvm::find_if(loops, isFolded);
+    if (dim != loops.end() && matchPattern(below, m_ConstantInt(&zero)) &&
+        zero.isZero())
+      setRest(*dim, rest);
   });
   body.walk([&](Operation *op) {
     if (isa<arith::CmpIOp>(op))
@@ -151,9 +165,6 @@ void BodyLifter::inferChunks(Block &body, int choice) {
       if (!offset || (number && (!index || lifter.isReference ||
                                  hasIndex(index.getDim(), *number))))
         continue;
-      auto isFolded = [](const LocalDim &loop) {
-        return !loop.chunk && loop.extent == 1;
-      };
       auto *dim = llvm::find_if(loops, isFolded);
       for (int i = 0; i < choice && dim != loops.end(); ++i)
         dim = std::find_if(dim + 1, loops.end(), isFolded);

@@ -272,9 +272,15 @@ bool ProgramElements::liftPad(tensor::PadOp op) {
       getBodyElement(op.getRegion().front(), getIndices(shape));
   if (!base)
     return false;
-  Part part{get(op.getSource()), SmallVector<int64_t>(op.getStaticLow()),
-            SmallVector<int64_t>(op.getSourceType().getShape())};
-  set(op, op.getResult(), assemble(base, {part}, shape));
+  // Around a tensor that is padded with the same number it is one padding.
+  ArrayRef<int64_t> low = op.getStaticLow(),
+                    inner = op.getSourceType().getShape();
+  const Element *source = get(op.getSource()), *around = nullptr;
+  SmallVector<Part> parts;
+  if (!openParts(source, inner, low, parts, around) || around != base ||
+      !base->variables.empty())
+    parts = {{source, SmallVector<int64_t>(low), SmallVector<int64_t>(inner)}};
+  set(op, op.getResult(), assemble(base, std::move(parts), shape));
   return true;
 }
 
