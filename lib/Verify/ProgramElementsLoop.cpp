@@ -37,25 +37,41 @@ static std::optional<int64_t> countInside(scf::ForOp op, int64_t trips) {
   return total <= kMaxPasses ? std::optional(total) : std::nullopt;
 }
 
+/// The numbers from `begin` on, `step` apart, below `end`. None if code would
+/// not count so many: the number after the last one is not of that type.
+static std::optional<int64_t> countNumbers(const APInt &begin, const APInt &end,
+                                           const APInt &step, bool isUnsigned) {
+  unsigned width = begin.getBitWidth() + 2;
+  auto widen = [&](const APInt &number) {
+    return isUnsigned ? number.zext(width) : number.sext(width);
+  };
+  APInt from = widen(begin), to = widen(end), by = widen(step);
+  if (!by.isStrictlyPositive())
+    return std::nullopt;
+  if (from.sge(to))
+    return 0;
+  APInt trips = (to - from - 1).udiv(by) + 1;
+  if (trips.ugt(kMaxPasses))
+    return std::nullopt;
+  APInt after = from + trips * by;
+  if (widen(after.trunc(width - 2)) != after)
+    return std::nullopt;
+  return trips.getZExtValue();
+}
+
 /// How often a loop is passed through, if it is followed pass by pass.
 std::optional<int64_t> ProgramElements::countPasses(scf::ForOp op) {
-  auto getNumber = [&](Value value) -> std::optional<int64_t> {
-    auto number =
-        dyn_cast_if_present<IntegerAttr>(table.getConstantValue(get(value)));
-    if (!number)
-      return std::nullopt;
-    return number.getValue().getSExtValue();
+  auto getNumber = [&](Value value) {
+    return dyn_cast_if_present<IntegerAttr>(table.getConstantValue(get(value)));
   };
-  std::optional<int64_t> begin = getNumber(op.getLowerBound()),
-                         end = getNumber(op.getUpperBound()),
-                         step = getNumber(op.getStep());
-  if (!begin || !end || !step || *step <= 0)
+  IntegerAttr begin = getNumber(op.getLowerBound()),
+              end = getNumber(op.getUpperBound()),
+              step = getNumber(op.getStep());
+  if (!begin || !end || !step)
     return std::nullopt;
-  if (*begin >= *end)
-    return 0;
-  uint64_t length = static_cast<uint64_t>(*end) - static_cast<uint64_t>(*begin);
-  uint64_t trips = (length - 1) / *step + 1;
-  if (trips > kMaxPasses || !countInside(op, trips))
+  std::optional<int64_t> trips = countNumbers(
+      begin.getValue(), end.getValue(), step.getValue(), op.getUnsignedCmp());
+  if (!trips || (*trips > 0 && !countInside(op, *trips)))
     return std::nullopt;
   return trips;
 }

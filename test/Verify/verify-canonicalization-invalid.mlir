@@ -199,12 +199,41 @@ module {
         linalg.yield %s : f32
       } -> tensor<f32>
       return %0 : tensor<f32>
+
+// -----
+
+// A loop that compares unsigned numbers instead: it makes no pass.
+
+module {
+  // expected-error @below {{'func.func' op makes result #0 another one than the user's module: argument 0, expected arith.addf}}
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c-2 = arith.constant -2 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %r = scf.for unsigned %i = %c-2 to %c2 step %c1 iter_args(%s = %x) -> (tensor<4xf32>) {
+      %t = arith.addf %s, %x : tensor<4xf32>
+      scf.yield %t : tensor<4xf32>
+    }
+    return %r : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %c-2 = arith.constant -2 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %r = scf.for %i = %c-2 to %c2 step %c1 iter_args(%s = %x) -> (tensor<4xf32>) {
+        // expected-note @below {{this op of the user's module makes arith.addf}}
+        %t = arith.addf %s, %x : tensor<4xf32>
+        scf.yield %t : tensor<4xf32>
+      }
+      return %r : tensor<4xf32>
     }
   }
 }
 
 // -----
 
+<<<<<<< HEAD
 // Another rounding is allowed than by the user.
 
 module {
@@ -230,6 +259,52 @@ module {
         linalg.yield %s : f32
       } -> tensor<f32>
       return %0 : tensor<f32>
+=======
+// A loop of which none of the passes is left, though 200 is not below 0.
+
+module {
+  // expected-error @below {{'func.func' op makes result #0 another one than the user's module: argument 0, expected arith.addf}}
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %c0 = arith.constant 0 : i8
+      %c50 = arith.constant 50 : i8
+      %c200 = arith.constant -56 : i8
+      %r = scf.for unsigned %i = %c0 to %c200 step %c50 iter_args(%s = %x) -> (tensor<4xf32>) : i8 {
+        // expected-note @below {{this op of the user's module makes arith.addf}}
+        %t = arith.addf %s, %x : tensor<4xf32>
+        scf.yield %t : tensor<4xf32>
+      }
+      return %r : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// A loop that code does not end after two passes: 140 is no number of 8 bits.
+
+module {
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c20 = arith.constant 20 : i8
+    %c100 = arith.constant 100 : i8
+    %c127 = arith.constant 127 : i8
+    // expected-error @below {{'scf.for' op makes result #0 another one than the user's module: scf.for}}
+    %r = scf.for %i = %c100 to %c127 step %c20 iter_args(%s = %x) -> (tensor<4xf32>) : i8 {
+      %t = arith.addf %s, %x : tensor<4xf32>
+      scf.yield %t : tensor<4xf32>
+    }
+    return %r : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = arith.addf %x, %x : tensor<4xf32>
+      // expected-note @below {{this op of the user's module makes arith.addf}}
+      %1 = arith.addf %0, %x : tensor<4xf32>
+      return %1 : tensor<4xf32>
+>>>>>>> fix/input
     }
   }
 }

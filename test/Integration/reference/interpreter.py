@@ -265,9 +265,13 @@ class Interpreter:
         return [self.shape_op(op, operands, env)]
 
     def loop(self, op, operands, env):
-        first, end, stride, *carried = operands
-        for i in range(int(first), int(end), int(stride)) if stride > 0 else []:
-            carried = self.block(op.regions[0], [np.int64(i), *carried], env)
+        *numbers, carried = *operands[:3], operands[3:]
+        dtype = np.asarray(numbers[0]).dtype
+        if "unsignedCmp" in op.attrs:
+            numbers = [np.asarray(number).view(dtype.str.replace("i", "u")) for number in numbers]
+        first, end, stride = (int(number) for number in numbers)
+        for i in range(first, end, stride) if stride > 0 else []:
+            carried = self.block(op.regions[0], [np.array(i).astype(dtype)[()], *carried], env)
         return carried
 
     def block(self, block, args, outer):

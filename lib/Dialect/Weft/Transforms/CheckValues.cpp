@@ -4,7 +4,8 @@
 // result poison where that does not hold, are taken away: the promise would be
 // used by folds and by LLVM, differently on each mesh. A flag that allows
 // another rounding of a float stays. Sizes are bounded so that what follows can
-// add and multiply them. Loops end, and what is read and is not there is 0;
+// add and multiply them. Casts of indices keep just the bits that they give.
+// Loops end, and what is read and is not there is 0;
 // those of generic ops are what their results say.
 
 #include "weft/Dialect/Weft/Transforms/ValuePasses.h"
@@ -127,6 +128,32 @@ LogicalResult checkLoops(linalg::GenericOp op) {
   return success();
 }
 
+/// index -> i8 becomes index -> i64 -> i8: upstream takes a cast of an index to
+/// any integer and back for nothing, however few bits that integer has.
+void splitIndexCast(Operation *cast) {
+  Value index = cast->getOperand(0), result = cast->getResult(0);
+  auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(result.getType()));
+  if (!getElementTypeOrSelf(index.getType()).isIndex() || !integer ||
+      integer.getWidth() >= 64)
+    return;
+  OpBuilder builder(cast);
+  Type wide = builder.getI64Type();
+  if (auto shaped = dyn_cast<ShapedType>(index.getType()))
+    wide = shaped.clone(wide);
+  Value number =
+      arith::IndexCastOp::create(builder, cast->getLoc(), wide, index);
+  result.replaceAllUsesWith(arith::TruncIOp::create(builder, cast->getLoc(),
+                                                    result.getType(), number));
+  cast->erase();
+}
+
+void splitIndexCasts(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+      splitIndexCast(op);
+  });
+}
+
 /// Says whether it had flags.
 bool dropFlags(Operation *op) {
   bool dropsInteger = dropIntegerFlags(op), dropsFloat = dropFloatFlags(op);
@@ -152,6 +179,7 @@ LogicalResult checkModule(ModuleOp module, unsigned &numDropped) {
   });
   if (result.wasInterrupted() || failed(defineLoops(module)))
     return failure();
+  splitIndexCasts(module);
   readMissingAsZero(module);
   return guardReads(module);
 }

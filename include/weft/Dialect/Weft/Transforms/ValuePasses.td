@@ -13,8 +13,10 @@ def CheckValuesPass : Pass<"weft-check-values", "::mlir::ModuleOp"> {
     `nsw`, `nuw`, `exact`, `nnan` and `ninf` promise that some operands never
     occur. Without them integers wrap around, and NaN and infinities are what
     IEEE says, so that a result does not depend on what a fold or a CPU makes of
-    a promise that does not hold. Passes of a loop are counted where an overflow,
-    or a step that is not positive, would make it go on. A read of an element that
+    a promise that does not hold. Passes of a loop are counted, from 0 on, as an
+    index where its bounds are unsigned, its extent may not be a signed number of
+    its type, or an overflow, or a step that is not positive, would make it go on.
+    Casts of indices to fewer than 64 bits truncate i64. A read of an element that
     is not there is 0, and reads of what may become a constant are put between
     comparisons that say so to folds. Runs first, on a module of any phase.
 
