@@ -24,6 +24,13 @@ static constexpr int kMaxPlans = 4, kMaxHalvings = 3;
 /// plans fit as well: no plan needs so much more than what was estimated.
 static constexpr int64_t kLoosePercent = 80;
 
+/// Less memory is tried as well, for what has up to so many ops: a faster order
+/// that is not found with more is one with more. In percent of the least that
+/// the step needs, which does not depend on the limit.
+static constexpr int kMaxSmall = 2000;
+static constexpr int64_t kRungs[] = {100, 105, 110, 115, 120, 130, 140,
+                                     150, 165, 180, 200, 250, 300, 400};
+
 int64_t mlir::weft::getPlannedBytes(ModuleOp module) {
   int64_t bytes = 0;
   for (auto func : module.getOps<func::FuncOp>())
@@ -94,7 +101,7 @@ PlanFitting::Plan &PlanFitting::getLeast() {
   auto plan = [&](StringRef policy, int64_t reserve, bool isLean,
                   int64_t within) {
     SchedulePassOptions chosen = choose(policy, reserve, isLean);
-    chosen.memoryLimit = within;
+    chosen.within = within;
     return attempt(chosen);
   };
   least = plan("sync", 0, /*isLean=*/false, -1);
@@ -204,6 +211,29 @@ void PlanFitting::tryOtherPolicies(Plan &best) {
   }
 }
 
+/// Nor should anybody have to ask for less memory. The orders do not depend on
+/// the limit: what it lets through with less, it lets through with more.
+void PlanFitting::tryLessMemory(Plan &best) {
+  int numOps = 0;
+  fused.walk([&](Operation *) { ++numOps; });
+  if (numOps > kMaxSmall || getFigure(*best.module, "communication_ns") == 0)
+    return;
+  auto isBound = [&] {
+    return fits(best) && best.nanoseconds <= best.boundNanoseconds;
+  };
+  auto take = [&](int64_t within) {
+    SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
+    chosen.within = within;
+    takeFaster(best, attempt(chosen));
+  };
+  int64_t base = getLeast().estimatedBytes;
+  for (int64_t rung : kRungs)
+    if (!isBound())
+      take(base / 100 * rung + base % 100 * rung / 100);
+  if (!isBound() && isLimited())
+    take(-1);
+}
+
 OwningOpRef<ModuleOp> PlanFitting::tell(Plan plan) {
   remarks = std::move(plan.remarks);
   for (Diagnostic &diagnostic : plan.said)
@@ -229,7 +259,9 @@ OwningOpRef<ModuleOp> PlanFitting::fit() {
       return reportTooLarge();
   }
   Plan best = fitPolicy(options.policy, std::move(first));
-  if (options.policy == "best")
+  if (options.policy == "best") {
     tryOtherPolicies(best);
+    tryLessMemory(best);
+  }
   return tell(fits(best) ? std::move(best) : std::move(getLeast()));
 }

@@ -13,6 +13,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <functional>
+#include <limits>
 
 namespace mlir::weft {
 
@@ -51,6 +52,7 @@ private:
   SchedulePassOptions choose(StringRef policy, int64_t reserve,
                              bool isLean) const;
   Plan attempt(const SchedulePassOptions &chosen, bool plans = true);
+  bool isLimited() const { return limit < std::numeric_limits<int64_t>::max(); }
   bool fits(const Plan &plan) const {
     return plan.module && plan.bytes <= limit;
   }
@@ -63,6 +65,7 @@ private:
                   int64_t high);
   void takeFaster(Plan &best, Plan other) const;
   void tryOtherPolicies(Plan &best);
+  void tryLessMemory(Plan &best);
   OwningOpRef<ModuleOp> tell(Plan plan);
   OwningOpRef<ModuleOp> reportTooLarge();
 

@@ -16,8 +16,10 @@ using namespace mlir::weft;
 
 namespace {
 
-/// Tasks that all moves of a search put into lines, and moves at most.
+/// Tasks that all moves of a search put into lines, and moves at most; of small
+/// problems there are more, as long as they put few tasks into lines.
 constexpr int64_t kEffort = 12000000, kMaxMoves = 4000;
+constexpr int64_t kSmallEffort = 200000, kMaxSmallMoves = 20000;
 
 /// Problems of up to so many tasks are searched whole, with up to so many
 /// tasks put into lines.
@@ -365,6 +367,8 @@ void OrderSearch::tryMoves() {
   bestOrder = current;
   take(current, measure(current));
   int64_t numMoves = std::min(kMaxMoves, kEffort / problem.size()), stale = 0;
+  numMoves = std::max(numMoves,
+                      std::min(kMaxSmallMoves, kSmallEffort / problem.size()));
   for (int64_t i = 0; i < numMoves && best.time > bound; ++i) {
     bool isForWait = !waits.empty() && random() % 2 == 0;
     stale = tryOrder(isForWait ? moveForWait(random)

@@ -39,7 +39,7 @@ struct Limits {
   int64_t limit;
   /// Whether the limit is what the machine has.
   bool isMachine;
-  int64_t reserve, leastBytes;
+  int64_t within, reserve, leastBytes;
 };
 
 /// Schedules one function.
@@ -55,7 +55,7 @@ private:
   LogicalResult scheduleNested(Block &block);
   FailureOr<NestedCost> scheduleInner(Block &block);
   LogicalResult scheduleOuter(Block &block);
-  ScheduleOptions getOuterOptions() const;
+  ScheduleOptions getOuterOptions(int64_t within) const;
   LogicalResult reportTooLarge(const BlockProblem &block);
 
   func::FuncOp func;
@@ -102,10 +102,11 @@ FailureOr<NestedCost> FunctionScheduling::scheduleInner(Block &block) {
 
 /// Schedules are made for the limit less what the plan needs beyond the
 /// estimate.
-ScheduleOptions FunctionScheduling::getOuterOptions() const {
+ScheduleOptions FunctionScheduling::getOuterOptions(int64_t within) const {
   ScheduleOptions outer = options;
-  if (limits.limit > 0)
-    outer.memoryLimit = std::max<int64_t>(1, limits.limit - limits.reserve);
+  int64_t limit = within != 0 ? within : limits.limit;
+  if (limit > 0)
+    outer.memoryLimit = std::max<int64_t>(1, limit - limits.reserve);
   return outer;
 }
 
@@ -154,11 +155,13 @@ LogicalResult FunctionScheduling::scheduleOuter(Block &block) {
   if (failed(problem))
     return failure();
   problem->problem.fixedBytes = getFixedBytes(func);
-  ScheduleOptions outer = getOuterOptions();
-  Schedule schedule = makeSchedule(problem->problem, outer);
+  Schedule schedule =
+      makeSchedule(problem->problem, getOuterOptions(limits.within));
   if (!schedule.fits || limits.leastBytes > limits.limit)
     return reportTooLarge(*problem);
-  describeSchedule(func, *problem, schedule, outer, limits.limit, cost);
+  // What the limit costs is told, not what the order kept to.
+  describeSchedule(func, *problem, schedule, getOuterOptions(0), limits.limit,
+                   cost);
   applySchedule(block, *problem, schedule);
   return success();
 }
@@ -192,7 +195,7 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
     bool isMachine = memoryLimit == 0 && description->memoryBytes > 0;
     Limits limits{isMachine ? description->memoryBytes
                             : std::max<int64_t>(0, memoryLimit),
-                  isMachine, reserve, leastBytes};
+                  isMachine, within, reserve, leastBytes};
     auto meshes = module.getOps<MeshOp>();
     CostModel cost(*description,
                    meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());

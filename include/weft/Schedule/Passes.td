@@ -25,6 +25,9 @@ def SchedulePass : Pass<"weft-schedule", "::mlir::ModuleOp"> {
            "sync, next-layer, greedy or best">,
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
            "bytes that a rank may use; 0: what the machine has, -1: any number">,
+    Option<"within", "within", "int64_t", /*default=*/"0",
+           "bytes that the order keeps to instead of the limit; 0: the limit, "
+           "-1: any number">,
     Option<"reserve", "reserve", "int64_t", /*default=*/"0",
            "bytes of the limit that are left for the plan's gaps">,
     Option<"lean", "lean", "bool", /*default=*/"false",

@@ -8,7 +8,8 @@
 The sweep asks for the least limit of each policy, by the error that one byte
 gives; that limit must compile, and one byte less must not. From the least on,
 and without a limit, `best` must be no slower than any other policy, and no plan
-above its limit. With 0 for NUMBER only what has no limit is compared.
+above its limit; nor may it be slower with more memory by more than SLACK. With 0
+for NUMBER only what has no limit is compared.
 """
 
 import re
@@ -17,6 +18,7 @@ import sys
 
 POLICIES = ["sync", "next-layer", "greedy", "best"]
 NUM_CHAINS = 6
+SLACK = 0.01
 
 
 def write_order(path):
@@ -66,10 +68,11 @@ def compare(step, limit, options):
     for time, total in rows.values():
         if time is not None and (limit is not None and total > limit or rows["best"][0] > time):
             sys.exit(f"at {limit} B: {rows}")
+    return rows["best"][0]
 
 
 def sweep(step, number, options):
-    compare(step, None, options)
+    unlimited = compare(step, None, options)
     if number == 0:
         return
     least = {policy: compile_step(step, policy, 1, options)[1] for policy in POLICIES}
@@ -81,8 +84,11 @@ def sweep(step, number, options):
             sys.exit(f"{policy}: {limit} B are named as the least, and one less is enough")
     if least["best"] > min(least.values()):
         sys.exit(f"best needs more than another policy: {least}")
-    for i in range(number):
-        compare(step, least["best"] + least["best"] * i * i // (number * number), options)
+    limits = [least["best"] + least["best"] * i * i // (number * number) for i in range(number)]
+    times = [compare(step, limit, options) for limit in limits] + [unlimited]
+    for i, time in enumerate(times):
+        if time > min(times[:i + 1]) * (1 + SLACK):
+            sys.exit(f"slower with more memory: {times} ns at {limits} B and without a limit")
     print("least", least)
 
 
