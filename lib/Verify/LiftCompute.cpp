@@ -296,6 +296,13 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
   value.form = forms.get(std::move(form));
   value.contribution = makeParts(
       rows, forms.isOfReals() ? Contribution::Exact : Contribution::Disjoint);
+  // The rank that does not have a row finds zero.
+  if (value.contribution.kind != Contribution::Whole &&
+      carried->kind != Contribution::Whole &&
+      carried->reduction != ReduceKind::Sum)
+    return op.emitOpError("adds zeros to contributions to a ")
+           << stringifyReduceKind(carried->reduction) << ": one of "
+           << carried->parts << " parts of " << table.form->str();
   carryParts(*carried, value.contribution);
   return setTensor(op, op.getResult(), std::move(value));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts of sums over the reals, in any order: sets of parts of several sums are
-// one set, of a sum that has the parts of all.
+// Parts of sums over the reals and of integers, in any order: sets of parts of
+// several sums are one set, of a sum that has the parts of all.
 //
 // Worked example. On 4 ranks of ["dp"=2, "tp"=2], `a` is cut along "tp" and `b`
 // along "dp". What ranks have of a + b are the sets {0, 2}, {1, 2}, {0, 3} and
@@ -63,14 +63,23 @@ void LocalLifter::carryParts(const Contribution &carried, Contribution &own) {
 FailureOr<Contribution>
 LocalLifter::getTogether(Operation *op, ArrayRef<const LocalValue *> values) {
   Contribution together;
+  bool isSummed = isa<MatmulOp, ScatterAddOp>(op);
   for (const LocalValue *value : values) {
     const Contribution &own = value->contribution;
     if (own.kind == Contribution::Whole)
       continue;
+    // What is moved of integers may be combined in any order, too.
+    bool isExact =
+        forms.isOfReals() || (!isSummed && value->form->element.isInteger());
     bool isFirst = together.kind == Contribution::Whole;
-    bool isSet = own.kind == Contribution::Exact && forms.isOfReals();
+    bool isSet = own.kind == Contribution::Exact && isExact;
     if (!isSet || (!isFirst && together.reduction != own.reduction))
       return op->emitOpError("computes with a contribution: one of ")
+                 << own.parts << " parts of " << value->form->str(),
+             failure();
+    if (isSummed && own.reduction != ReduceKind::Sum)
+      return op->emitOpError("sums contributions to a ")
+                 << stringifyReduceKind(own.reduction) << ": one of "
                  << own.parts << " parts of " << value->form->str(),
              failure();
     together = isFirst ? own : addParts(together, own);

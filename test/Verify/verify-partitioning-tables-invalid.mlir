@@ -276,3 +276,102 @@ module {
     }
   }
 }
+
+// -----
+
+// The greatest of products is not the product of the greatest.
+
+module {
+  weft.mesh @mesh = <["x"=2]>
+  func.func @product(%x: tensor<4x4xf32> {weft.global_type = tensor<8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<4x3xf32>) -> tensor<3xf32> {
+    %low = arith.constant dense<0xFF800000> : tensor<4xf32>
+    %m = linalg.generic {indexing_maps = [affine_map<(b, v) -> (b, v)>, affine_map<(b, v) -> (v)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<4x4xf32>) outs(%low : tensor<4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    // expected-error@+1 {{sums contributions to a max: one of 2 parts of}}
+    %0 = weft.matmul %m, %w {indexing_maps = [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (k, n)>, affine_map<(n, k) -> (n)>]} : tensor<4xf32>, tensor<4x3xf32> -> tensor<3xf32>
+    %1 = weft.all_reduce max %0 on @mesh <{"x"}> : (tensor<3xf32>) -> tensor<3xf32>
+    return %1 : tensor<3xf32>
+  }
+  module @global {
+    func.func @product(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>) -> tensor<3xf32> {
+      %low = arith.constant dense<0xFF800000> : tensor<4xf32>
+    %m = linalg.generic {indexing_maps = [affine_map<(b, v) -> (b, v)>, affine_map<(b, v) -> (v)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<8x4xf32>) outs(%low : tensor<4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+      %0 = weft.matmul %m, %w {indexing_maps = [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (k, n)>, affine_map<(n, k) -> (n)>]} : tensor<4xf32>, tensor<4x3xf32> -> tensor<3xf32>
+      return %0 : tensor<3xf32>
+    }
+  }
+}
+
+// -----
+
+// Nor is the greatest of sums the sum of the greatest.
+
+module {
+  weft.mesh @mesh = <["x"=2]>
+  func.func @updates(%x: tensor<4x4xf32> {weft.global_type = tensor<8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>}, %i: tensor<4xi32>) -> tensor<4xf32> {
+    %low = arith.constant dense<0xFF800000> : tensor<4xf32>
+    %m = linalg.generic {indexing_maps = [affine_map<(b, v) -> (b, v)>, affine_map<(b, v) -> (v)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<4x4xf32>) outs(%low : tensor<4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    // expected-error@+1 {{sums contributions to a max: one of 2 parts of}}
+    %0 = weft.scatter_add %m, %i, %m {axis = 0 : i64, index_map = affine_map<(u) -> (u)>, table_map = affine_map<(u) -> ()>} : tensor<4xf32>, tensor<4xi32>, tensor<4xf32>
+    %1 = weft.all_reduce max %0 on @mesh <{"x"}> : (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+  module @global {
+    func.func @updates(%x: tensor<8x4xf32>, %i: tensor<4xi32>) -> tensor<4xf32> {
+      %low = arith.constant dense<0xFF800000> : tensor<4xf32>
+    %m = linalg.generic {indexing_maps = [affine_map<(b, v) -> (b, v)>, affine_map<(b, v) -> (v)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<8x4xf32>) outs(%low : tensor<4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+      %0 = weft.scatter_add %m, %i, %m {axis = 0 : i64, index_map = affine_map<(u) -> (u)>, table_map = affine_map<(u) -> ()>} : tensor<4xf32>, tensor<4xi32>, tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// The rank that does not have a row finds zero, which may be the greatest.
+
+module {
+  weft.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @rows(%x: tensor<4x2xf32> {weft.global_type = tensor<8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}, {"y"}]>}, %i: tensor<3xi32>) -> tensor<3xf32> {
+    %low = arith.constant dense<0xFF800000> : tensor<2xf32>
+    %c2 = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"y"}>
+    %b = arith.muli %r, %c2 : index
+    %m = linalg.generic {indexing_maps = [affine_map<(b, v) -> (b, v)>, affine_map<(b, v) -> (v)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<4x2xf32>) outs(%low : tensor<2xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<2xf32>
+    // expected-error@+1 {{adds zeros to contributions to a max: one of 2 parts of}}
+    %0 = weft.take %m, %i base %b {axis = 0 : i64, index_map = affine_map<(i) -> (i)>, table_map = affine_map<(i) -> ()>} : tensor<2xf32>, tensor<3xi32> -> tensor<3xf32>
+    %1 = weft.all_reduce max %0 on @mesh <{"x", "y"}> : (tensor<3xf32>) -> tensor<3xf32>
+    return %1 : tensor<3xf32>
+  }
+  module @global {
+    func.func @rows(%x: tensor<8x4xf32>, %i: tensor<3xi32>) -> tensor<3xf32> {
+      %low = arith.constant dense<0xFF800000> : tensor<4xf32>
+    %m = linalg.generic {indexing_maps = [affine_map<(b, v) -> (b, v)>, affine_map<(b, v) -> (v)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<8x4xf32>) outs(%low : tensor<4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.maximumf %o, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+      %0 = weft.take %m, %i {axis = 0 : i64, index_map = affine_map<(i) -> (i)>, table_map = affine_map<(i) -> ()>} : tensor<4xf32>, tensor<3xi32> -> tensor<3xf32>
+      return %0 : tensor<3xf32>
+    }
+  }
+}

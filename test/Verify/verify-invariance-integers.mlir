@@ -1,0 +1,32 @@
+// RUN: weft-opt %s --weft-verify-invariance | FileCheck %s
+
+// Of a sum of integers, elements may be looked up before it is taken.
+
+// CHECK-LABEL: func.func @looked_up
+module attributes {weft.invariance = #weft.invariance<axes = ["x"], leaves = 8>} {
+  weft.mesh @mesh = <["x"=2]>
+  func.func @looked_up(%x: tensor<4x4xi32> {weft.global_type = tensor<8x4xi32>, weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>}, %i: tensor<3xi32>) -> tensor<3xi32> {
+    %none = arith.constant dense<0> : tensor<4xi32>
+    %m = linalg.generic {indexing_maps = [affine_map<(b, v) -> (b, v)>, affine_map<(b, v) -> (v)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<4x4xi32>) outs(%none : tensor<4xi32>) {
+    ^bb0(%a: i32, %o: i32):
+      %s = arith.addi %o, %a : i32
+      linalg.yield %s : i32
+    } -> tensor<4xi32>
+    %0 = weft.take %m, %i {axis = 0 : i64, index_map = affine_map<(i) -> (i)>, table_map = affine_map<(i) -> ()>} : tensor<4xi32>, tensor<3xi32> -> tensor<3xi32>
+    %1 = weft.all_reduce sum %0 on @mesh <{"x"}> : (tensor<3xi32>) -> tensor<3xi32>
+    return %1 : tensor<3xi32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["x"=1]>
+    func.func @looked_up(%x: tensor<8x4xi32>, %i: tensor<3xi32>) -> tensor<3xi32> {
+      %none = arith.constant dense<0> : tensor<4xi32>
+    %m = linalg.generic {indexing_maps = [affine_map<(b, v) -> (b, v)>, affine_map<(b, v) -> (v)>], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<8x4xi32>) outs(%none : tensor<4xi32>) {
+    ^bb0(%a: i32, %o: i32):
+      %s = arith.addi %o, %a : i32
+      linalg.yield %s : i32
+    } -> tensor<4xi32>
+      %0 = weft.take %m, %i {axis = 0 : i64, index_map = affine_map<(i) -> (i)>, table_map = affine_map<(i) -> ()>} : tensor<4xi32>, tensor<3xi32> -> tensor<3xi32>
+      return %0 : tensor<3xi32>
+    }
+  }
+}
