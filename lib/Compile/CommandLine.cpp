@@ -182,6 +182,10 @@ std::string setScheduleValue(StringRef name, StringRef value,
   return "";
 }
 
+/// The most leaves of a sum. A mesh needs one for each of its ranks, and none
+/// has a million of them.
+constexpr int64_t maxLeaves = int64_t(1) << 20;
+
 /// Sets an option of invariant mode. Returns what is wrong with the value.
 std::string setInvarianceValue(StringRef name, StringRef value,
                                CompileOptions &options) {
@@ -193,9 +197,10 @@ std::string setInvarianceValue(StringRef name, StringRef value,
       options.invariant.push_back(axis.str());
   } else if (name == "--leaves") {
     int64_t leaves;
-    if (value.getAsInteger(10, leaves) || leaves < 1)
-      return ("'" + value + "' is not a value of --leaves: expected a number of "
-                            "at least 1")
+    if (value.getAsInteger(10, leaves) || leaves < 1 || leaves > maxLeaves)
+      return ("'" + value + "' is not a value of --leaves: expected a number "
+                            "from 1 to " +
+              Twine(maxLeaves))
           .str();
     options.leaves = leaves;
   } else if (name == "--partials") {

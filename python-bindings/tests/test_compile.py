@@ -146,6 +146,15 @@ def test_an_unknown_option():
         weft.lower(export(), arguments=["--fast"])
 
 
+def test_an_argument_of_another_kind(tmp_path):
+    with pytest.raises(TypeError, match="mesh is 'x=2', expected a dict of axes and their sizes"):
+        weft.compile(export(), mesh="x=2")
+    with pytest.raises(ValueError, match="'8589934592' is not a value of --leaves: expected a number from 1 to"):
+        weft.compile(export(), invariant=True, leaves=2**33)
+    with pytest.raises(weft.FormatError, match=f"cannot read '{tmp_path}': not a regular file"):
+        weft.compile(str(tmp_path))
+
+
 def test_a_file_that_cannot_be_written(tmp_path):
     with pytest.raises(weft.CompileError, match="cannot write '.*none/step.mlir'"):
         weft.build(export(), tmp_path / "none" / "step.mlir")

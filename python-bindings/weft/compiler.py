@@ -5,6 +5,7 @@
 import os
 import tempfile
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from weft.module import Module
@@ -117,6 +118,8 @@ def _mesh_words(ranks, mesh, infer_storage, accumulate):
     words = []
     if ranks is not None:
         words += ["--ranks", str(ranks)]
+    if mesh is not None and not isinstance(mesh, Mapping):
+        raise TypeError(f"mesh is {mesh!r}, expected a dict of axes and their sizes, as in {{'dp': 2}}")
     if mesh:
         words += ["--mesh", ",".join(f"{axis}={size}" for axis, size in mesh.items())]
     if not infer_storage:

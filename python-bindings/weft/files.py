@@ -16,10 +16,16 @@ class FormatError(ValueError):
 def read(path):
     """The bytes of a file. A pipe would never end."""
     path = os.fspath(path)  # a number would be somebody's descriptor
+    if os.path.isdir(path):
+        raise _not_regular("read", path)
     with open(path, "rb", opener=_open_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise FormatError(f"cannot read '{printable(os.fsdecode(path))}': not a regular file")
+            raise _not_regular("read", path)
         return file.read()
+
+
+def _not_regular(verb, path):
+    return FormatError(f"cannot {verb} '{printable(os.fsdecode(path))}': not a regular file")
 
 
 def _open_at_once(path, flags):
@@ -31,7 +37,7 @@ def write(path, pieces):
     path = os.fsdecode(path)
     mode = os.stat(path).st_mode if os.path.exists(path) else stat.S_IFREG
     if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
-        raise FormatError(f"cannot write '{printable(path)}': not a regular file")
+        raise _not_regular("write", path)
     if stat.S_ISCHR(mode):
         with open(path, "wb") as file:
             return file.writelines(pieces)

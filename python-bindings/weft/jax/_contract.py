@@ -20,17 +20,38 @@ def map_attribute(num_dims, results):
 
 
 def dot_general(build, op, lhs, rhs):
-    """Returns the contraction, or None for types that weft.matmul has not and forms that linalg has."""
+    """Returns the contraction: weft.matmul of floats, else a form that linalg has."""
     result = op.results[0].type
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    if not all(is_float(e) for e in (element_of(lhs), element_of(rhs), result.element_type)):
-        return _batched(build, lhs, rhs, numbers, result) if list(numbers.lhs_batching_dimensions) else None
+    if 0 in shape_of(lhs) + shape_of(rhs):
+        return build.splat(0, result.shape, result.element_type)
+    element = _sum_type(element_of(lhs), element_of(rhs), result.element_type)
+    lhs, rhs = (v if is_float(element_of(v)) else build.convert(v, element) for v in (lhs, rhs))
+    if not is_float(element):
+        return _of_integers(build, op, lhs, rhs, numbers, result)
     lhs_dims, rhs_dims, count = _iteration_dims(
         shape_of(lhs), shape_of(rhs),
         list(zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions)),
         list(zip(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)))
-    return contract(build, lhs, rhs, lhs_dims, rhs_dims, list(range(len(result.shape))), count,
-                    result)
+    kind = result if is_float(result.element_type) else build.tensor(result.shape, element)
+    made = contract(build, lhs, rhs, lhs_dims, rhs_dims, list(range(len(result.shape))), count, kind)
+    return build.convert(made, result.element_type)
+
+
+def _sum_type(lhs, rhs, result):
+    """What integers are converted to: linalg's own conversion takes all of them for signed ones."""
+    if not any(map(is_float, (lhs, rhs, result))):
+        return result
+    return ir.F64Type.get() if ir.F64Type.get() in (lhs, rhs, result) else ir.F32Type.get()
+
+
+def _of_integers(build, op, lhs, rhs, numbers, result):
+    if list(numbers.lhs_batching_dimensions):
+        return _batched(build, lhs, rhs, numbers, result)
+    copy = op.clone(build.ip).operation
+    copy.operands[0], copy.operands[1] = lhs, rhs
+    copy.location = build.location
+    return copy.results[0]
 
 
 def _batched(build, lhs, rhs, numbers, result):

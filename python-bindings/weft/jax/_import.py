@@ -40,9 +40,9 @@ _FOREIGN_TYPES = {
 
 
 def _is_empty(op):
-    if len(op.results) != 1 or not isinstance(op.results[0].type, ir.RankedTensorType):
-        return False
-    return math.prod(op.results[0].type.shape) == 0
+    """Whether the operation has results, and none of them has an element."""
+    types = [r.type for r in op.results]
+    return bool(types) and all(isinstance(t, ir.RankedTensorType) and 0 in t.shape for t in types)
 
 
 class Importer:
@@ -84,7 +84,7 @@ class Importer:
         if any("complex<" in str(v.type) for v in [*op.results, *op.operands]):
             raise self.error(op, "computes with complex numbers; write them as pairs of real ones")
         if _is_empty(op):
-            return [self._empty(op.results[0].type)]
+            return [self._empty(r.type) for r in op.results]
         results = handler(op, operands, env) if handler else None
         if results is None:
             results = self._plain(op, operands, env)
@@ -246,8 +246,7 @@ class Importer:
         return [self.build.know(self.build.convert(narrow, type.element_type), array)]
 
     def _stablehlo_dot_general(self, op, operands, env):
-        made = _contract.dot_general(self.build, op, *operands)
-        return None if made is None else [made]
+        return [_contract.dot_general(self.build, op, *operands)]
 
     def _stablehlo_gather(self, op, operands, env):
         return self._lookup(op, lambda: _lookup.gather(self.build, op, *operands))
@@ -321,10 +320,14 @@ class Importer:
         return [self.build.know(self.build.concatenate(operands, dim), known)]
 
     def _stablehlo_reduce(self, op, operands, env):
-        """Over no dimension each element is its own result; initial values are neutral."""
-        if list(op.attributes["dimensions"]):
+        """Over no dimension each element is its own result, for initial values are neutral;
+        of no elements they are the result."""
+        count = len(operands) // 2
+        if not list(op.attributes["dimensions"]):
+            return operands[:count]
+        if 0 not in shape_of(operands[0]):
             return None
-        return operands[:len(operands) // 2]
+        return [self.build.broadcast(start, r.type.shape, []) for start, r in zip(operands[count:], op.results)]
 
     def _stablehlo_reduce_window(self, op, operands, env):
         made = _windows.cumulative(self.build, op, operands)

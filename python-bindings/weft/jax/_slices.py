@@ -38,11 +38,13 @@ def dynamic_slice(build, table, indices, sizes):
 
 
 def _clamped_start(build, index, limit):
+    """The start as i32 or i64. Narrow ones, which may not have the limit, are widened first."""
+    if element_of(index).width < 32:
+        index = build.convert(index, ir.IntegerType.get_signless(32))
     element = element_of(index)
     zero, top = (build.splat(k, [], element) for k in (0, limit))
     index = build.binary("minimum", build.binary("maximum", index, zero), top)
-    signed = ir.IntegerType.get_signless(max(32, element.width))
-    return build.convert(index, signed)
+    return build.convert(index, ir.IntegerType.get_signless(element.width))
 
 
 def _take_range(build, table, dim, index, size):
@@ -68,7 +70,7 @@ def take_along(build, table, rows, dim):
 def dynamic_update_slice(build, table, update, indices):
     shape, sizes = shape_of(table), shape_of(update)
     starts = known_starts(build, indices, shape, sizes)
-    if None not in starts:
+    if None not in starts or 0 in sizes:
         return insert_at(build, table, update, starts)
     covered, window = None, update
     for dim, start in enumerate(starts):
@@ -98,6 +100,8 @@ def insert_at(build, table, update, starts):
     a scan do, end as one concatenation of them all.
     """
     shape, sizes = shape_of(table), shape_of(update)
+    if 0 in sizes:
+        return table
     cut = [d for d in range(len(shape)) if shape[d] != sizes[d]]
     if not cut:
         return update
