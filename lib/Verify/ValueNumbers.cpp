@@ -9,6 +9,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <optional>
+
 using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::proof;
