@@ -9,6 +9,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <optional>
+
 using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::proof;
@@ -34,12 +36,24 @@ uint64_t getBits(Type type) {
   return reinterpret_cast<uintptr_t>(type.getAsOpaquePointer());
 }
 
+uint64_t getPart(DictionaryAttr entry, StringRef key) {
+  Attribute part = entry.get(key);
+  return part ? getBits(part) : 0;
+}
+
 /// Attributes that say what an op does: not its name, nor what planning says.
 uint64_t getAttributes(Operation *op) {
   NamedAttrList list(op->getAttrDictionary());
   for (StringRef name : {"weft.op", "weft_rt.values", "weft_rt.reads"})
     list.erase(name);
   return getBits(list.getDictionary(op->getContext()));
+}
+
+/// What a constant of the module is.
+uint64_t getConstant(memref::GetGlobalOp op) {
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      op, op.getNameAttr());
+  return global ? getBits(global.getInitialValueAttr()) : 0;
 }
 
 ArrayRef<int64_t> getIdsOf(Operation *op, StringRef name) {
@@ -98,6 +112,8 @@ void ValueNumbers::addScalars(Operation *op) {
   for (Value operand : op->getOperands())
     if (!isa<MemRefType>(operand.getType()))
       key.push_back(get(operand));
+    else if (auto source = operand.getDefiningOp<memref::GetGlobalOp>())
+      key.push_back(getConstant(source));
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     key.push_back(i);
     key.push_back(getBits(result.getType()));
@@ -147,11 +163,8 @@ void ValueNumbers::addStep(Operation *op) {
   if (read.size() == 1 && written.size() == 1 && get(written[0]) == read[0])
     return;
   if (auto copy = dyn_cast<memref::CopyOp>(op))
-    if (auto source = copy.getSource().getDefiningOp<memref::GetGlobalOp>()) {
-      auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
-          source, source.getNameAttr());
-      read.assign(1, global ? getBits(global.getInitialValueAttr()) : 0);
-    }
+    if (auto source = copy.getSource().getDefiningOp<memref::GetGlobalOp>())
+      read.assign(1, getConstant(source));
   // Elements of one tensor are stored one by one.
   if (isa<memref::StoreOp>(op) && numbers.count(written.front()))
     read.push_back(get(written.front()));
@@ -167,28 +180,81 @@ void ValueNumbers::addStep(Operation *op) {
 
 void ValueNumbers::addAssemble(rt::AssembleOp op) {
   Key key = {Whole};
+  // The joins of a branch are behind it, with nothing but buffers between.
+  Operation *before = op->getPrevNode();
+  while (isa_and_nonnull<rt::AssembleOp, rt::BufferOp, rt::ViewOp>(before))
+    before = before->getPrevNode();
   if (op->hasAttr("weft_rt.join"))
-    if (auto branch = dyn_cast_or_null<scf::IfOp>(op->getPrevNode()))
+    if (auto branch = dyn_cast_or_null<scf::IfOp>(before))
       key.push_back(get(branch.getCondition()));
   for (int64_t id : op.getFrom())
     key.push_back(get(id));
   numbers[op.getValue()] = intern(key);
 }
 
+/// What the body says of the values that a loop carries, at its begin.
+static SmallVector<rt::AssembleOp> getCarried(scf::ForOp loop) {
+  SmallVector<rt::AssembleOp> carried;
+  for (Operation &op : *loop.getBody()) {
+    auto join = dyn_cast<rt::AssembleOp>(op);
+    if (join && op.hasAttr("weft_rt.join") && join.getFrom().size() == 2)
+      carried.push_back(join);
+    else if (!isa<rt::BufferOp, rt::ViewOp>(op))
+      break;
+  }
+  return carried;
+}
+
+/// In the body, what is carried is told by its place among the carried. What a
+/// pass makes of these is part of what the loop is, which is told with all that
+/// is sent in it, and all that it gives.
 void ValueNumbers::addFor(scf::ForOp loop) {
-  Key bounds = {Counter, get(loop.getLowerBound()), get(loop.getUpperBound()),
-                get(loop.getStep())};
-  scalars[loop.getInductionVar()] = intern(bounds);
+  Key whole = {Counter, get(loop.getLowerBound()), get(loop.getUpperBound()),
+               get(loop.getStep()), loop.getInitArgs().size()};
+  scalars[loop.getInductionVar()] = intern(whole);
+  uint64_t depth = 0, place = 0;
+  for (Operation *op = loop; op; op = op->getParentOp())
+    depth += isa<scf::ForOp>(op);
   for (auto [init, argument] :
        llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs())) {
-    bounds[0] = Carried;
-    scalars[argument] = intern({Carried, intern(bounds), get(init)});
+    whole.push_back(get(init));
+    scalars[argument] = intern({Carried, depth, place++});
   }
+  SmallVector<rt::AssembleOp> carried = getCarried(loop);
+  SmallVector<std::pair<std::optional<uint64_t>, uint64_t>> before;
+  for (rt::AssembleOp join : carried) {
+    whole.push_back(get(join.getFrom()[0]));
+    auto it = numbers.find(join.getFrom()[1]);
+    before.push_back({it == numbers.end() ? std::nullopt
+                                          : std::optional<uint64_t>(it->second),
+                      intern({Carried, depth, place++})});
+  }
+  for (auto [join, number] : llvm::zip(carried, before))
+    numbers[join.getFrom()[1]] = number.second;
   addBlock(*loop.getBody());
-  for (auto [argument, yielded, result] :
-       llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues(),
-                 loop.getResults()))
-    scalars[result] = intern({Result, get(argument), get(yielded)});
+  for (Value yielded : loop.getYieldedValues())
+    whole.push_back(get(yielded));
+  SmallVector<bool> isComputed;
+  for (auto [join, number] : llvm::zip(carried, before)) {
+    int64_t id = join.getFrom()[1];
+    isComputed.push_back(numbers[id] != number.second);
+    // One from outside of the loop is what it was.
+    if (!isComputed.back() && number.first)
+      numbers[id] = *number.first;
+    else if (!isComputed.back())
+      numbers.erase(id);
+    whole.push_back(get(id));
+  }
+  uint64_t number = intern(whole);
+  loop.walk([&](rt::StartOp start) { sent[start].push_back(number); });
+  place = 0;
+  for (Value result : loop.getResults())
+    scalars[result] = intern({Result, number, place++});
+  for (auto [join, isOwn] : llvm::zip(carried, isComputed)) {
+    if (isOwn)
+      numbers[join.getFrom()[1]] = intern({Result, number, place});
+    ++place;
+  }
 }
 
 void ValueNumbers::addBlock(Block &block) {
@@ -217,11 +283,14 @@ void ValueNumbers::addBlock(Block &block) {
 void ValueNumbers::add(func::FuncOp function) {
   numbers.clear();
   scalars.clear();
-  // Arguments are told by their names, if they have any.
+  // Arguments are told by their names, if they have any, and by which part of
+  // what they are a rank has.
   auto args = function->getAttrOfType<ArrayAttr>(rt::WeftRTDialect::kArgsAttr);
   for (unsigned i = 0; args && i < args.size(); ++i)
     if (auto entry = dyn_cast<DictionaryAttr>(args[i]))
       if (Attribute name = entry.get("name"))
-        numbers[i] = intern({Argument, getBits(name), 0});
+        numbers[i] =
+            intern({Argument, getBits(name), getPart(entry, "global"),
+                    getPart(entry, "local"), getPart(entry, "sharding")});
   addBlock(function.getBody().front());
 }
