@@ -199,6 +199,40 @@ module {
         linalg.yield %s : f32
       } -> tensor<f32>
       return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+// Another rounding is allowed than by the user.
+
+module {
+  func.func @f(%x: tensor<4xf32>) -> tensor<f32> {
+    %z = arith.constant dense<0.0> : tensor<f32>
+    // expected-error @below {{'linalg.generic' op makes result #0 another one than the user's module: a reduction, expected a sum}}
+    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+        ins(%x : tensor<4xf32>) outs(%z : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.addf %o, %a fastmath<reassoc> : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>) -> tensor<f32> {
+      %z = arith.constant dense<0.0> : tensor<f32>
+      // expected-note @below {{this op of the user's module makes a sum}}
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+          ins(%x : tensor<4xf32>) outs(%z : tensor<f32>) {
+      ^bb0(%a: f32, %o: f32):
+        %s = arith.addf %o, %a : f32
+        linalg.yield %s : f32
+      } -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+}
 
 // -----
 
@@ -233,33 +267,6 @@ module {
 
 // -----
 
-<<<<<<< HEAD
-// Another rounding is allowed than by the user.
-
-module {
-  func.func @f(%x: tensor<4xf32>) -> tensor<f32> {
-    %z = arith.constant dense<0.0> : tensor<f32>
-    // expected-error @below {{'linalg.generic' op makes result #0 another one than the user's module: a reduction, expected a sum}}
-    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
-        ins(%x : tensor<4xf32>) outs(%z : tensor<f32>) {
-    ^bb0(%a: f32, %o: f32):
-      %s = arith.addf %o, %a fastmath<reassoc> : f32
-      linalg.yield %s : f32
-    } -> tensor<f32>
-    return %0 : tensor<f32>
-  }
-  module @source {
-    func.func @f(%x: tensor<4xf32>) -> tensor<f32> {
-      %z = arith.constant dense<0.0> : tensor<f32>
-      // expected-note @below {{this op of the user's module makes a sum}}
-      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
-          ins(%x : tensor<4xf32>) outs(%z : tensor<f32>) {
-      ^bb0(%a: f32, %o: f32):
-        %s = arith.addf %o, %a : f32
-        linalg.yield %s : f32
-      } -> tensor<f32>
-      return %0 : tensor<f32>
-=======
 // A loop of which none of the passes is left, though 200 is not below 0.
 
 module {
@@ -304,7 +311,6 @@ module {
       // expected-note @below {{this op of the user's module makes arith.addf}}
       %1 = arith.addf %0, %x : tensor<4xf32>
       return %1 : tensor<4xf32>
->>>>>>> fix/input
     }
   }
 }
