@@ -218,19 +218,17 @@ void PlanFitting::tryLessMemory(Plan &best) {
   fused.walk([&](Operation *) { ++numOps; });
   if (numOps > kMaxSmall || getFigure(*best.module, "communication_ns") == 0)
     return;
-  auto isBound = [&] {
-    return fits(best) && best.nanoseconds <= best.boundNanoseconds;
-  };
   auto take = [&](int64_t within) {
     SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
     chosen.within = within;
     takeFaster(best, attempt(chosen));
   };
   int64_t base = getLeast().estimatedBytes;
+  // Not even a bound that is reached ends this: with gathers that are kept it
+  // is lower.
   for (int64_t rung : kRungs)
-    if (!isBound())
-      take(base / 100 * rung + base % 100 * rung / 100);
-  if (!isBound() && isLimited())
+    take(base / 100 * rung + base % 100 * rung / 100);
+  if (isLimited())
     take(-1);
 }
 
