@@ -619,7 +619,7 @@ LogicalResult LocalLifter::liftStructured(linalg::LinalgOp op, int choice) {
   for (auto [i, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
     if (iterator != utils::IteratorType::reduction)
       continue;
-    if (!loops[i].chunk)
+    if (!loops[i].chunk && !op.hasIndexSemantics())
       freeLoops.push_back(i);
     fix(loops[i]);
   }

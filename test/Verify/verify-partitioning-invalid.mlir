@@ -334,3 +334,41 @@ module {
     }
   }
 }
+
+// -----
+
+// What is added depends on where: both ranks add the first half.
+
+module {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @counted(%x: tensor<4xf32>) -> tensor<4xi64> {
+    %zero = arith.constant dense<0> : tensor<4xi64>
+    %c = arith.constant dense<1> : tensor<4x8xi64>
+    %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+        iterator_types = ["parallel", "reduction"]} ins(%c : tensor<4x8xi64>) outs(%zero : tensor<4xi64>) {
+    ^bb0(%b: i64, %o: i64):
+      %j = linalg.index 1 : index
+      %n = arith.index_cast %j : index to i64
+      %s = arith.addi %o, %n : i64
+      linalg.yield %s : i64
+    } -> tensor<4xi64>
+    // expected-error @below {{combines whole values, not contributions}}
+    %1 = weft.all_reduce sum %0 on @mesh <{"tp"}> : (tensor<4xi64>) -> tensor<4xi64>
+    return %1 : tensor<4xi64>
+  }
+  module @global {
+    func.func @counted(%x: tensor<4xf32>) -> tensor<4xi64> {
+      %zero = arith.constant dense<0> : tensor<4xi64>
+      %c = arith.constant dense<1> : tensor<4x16xi64>
+      %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+          iterator_types = ["parallel", "reduction"]} ins(%c : tensor<4x16xi64>) outs(%zero : tensor<4xi64>) {
+      ^bb0(%b: i64, %o: i64):
+        %j = linalg.index 1 : index
+        %n = arith.index_cast %j : index to i64
+        %s = arith.addi %o, %n : i64
+        linalg.yield %s : i64
+      } -> tensor<4xi64>
+      return %0 : tensor<4xi64>
+    }
+  }
+}
