@@ -107,8 +107,8 @@ double copyBandwidth(int threads) {
 } // namespace
 
 int main(int argc, char **argv) {
-  int threads = argc > 1 ? std::atoi(argv[1])
-                         : int(std::thread::hardware_concurrency());
+  int threads =
+      argc > 1 ? std::atoi(argv[1]) : int(std::thread::hardware_concurrency());
   if (argc > 2 || threads < 1) {
     std::fprintf(stderr, "usage: %s [THREADS]\n", argv[0]);
     return 2;

@@ -136,10 +136,11 @@ bool setFlag(StringRef name, CompileOptions &options) {
 }
 
 bool takesValue(StringRef name) {
-  return llvm::is_contained(
-      {"-o", "--to", "--mesh", "--ranks", "--accumulate", "--target", "--cpu", "--linker",
-       "--emit-header", "--leaves", "--partials", "--report", "--compare", "--schedule", "--machine", "--memory-limit"},
-      name);
+  return llvm::is_contained({"-o", "--to", "--mesh", "--ranks", "--accumulate",
+                             "--target", "--cpu", "--linker", "--emit-header",
+                             "--leaves", "--partials", "--report", "--compare",
+                             "--schedule", "--machine", "--memory-limit"},
+                            name);
 }
 
 /// A number of bytes with a unit, as in "8GiB"; at least 1.
@@ -176,7 +177,8 @@ std::string setScheduleValue(StringRef name, StringRef value,
   } else if (name == "--memory-limit") {
     std::optional<int64_t> bytes = value == "none" ? -1 : parseBytes(value);
     if (!bytes)
-      return bad("a number of bytes with a unit, as in 512MiB or 8GiB, or none");
+      return bad(
+          "a number of bytes with a unit, as in 512MiB or 8GiB, or none");
     options.memoryLimit = *bytes;
   }
   return "";
@@ -198,15 +200,17 @@ std::string setInvarianceValue(StringRef name, StringRef value,
   } else if (name == "--leaves") {
     int64_t leaves;
     if (value.getAsInteger(10, leaves) || leaves < 1 || leaves > maxLeaves)
-      return ("'" + value + "' is not a value of --leaves: expected a number "
-                            "from 1 to " +
+      return ("'" + value +
+              "' is not a value of --leaves: expected a number "
+              "from 1 to " +
               Twine(maxLeaves))
           .str();
     options.leaves = leaves;
   } else if (name == "--partials") {
     if (value != "f32" && value != "bf16")
-      return ("'" + value + "' is not a value of --partials: expected f32 or "
-                            "bf16")
+      return ("'" + value +
+              "' is not a value of --partials: expected f32 or "
+              "bf16")
           .str();
     options.partials = value.str();
   }
@@ -270,8 +274,8 @@ std::string checkOptions(const CompileOptions &options) {
     return "unknown suffix '" +
            llvm::sys::path::extension(options.output).str() + "' of '" +
            options.output + "': expected .mlir, .ll, .o, .so or none";
-  if (options.report == "-" || (!options.report.empty() &&
-                                options.report == options.output))
+  if (options.report == "-" ||
+      (!options.report.empty() && options.report == options.output))
     return "--report needs a file of its own, not '" + options.report + "'";
   if (!options.compare.empty() && options.report.empty())
     return "--compare is for a report: --report is missing";
@@ -281,8 +285,8 @@ std::string checkOptions(const CompileOptions &options) {
     return "--leaves and --partials are for sums with an order: --invariant is "
            "missing";
   if (options.to && *kind != OutputKind::Text)
-    return "--to " + stringifyPhase(*options.to).str() +
-           " is for text, and '" + options.output + "' is not";
+    return "--to " + stringifyPhase(*options.to).str() + " is for text, and '" +
+           options.output + "' is not";
   if (!options.header.empty() && *kind == OutputKind::Text)
     return "--emit-header is for machine code, and '" + options.output +
            "' is text";
@@ -385,8 +389,9 @@ static int runTool(const char *program, ArrayRef<StringRef> arguments) {
   if (!arguments.empty() && arguments[0] == "--diff-order") {
     if (arguments.size() == 3)
       return diffOrder(arguments[1], arguments[2]);
-    llvm::errs() << "weft-compile: --diff-order needs two programs, and nothing "
-                    "else\nsee weft-compile --help\n";
+    llvm::errs()
+        << "weft-compile: --diff-order needs two programs, and nothing "
+           "else\nsee weft-compile --help\n";
     return 2;
   }
   CompileOptions options;

@@ -130,11 +130,11 @@ static std::optional<Certificate> readCertificate(StringRef path) {
   std::optional<Certificate> certificate;
   if (text.empty())
     said << "weft-compile: '" << path
-                 << "' has no certificate: it was not compiled with "
-                    "--invariant, or not proved\n";
+         << "' has no certificate: it was not compiled with "
+            "--invariant, or not proved\n";
   else if (!(certificate = parseCertificate(text)))
     said << "weft-compile: '" << path
-                 << "' has a certificate that cannot be read\n";
+         << "' has a certificate that cannot be read\n";
   return certificate;
 }
 
@@ -149,8 +149,8 @@ static bool printReduction(ArrayRef<Line> a, ArrayRef<Line> b, StringRef pathA,
     if (i >= a.size() || i >= b.size()) {
       const Line &more = i < a.size() ? a[i] : b[i];
       os << "differ: only " << (i < a.size() ? pathA : pathB)
-                   << " has reduction " << i << ", " << more.name << ": "
-                   << more.order << "\n";
+         << " has reduction " << i << ", " << more.name << ": " << more.order
+         << "\n";
       return true;
     }
     if (isSame(a[i], b[i]))
@@ -159,11 +159,11 @@ static bool printReduction(ArrayRef<Line> a, ArrayRef<Line> b, StringRef pathA,
     if (a[i].name != b[i].name)
       os << " or " << b[i].name;
     if (a[i].order != b[i].order)
-      os << ": " << a[i].order << " in " << pathA << ", "
-                   << b[i].order << " in " << pathB << "\n";
+      os << ": " << a[i].order << " in " << pathA << ", " << b[i].order
+         << " in " << pathB << "\n";
     else
       os << ": " << a[i].order
-                   << " in both, but of values that are computed differently\n";
+         << " in both, but of values that are computed differently\n";
     return true;
   }
   return false;
@@ -172,12 +172,11 @@ static bool printReduction(ArrayRef<Line> a, ArrayRef<Line> b, StringRef pathA,
 /// Prints how arguments or results are bound differently; false if they are
 /// not.
 static bool printInterface(const Certificate &a, const Certificate &b,
-                           StringRef pathA, StringRef pathB,
-                           raw_ostream &os) {
+                           StringRef pathA, StringRef pathB, raw_ostream &os) {
   auto print = [&](const Twine &what, const Twine &valueA,
                    const Twine &valueB) {
-    os << "differ: " << what << " " << valueA << " in " << pathA
-                 << ", " << valueB << " in " << pathB << "\n";
+    os << "differ: " << what << " " << valueA << " in " << pathA << ", "
+       << valueB << " in " << pathB << "\n";
     return true;
   };
   auto quote = [](StringRef name) { return ("'" + name + "'").str(); };
@@ -220,7 +219,7 @@ int mlir::weft::diffOrder(StringRef pathA, StringRef pathB) {
       continue;
     if (!printReduction(a->reductions, b->reductions, pathA, pathB, os))
       os << "differ: result '" << resultA.name
-                   << "' is computed differently, from equal sums\n";
+         << "' is computed differently, from equal sums\n";
     return 1;
   }
   os << "equal\n";

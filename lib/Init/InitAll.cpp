@@ -10,9 +10,9 @@
 #include "weft/Dialect/Weft/Transforms/AccumulatePasses.h"
 #include "weft/Dialect/Weft/Transforms/Passes.h"
 #include "weft/Dialect/Weft/Transforms/ValuePasses.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Schedule/Passes.h"
-#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Verify/Passes.h"
 
 #include "mlir/InitAllDialects.h"

@@ -155,8 +155,8 @@ Source DeadlockProof::getLoadSource(memref::LoadOp load) {
   auto entry = dyn_cast<DictionaryAttr>(args[number]);
   auto sharding = entry ? entry.getAs<ShardingAttr>("sharding") : nullptr;
   // Without a sharding each rank has all of it, if that is all that there is.
-  bool isWhole = entry && entry.get("global") &&
-                 entry.get("global") == entry.get("local");
+  bool isWhole =
+      entry && entry.get("global") && entry.get("global") == entry.get("local");
   if (!sharding && !isWhole)
     return source;
   source.isAllAxes = false;

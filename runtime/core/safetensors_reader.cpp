@@ -173,8 +173,9 @@ Status checkCoverage(const std::vector<TensorEntry> &entries, int64_t dataBytes,
   if (covered != dataBytes)
     return invalid(where + format("%s ends at byte %lld, the last of all, but "
                                   "the data has %lld bytes",
-                                  entries.empty() ? "the header"
-                                                  : ("tensor " + before).c_str(),
+                                  entries.empty()
+                                      ? "the header"
+                                      : ("tensor " + before).c_str(),
                                   (long long)covered, (long long)dataBytes));
   return Status();
 }

@@ -27,11 +27,13 @@ std::string failure(std::vector<const char *> args, bool isEmbedded = false) {
 }
 
 TEST(Options, Reads) {
-  auto options =
-      parse({"step.so", "--ranks", "8", "--inputs=in", "--outputs", "out",
-             "--print", "loss", "--print=norm", "--deadline", "2.5", "--quiet",
-             "--threads", "4", "--steps=3", "--trace", "t", "--stats", "s",
-             "--digest"});
+  auto options = parse({"step.so",     "--ranks",   "8",
+                        "--inputs=in", "--outputs", "out",
+                        "--print",     "loss",      "--print=norm",
+                        "--deadline",  "2.5",       "--quiet",
+                        "--threads",   "4",         "--steps=3",
+                        "--trace",     "t",         "--stats",
+                        "s",           "--digest"});
   ASSERT_TRUE(options.ok()) << options.status().message();
   EXPECT_EQ(options->program, "step.so");
   EXPECT_EQ(options->ranks, 8);
@@ -56,8 +58,8 @@ TEST(Options, ReadsFaults) {
   EXPECT_EQ(options->faults[1].kind, WEFT_RT_FAULT_FAIL);
   EXPECT_EQ(options->faults[1].collective, 12);
   EXPECT_EQ(options->faults[2].milliseconds, 30);
-  for (const char *wrong : {"fail", "fail:", "die:1", "fail:-1", "fail:1:",
-                            "fail:1:2:3:4", "fail:1x", ":1"})
+  for (const char *wrong : {"fail", "fail:", "die:1", "fail:-1",
+                            "fail:1:", "fail:1:2:3:4", "fail:1x", ":1"})
     EXPECT_THAT(failure({"step.so", "--fault", wrong}),
                 HasSubstr(std::string("not '") + wrong + "'"));
 }

@@ -30,7 +30,7 @@ double now() {
 struct Job {
   MeasureOptions options;
   Figures figures;
-} * job;
+} *job;
 
 const weft_rt_operand oneNumber = {WEFT_RT_F32, 1, 1, 1, 0, 0, 0};
 const weft_rt_collective meeting = {

@@ -206,9 +206,9 @@ int runTool(ArrayRef<StringRef> arguments) {
   DialectRegistry registry;
   registry
       .insert<weft::WeftDialect, weft::rt::WeftRTDialect, affine::AffineDialect,
-              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
-              math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-              tensor::TensorDialect>();
+              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   // Proofs make ops of their own.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The compiler as a function: from a module's text or bytecode, in any phase,
-// to a file: text, an object, a library or an executable. weft-compile, the C API and the Python package are thin layers
-// over it.
+// to a file: text, an object, a library or an executable. weft-compile, the C
+// API and the Python package are thin layers over it.
 //
 // Errors in the input are reported through the context's diagnostics, at their
 // locations; errors about files at the location of the input's first line.
@@ -51,8 +51,8 @@ struct CompileOptions {
   std::string report;
   /// The policy of a second schedule that the page compares with; empty: none.
   std::string compare;
-  /// How the step is ordered: policy, machine, and the bytes that a rank may use
-  /// (0: what the machine has, -1: any number).
+  /// How the step is ordered: policy, machine, and the bytes that a rank may
+  /// use (0: what the machine has, -1: any number).
   SchedulePassOptions schedule;
   /// One channel for all collectives over the same axes.
   bool mergeChannels = false;
@@ -89,8 +89,8 @@ LogicalResult compile(MLIRContext &context, const CompileOptions &options,
                       std::unique_ptr<llvm::MemoryBuffer> input,
                       llvm::raw_ostream &os);
 
-/// Compiles `input` up to the phase `options.to` and returns the module; null if
-/// an error was reported. Writes nothing.
+/// Compiles `input` up to the phase `options.to` and returns the module; null
+/// if an error was reported. Writes nothing.
 OwningOpRef<ModuleOp> compileModule(MLIRContext &context,
                                     const CompileOptions &options,
                                     std::unique_ptr<llvm::MemoryBuffer> input);

@@ -73,9 +73,9 @@ struct Timeline {
   std::vector<int64_t> busyNs;
   /// When the rank is done.
   int64_t stepNs = 0;
-  /// No order of issue could be faster: the most of computeNs, the busiest link,
-  /// the longest chain of dependent ops, and the bound of the step's schedule if
-  /// that was made for the same machine.
+  /// No order of issue could be faster: the most of computeNs, the busiest
+  /// link, the longest chain of dependent ops, and the bound of the step's
+  /// schedule if that was made for the same machine.
   int64_t boundNs = 0;
   int64_t computeNs = 0;
   /// Time in which the program waits for collectives.

@@ -3,8 +3,9 @@
 // From a module of the `target` phase (LLVM dialect, made by the pipelines of
 // weft/Conversion/WeftToHost/Passes.h) to machine code for a CPU.
 //
-//   local module --buildPlanHostPipeline-->  planned --buildLowerHostPipeline-->
-//   target --emitObject--> object --linkSharedLibrary--> step.so
+//   local module --buildPlanHostPipeline-->  planned
+//   --buildLowerHostPipeline--> target --emitObject--> object
+//   --linkSharedLibrary--> step.so
 //
 // What is emitted defines the one symbol `weft_program` of weft-rt/abi.h; all
 // other symbols are hidden and begin with `weft_`. The same module and options

@@ -78,9 +78,9 @@ Value ConstantData::emitValue(OpBuilder &at, const Datum &datum) {
 void ConstantData::emit(StringRef name, const Datum &datum,
                         LLVM::Linkage linkage) {
   Type type = getType(datum);
-  auto global = LLVM::GlobalOp::create(builder, module.getLoc(), type,
-                                       /*isConstant=*/true, linkage, name,
-                                       Attribute());
+  auto global =
+      LLVM::GlobalOp::create(builder, module.getLoc(), type,
+                             /*isConstant=*/true, linkage, name, Attribute());
   OpBuilder at(module.getContext());
   at.createBlock(&global.getInitializerRegion());
   LLVM::ReturnOp::create(at, module.getLoc(), emitValue(at, datum));

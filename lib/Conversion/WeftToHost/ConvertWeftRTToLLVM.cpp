@@ -180,13 +180,12 @@ void EntryBuilder::convertLoad(memref::LoadOp op) {
     subscripts.push_back(
         arith::IndexCastOp::create(builder, loc, i64, subscript));
     APInt number;
-    bool isSafe = matchPattern(subscript, m_ConstantInt(&number)) &&
-                  number.ult(size);
+    bool isSafe =
+        matchPattern(subscript, m_ConstantInt(&number)) && number.ult(size);
     checked.push_back(isSafe ? Value() : subscripts.back());
   }
-  op.getResult().replaceAllUsesWith(
-      emitElement(builder, loc, type, getAddress(op.getMemRef()), subscripts,
-                  checked));
+  op.getResult().replaceAllUsesWith(emitElement(
+      builder, loc, type, getAddress(op.getMemRef()), subscripts, checked));
 }
 
 void EntryBuilder::convertStore(memref::StoreOp op) {
@@ -514,7 +513,8 @@ struct ConvertWeftRTToLLVMPass
     }
     FailureOr<PlanHash> hash = getPlanHash(planned);
     if (failed(hash) || failed(verifyTensors(planned, "weft_rt.args")) ||
-        failed(verifyTensors(planned, "weft_rt.results")) || failed(EntryBuilder(module, planned).run(*hash)))
+        failed(verifyTensors(planned, "weft_rt.results")) ||
+        failed(EntryBuilder(module, planned).run(*hash)))
       signalPassFailure();
   }
 };

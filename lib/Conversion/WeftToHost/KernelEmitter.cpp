@@ -139,11 +139,11 @@ LogicalResult LoopEmitter::mapEntryOps() {
       continue;
     if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
       Type type = extract.getType();
-      scalars.map(extract.getResult(),
-                  emitLoad(builder, loc, type,
-                           emitAddress(builder, loc,
-                                       getPointer(extract.getTensor()), type,
-                                       emitInt(builder, loc, 0))));
+      scalars.map(
+          extract.getResult(),
+          emitLoad(builder, loc, type,
+                   emitAddress(builder, loc, getPointer(extract.getTensor()),
+                               type, emitInt(builder, loc, 0))));
       continue;
     }
     builder.clone(inner, scalars);
@@ -185,8 +185,7 @@ Value LoopEmitter::emitInit(const Member &member, OpResult result) {
         emitAddress(builder, loc, getPointer(init), element,
                     emitIndex(member.initAccesses[result.getResultNumber()])));
   // Undefined: any value will do.
-  return arith::ConstantOp::create(builder, loc,
-                                   builder.getZeroAttr(element));
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
 }
 
 Value LoopEmitter::emitOperand(const Member &member, OpOperand &operand) {
@@ -210,8 +209,7 @@ Value LoopEmitter::emitOperand(const Member &member, OpOperand &operand) {
   else if (scratch.count(value))
     place = emitScratchIndex(value);
   else
-    place = emitIndex(
-        getWritten(shape.members[from], cast<OpResult>(value)));
+    place = emitIndex(getWritten(shape.members[from], cast<OpResult>(value)));
   return emitLoad(builder, loc, element,
                   emitAddress(builder, loc, getPointer(value), element, place));
 }
@@ -219,14 +217,14 @@ Value LoopEmitter::emitOperand(const Member &member, OpOperand &operand) {
 /// Visits where the current element of a result is stored: in each buffer for
 /// which it is yielded, or in scratch memory.
 void LoopEmitter::forEachPlace(const Member &member, OpResult result,
-                           function_ref<void(Value address)> visit) {
+                               function_ref<void(Value address)> visit) {
   Type element = getElementType(result);
   auto yield = cast<rt::YieldOp>(op.getBody().front().getTerminator());
   for (auto [i, value] : llvm::enumerate(yield.getValues()))
     if (value == result)
-      visit(emitAddress(
-          builder, loc, kernel.buffers[bufferOf[op.getInputs().size() + i]],
-          element, emitIndex(getWritten(member, result))));
+      visit(emitAddress(builder, loc,
+                        kernel.buffers[bufferOf[op.getInputs().size() + i]],
+                        element, emitIndex(getWritten(member, result))));
   if (scratch.count(result))
     visit(emitAddress(builder, loc, scratch[result], element,
                       emitScratchIndex(result)));
@@ -317,14 +315,15 @@ void LoopEmitter::emitMember(const Member &member,
   }
 }
 
-void LoopEmitter::emitPoint(const Phase &phase, SmallVectorImpl<Value> &carried) {
+void LoopEmitter::emitPoint(const Phase &phase,
+                            SmallVectorImpl<Value> &carried) {
   SmallVector<Store> stores;
   unsigned first = 0;
   for (unsigned i : phase.members) {
     const Member &member = shape.members[i];
-    unsigned count = llvm::count_if(
-        linalg::GenericOp(member.op)->getResults(),
-        [&](Value result) { return isCarried(result); });
+    unsigned count =
+        llvm::count_if(linalg::GenericOp(member.op)->getResults(),
+                       [&](Value result) { return isCarried(result); });
     emitMember(member, MutableArrayRef<Value>(carried).slice(first, count),
                stores);
     first += count;
@@ -335,8 +334,8 @@ void LoopEmitter::emitPoint(const Phase &phase, SmallVectorImpl<Value> &carried)
 
 /// Emits a loop over `dim`; `body` replaces the carried values by new ones.
 void LoopEmitter::emitForLoop(int dim, ValueRange carried,
-                           function_ref<void(SmallVectorImpl<Value> &)> body,
-                           SmallVectorImpl<Value> &results) {
+                              function_ref<void(SmallVectorImpl<Value> &)> body,
+                              SmallVectorImpl<Value> &results) {
   bool isCut = dim == shape.cutDim;
   Value lower = isCut ? kernel.begin : emitInt(builder, loc, 0);
   Value upper = isCut ? kernel.end : emitInt(builder, loc, shape.sizes[dim]);
@@ -354,15 +353,16 @@ void LoopEmitter::emitForLoop(int dim, ValueRange carried,
 }
 
 void LoopEmitter::emitNest(const Phase &phase, unsigned depth,
-                       SmallVectorImpl<Value> &carried) {
+                           SmallVectorImpl<Value> &carried) {
   if (depth == phase.loops.size())
     return emitPoint(phase, carried);
   SmallVector<Value> results;
-  emitForLoop(phase.loops[depth], carried,
-              [&](SmallVectorImpl<Value> &values) {
-                emitNest(phase, depth + 1, values);
-              },
-              results);
+  emitForLoop(
+      phase.loops[depth], carried,
+      [&](SmallVectorImpl<Value> &values) {
+        emitNest(phase, depth + 1, values);
+      },
+      results);
   carried.assign(results.begin(), results.end());
 }
 
@@ -383,8 +383,9 @@ void LoopEmitter::emitInitNest(const Member &member, OpResult result) {
       return;
     }
     SmallVector<Value> results;
-    emitForLoop(loops[depth], {},
-                [&](SmallVectorImpl<Value> &) { nest(depth + 1); }, results);
+    emitForLoop(
+        loops[depth], {}, [&](SmallVectorImpl<Value> &) { nest(depth + 1); },
+        results);
   };
   nest(0);
 }
@@ -421,10 +422,9 @@ void LoopEmitter::emitPhase(const Phase &phase) {
   emitNest(phase, 0, carried);
   for (auto [result, value] : llvm::zip(results, carried)) {
     scalars.map(result, value);
-    forEachPlace(shape.members[shape.findProducer(result)], result,
-                 [&](Value address) {
-                   emitStore(builder, loc, value, address);
-                 });
+    forEachPlace(
+        shape.members[shape.findProducer(result)], result,
+        [&](Value address) { emitStore(builder, loc, value, address); });
   }
 }
 
@@ -501,8 +501,8 @@ Value mlir::weft::emitElement(OpBuilder &builder, Location loc, MemRefType type,
     inside = inside ? arith::AndIOp::create(builder, loc, inside, isInside)
                     : isInside;
   }
-  Value zero = arith::ConstantOp::create(builder, loc,
-                                         builder.getZeroAttr(element));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
   if (type.getNumElements() == 0)
     return zero;
   for (auto [subscript, stride] :
@@ -541,9 +541,9 @@ KernelFunction mlir::weft::createKernelFunction(OpBuilder &builder,
   Type none = LLVM::LLVMVoidType::get(context);
   SmallVector<Type> types(isPrivate.size(), pointer);
   types.append({i64, i64});
-  auto body = LLVM::LLVMFuncOp::create(
-      builder, loc, (name + "_body").str(),
-      LLVM::LLVMFunctionType::get(none, types), LLVM::Linkage::Internal);
+  auto body = LLVM::LLVMFuncOp::create(builder, loc, (name + "_body").str(),
+                                       LLVM::LLVMFunctionType::get(none, types),
+                                       LLVM::Linkage::Internal);
   for (auto [i, noAlias] : llvm::enumerate(isPrivate))
     if (noAlias)
       body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),

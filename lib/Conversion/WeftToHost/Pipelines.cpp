@@ -28,7 +28,8 @@ using namespace mlir;
 void weft::buildFuseHostPipeline(OpPassManager &pm, bool mergeChannels) {
   pm.addPass(createPrepareHostPass());
   GreedyRewriteConfig straightLine;
-  straightLine.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  straightLine.setRegionSimplificationLevel(
+      GreedySimplifyRegionLevel::Disabled);
   pm.addPass(createCanonicalizerPass(straightLine));
   pm.addPass(createCSEPass());
   // While dataflow is seen op by op: it says what a collective is for, and what

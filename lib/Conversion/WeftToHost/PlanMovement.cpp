@@ -52,8 +52,8 @@ getReshapedStrides(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
   }
   if (i >= 0 || j >= 0)
     return std::nullopt;
-  // Those of unit dims are never used. As in a dense tensor, so that places that
-  // are the same compare equal.
+  // Those of unit dims are never used. As in a dense tensor, so that places
+  // that are the same compare equal.
   for (int dim = static_cast<int>(to.size()) - 2; dim >= 0; --dim)
     if (to[dim] == 1)
       result[dim] = result[dim + 1] * to[dim + 1];

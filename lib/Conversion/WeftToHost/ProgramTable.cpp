@@ -145,10 +145,10 @@ Datum ProgramTable::getAxisRefs(ArrayRef<AxisRefAttr> axes) {
 
 void ProgramTable::addChannel(ChannelOp op) {
   ArrayRef<AxisRefAttr> axes = op.getAxes().getAxes();
-  channels.push_back({op.getSymName().str(),
-                      Datum::record({data.text(op.getSymName()),
-                                     Datum::i32(axes.size()),
-                                     getAxisRefs(axes)})});
+  channels.push_back(
+      {op.getSymName().str(),
+       Datum::record({data.text(op.getSymName()), Datum::i32(axes.size()),
+                      getAxisRefs(axes)})});
 }
 
 FailureOr<int> ProgramTable::getChannel(rt::StartOp op) {
@@ -161,10 +161,9 @@ FailureOr<int> ProgramTable::getChannel(rt::StartOp op) {
     return op.emitOpError("is over ")
            << axes << ", but its channel " << op.getChannelAttr() << " is over "
            << channel.getAxesAttr();
-  return llvm::find_if(channels,
-                       [&](auto &entry) {
-                         return entry.first == op.getChannel();
-                       }) -
+  return llvm::find_if(
+             channels,
+             [&](auto &entry) { return entry.first == op.getChannel(); }) -
          channels.begin();
 }
 
@@ -275,8 +274,10 @@ bool ProgramTable::isOf(ShardingAttr sharding, int64_t rank) {
 }
 
 FailureOr<Datum> ProgramTable::getTensor(DictionaryAttr entry, int64_t alias) {
-  auto global = cast<RankedTensorType>(entry.getAs<TypeAttr>("global").getValue());
-  auto local = cast<RankedTensorType>(entry.getAs<TypeAttr>("local").getValue());
+  auto global =
+      cast<RankedTensorType>(entry.getAs<TypeAttr>("global").getValue());
+  auto local =
+      cast<RankedTensorType>(entry.getAs<TypeAttr>("local").getValue());
   FailureOr<int64_t> code = getTypeCode(planned, local.getElementType());
   if (failed(code))
     return failure();
@@ -291,8 +292,7 @@ FailureOr<Datum> ProgramTable::getTensor(DictionaryAttr entry, int64_t alias) {
     ArrayRef<AxisRefAttr> axes;
     if (sharding)
       axes = sharding.getDims()[dim].getAxes();
-    dims.push_back(
-        Datum::record({Datum::i32(axes.size()), getAxisRefs(axes)}));
+    dims.push_back(Datum::record({Datum::i32(axes.size()), getAxisRefs(axes)}));
   }
   return Datum::record({data.text(name ? name.getValue() : ""),
                         Datum::i32(*code), Datum::i32(global.getRank()),
@@ -368,26 +368,22 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
       module->getAttrOfType<StringAttr>(WeftDialect::kCertificateAttr);
   data.define(
       "weft_program",
-      Datum::record({Datum::i32(WEFT_RT_ABI_VERSION),
-                     Datum::i32(sizeof(weft_rt_program)),
-                     data.text(planned.getSymName()),
-                     Datum::i32(mesh ? mesh.getNumRanks() : 1),
-                     Datum::i32(numAxes), data.list(std::move(axes)),
-                     Datum::i32(args.size()), *argList,
-                     Datum::i32(results.size()), *resultList,
-                     Datum::i32(numChannels), data.list(std::move(channelList)),
-                     Datum::i32(numTraffic), data.list(std::move(trafficList)),
-                     Datum::i32(numOps), data.list(std::move(opList)),
-                     Datum::i32(maxOperands),
-                     Datum::i64(arenaBytes.getInt()),
-                     Datum::array(std::move(hash)),
-                     certificate ? data.text(certificate.getValue(),
-                                             kCertificateSection)
-                                 : Datum::pointer(""),
-                     // Where code is made, the processor and the checksum are
-                     // filled in.
-                     Datum::pointer(""), Datum::pointer(""),
-                     Datum::array(std::vector<Datum>(32, Datum::byte(0))),
-                     Datum::pointer(entrySymbol)}));
+      Datum::record(
+          {Datum::i32(WEFT_RT_ABI_VERSION), Datum::i32(sizeof(weft_rt_program)),
+           data.text(planned.getSymName()),
+           Datum::i32(mesh ? mesh.getNumRanks() : 1), Datum::i32(numAxes),
+           data.list(std::move(axes)), Datum::i32(args.size()), *argList,
+           Datum::i32(results.size()), *resultList, Datum::i32(numChannels),
+           data.list(std::move(channelList)), Datum::i32(numTraffic),
+           data.list(std::move(trafficList)), Datum::i32(numOps),
+           data.list(std::move(opList)), Datum::i32(maxOperands),
+           Datum::i64(arenaBytes.getInt()), Datum::array(std::move(hash)),
+           certificate ? data.text(certificate.getValue(), kCertificateSection)
+                       : Datum::pointer(""),
+           // Where code is made, the processor and the checksum are
+           // filled in.
+           Datum::pointer(""), Datum::pointer(""),
+           Datum::array(std::vector<Datum>(32, Datum::byte(0))),
+           Datum::pointer(entrySymbol)}));
   return success();
 }

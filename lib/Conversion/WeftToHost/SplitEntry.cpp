@@ -62,8 +62,9 @@ void Splitter::collectParts() {
 }
 
 Value Splitter::getSlot(OpBuilder &at, Value slots, int64_t index) {
-  return LLVM::GEPOp::create(at, loc, pointer, pointer, slots,
-                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  return LLVM::GEPOp::create(
+      at, loc, pointer, pointer, slots,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
 }
 
 /// A value from outside of a part, at the builder's place.
@@ -73,8 +74,8 @@ Value Splitter::load(Value value, Value slots) {
   int64_t index = slotOf.insert({value, slotOf.size()}).first->second;
   Type type = value.getType();
   Type stored = type.isIndex() ? builder.getI64Type() : type;
-  Value loaded =
-      LLVM::LoadOp::create(builder, loc, stored, getSlot(builder, slots, index));
+  Value loaded = LLVM::LoadOp::create(builder, loc, stored,
+                                      getSlot(builder, slots, index));
   if (type.isIndex())
     loaded = arith::IndexCastOp::create(builder, loc, type, loaded);
   return loaded;
@@ -87,8 +88,8 @@ LLVM::LLVMFuncOp Splitter::createPart(ArrayRef<Operation *> ops,
   builder.setInsertionPoint(entry);
   auto part = LLVM::LLVMFuncOp::create(
       builder, loc, (entry.getSymName() + "_" + Twine(number)).str(),
-      LLVM::LLVMFunctionType::get(
-          LLVM::LLVMVoidType::get(entry.getContext()), types),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(entry.getContext()),
+                                  types),
       LLVM::Linkage::Internal);
   part.setPassthroughAttr(entry.getPassthroughAttr());
   Block *body = part.addEntryBlock(builder);

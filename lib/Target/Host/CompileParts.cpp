@@ -81,14 +81,16 @@ mlir::weft::createTargetMachine(ModuleOp module, const HostOptions &options) {
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   // There is one: initializeOnce registers the machine's own.
   std::string error;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
   bool isNative = options.cpu == "native";
   std::string cpu = isNative ? llvm::sys::getHostCPUName().str() : options.cpu;
   std::string features = isNative ? getNativeFeatures() : std::string();
   std::unique_ptr<llvm::MCSubtargetInfo> known(
       target->createMCSubtargetInfo(triple, "", ""));
   if (!known || !known->isCPUStringValid(cpu)) {
-    module.emitError("unknown CPU '") << cpu << "' for target '" << triple.str() << "'";
+    module.emitError("unknown CPU '")
+        << cpu << "' for target '" << triple.str() << "'";
     return nullptr;
   }
   // LLVM knows older processors of the family too, and ends the process when
@@ -113,8 +115,7 @@ FailureOr<bool> mlir::weft::convertsBF16(ModuleOp module,
       createTargetMachine(module, options);
   if (!machine)
     return failure();
-  return machine->getMCSubtargetInfo()->checkFeatures(
-      "+avx512bf16,+avx512vl");
+  return machine->getMCSubtargetInfo()->checkFeatures("+avx512bf16,+avx512vl");
 }
 
 std::unique_ptr<llvm::Module>
@@ -161,8 +162,8 @@ void mlir::weft::generateObject(llvm::Module &llvmModule,
   passes.run(llvmModule);
 }
 
-std::vector<OwningOpRef<ModuleOp>>
-mlir::weft::splitModule(ModuleOp module, unsigned count) {
+std::vector<OwningOpRef<ModuleOp>> mlir::weft::splitModule(ModuleOp module,
+                                                           unsigned count) {
   // A kernel and the body that it calls stay together.
   SmallVector<std::pair<LLVM::LLVMFuncOp, size_t>> kernels;
   for (auto func : module.getOps<LLVM::LLVMFuncOp>())
@@ -177,7 +178,8 @@ mlir::weft::splitModule(ModuleOp module, unsigned count) {
     if (auto it = bodies.find((func.getSymName() + "_body").str());
         it != bodies.end())
       size = getSize(it->second);
-  llvm::stable_sort(kernels, [](auto &a, auto &b) { return a.second > b.second; });
+  llvm::stable_sort(kernels,
+                    [](auto &a, auto &b) { return a.second > b.second; });
 
   count = std::max<unsigned>(1, std::min<size_t>(count, kernels.size()));
   std::vector<OwningOpRef<ModuleOp>> parts;

@@ -16,7 +16,6 @@ using namespace mlir::weft;
 
 namespace {
 
-
 LogicalResult compilePart(ModuleOp part, const HostOptions &options,
                           SmallVectorImpl<char> &object) {
   std::unique_ptr<llvm::TargetMachine> machine =
@@ -24,15 +23,16 @@ LogicalResult compilePart(ModuleOp part, const HostOptions &options,
   if (!machine)
     return failure();
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = optimizeModule(part, context, *machine);
+  std::unique_ptr<llvm::Module> module =
+      optimizeModule(part, context, *machine);
   if (!module)
     return failure();
   generateObject(*module, *machine, object);
   return success();
 }
 
-/// A C identifier for a tensor's name. Names that differ only in what C does not
-/// allow get their index at the end.
+/// A C identifier for a tensor's name. Names that differ only in what C does
+/// not allow get their index at the end.
 std::string getIdentifier(std::string identifier, StringRef name, size_t index,
                           llvm::StringSet<> &used) {
   for (char c : name)
@@ -50,9 +50,9 @@ LogicalResult mlir::weft::emitObjects(ModuleOp module,
   // Once here, so that a wrong CPU is reported once.
   if (!createTargetMachine(module, options))
     return failure();
-  unsigned numThreads = options.numThreads
-                            ? options.numThreads
-                            : llvm::hardware_concurrency().compute_thread_count();
+  unsigned numThreads =
+      options.numThreads ? options.numThreads
+                         : llvm::hardware_concurrency().compute_thread_count();
   // The number of parts does not depend on the machine, nor do the bytes.
   std::vector<OwningOpRef<ModuleOp>> parts = splitModule(module, 8);
   objects.assign(parts.size(), {});
@@ -89,7 +89,8 @@ LogicalResult mlir::weft::emitLLVMIR(ModuleOp module,
 }
 
 LogicalResult mlir::weft::emitHeader(ModuleOp module, llvm::raw_ostream &os) {
-  os << "/* Made by weft. The compiled step, as weft-rt/abi.h describes it. */\n"
+  os << "/* Made by weft. The compiled step, as weft-rt/abi.h describes it. "
+        "*/\n"
      << "#ifndef WEFT_PROGRAM_H\n#define WEFT_PROGRAM_H\n\n"
      << "#include \"weft-rt/abi.h\"\n\n";
   auto list = [&](StringRef attribute, StringRef kind) {
@@ -100,7 +101,8 @@ LogicalResult mlir::weft::emitHeader(ModuleOp module, llvm::raw_ostream &os) {
     llvm::StringSet<> used;
     for (auto [i, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
       os << "#define "
-         << getIdentifier(("WEFT_" + kind + "_").str(), name.getValue(), i, used)
+         << getIdentifier(("WEFT_" + kind + "_").str(), name.getValue(), i,
+                          used)
          << " " << i << "\n";
     os << "\n";
   };

@@ -304,9 +304,9 @@ typedef struct weft_rt_program {
   /* SHA-256 over this table with all that it points to, without addresses: the
    * fields in their order, in this machine's byte order, without padding; for a
    * pointer a byte 0 if it is null, 2 if it points to code, and else a byte 1,
-   * the number of elements in 8 bytes, and the elements; a string's elements are
-   * its bytes and the 0 at its end. This field counts as zeros. All zeros, as in
-   * a table that was written by hand: there is no checksum. */
+   * the number of elements in 8 bytes, and the elements; a string's elements
+   * are its bytes and the 0 at its end. This field counts as zeros. All zeros,
+   * as in a table that was written by hand: there is no checksum. */
   uint8_t checksum[32];
   weft_rt_entry entry;
 } weft_rt_program;

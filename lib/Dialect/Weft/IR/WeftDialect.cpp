@@ -208,8 +208,7 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError("'weft.global_type' must be a type, got ")
            << attr.getValue();
   if (llvm::is_contained({kOpNameAttr, kScheduleAttr, kOrderAttr,
-                          kGlobalTypeAttr,
-                          kInvarianceAttr, kCertificateAttr},
+                          kGlobalTypeAttr, kInvarianceAttr, kCertificateAttr},
                          attr.getName().getValue()))
     return success();
   if (attr.getName() != kShardingsAttr)

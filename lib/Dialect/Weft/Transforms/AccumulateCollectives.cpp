@@ -141,8 +141,7 @@ SmallVector<Sources> getSources(ArrayRef<int64_t> sources,
 
 LogicalResult checkPermute(PermuteOp op, const AxesSplit &axes,
                            StringRef name) {
-  for (auto [digit, from] :
-       llvm::enumerate(getSources(op.getSources(), axes)))
+  for (auto [digit, from] : llvm::enumerate(getSources(op.getSources(), axes)))
     if (!from.getDigit() && !from.getSteps(axes.size))
       return op.emitOpError("has sources ")
              << op.getSources() << " in no order that coordinate " << digit
@@ -298,8 +297,8 @@ static bool isPartBehind(Value value, tensor::ExtractSliceOp first, int64_t dim,
     std::optional<int64_t> begin =
         getConstantIntValue(slice.getMixedOffsets()[d]);
     if (begin != (d == dim ? offset : 0) ||
-        (d != dim && slice.getType().getDimSize(d) !=
-                         slice.getSourceType().getDimSize(d)))
+        (d != dim &&
+         slice.getType().getDimSize(d) != slice.getSourceType().getDimSize(d)))
       return false;
   }
   return true;
@@ -413,8 +412,9 @@ Value LocalCollective::reduceScatter(Value value, ArrayRef<AxisRefAttr> over,
     return value;
   auto scatter = ReduceScatterOp::create(
       builder, loc, TypeRange(scaleDim(value, dim, 1, group)),
-      op->getAttrOfType<ReduceKindAttr>("kind"), value, getMesh(), AxesAttr::get(op->getContext(), over),
-      builder.getDenseI64ArrayAttr(dim), FlatSymbolRefAttr());
+      op->getAttrOfType<ReduceKindAttr>("kind"), value, getMesh(),
+      AxesAttr::get(op->getContext(), over), builder.getDenseI64ArrayAttr(dim),
+      FlatSymbolRefAttr());
   if (OrderAttr order = getOrder(group))
     scatter->setAttr(WeftDialect::kOrderAttr, order);
   return scatter.getResult(0);
@@ -424,11 +424,10 @@ Value LocalCollective::allGather(Value value, ArrayRef<AxisRefAttr> over,
                                  int64_t group, int64_t dim) const {
   if (group == 1)
     return value;
-  return AllGatherOp::create(builder, loc, scaleDim(value, dim, group, 1),
-                             value, getMesh(),
-                             AxesAttr::get(op->getContext(), over),
-                             builder.getDenseI64ArrayAttr(dim),
-                             FlatSymbolRefAttr())
+  return AllGatherOp::create(
+             builder, loc, scaleDim(value, dim, group, 1), value, getMesh(),
+             AxesAttr::get(op->getContext(), over),
+             builder.getDenseI64ArrayAttr(dim), FlatSymbolRefAttr())
       .getResult(0);
 }
 
@@ -441,11 +440,11 @@ Value LocalCollective::allToAll(Value value, ArrayRef<AxisRefAttr> over,
   SmallVector<int64_t> shape(type.getShape());
   shape[split] /= group;
   shape[concat] *= group;
-  return AllToAllOp::create(
-             builder, loc, type.clone(shape), value, getMesh(),
-             AxesAttr::get(op->getContext(), over),
-             builder.getDenseI64ArrayAttr(split),
-             builder.getDenseI64ArrayAttr(concat), FlatSymbolRefAttr())
+  return AllToAllOp::create(builder, loc, type.clone(shape), value, getMesh(),
+                            AxesAttr::get(op->getContext(), over),
+                            builder.getDenseI64ArrayAttr(split),
+                            builder.getDenseI64ArrayAttr(concat),
+                            FlatSymbolRefAttr())
       .getResult(0);
 }
 
@@ -477,9 +476,9 @@ SmallVector<Value> LocalCollective::finish(Value joined) const {
   bool isOrdered = getOrderOf(op) != nullptr;
   if (auto scatterOp = dyn_cast<ReduceScatterOp>(op))
     return scatter(joined, scatterOp.getDims()[operand]);
-  Value result = isOrdered ? reduce(joined, axes.major, axes.numMajor)
-                           : reduce(joined, axes.getRest(),
-                                    axes.numMajor * axes.numMinor);
+  Value result =
+      isOrdered ? reduce(joined, axes.major, axes.numMajor)
+                : reduce(joined, axes.getRest(), axes.numMajor * axes.numMinor);
   return SmallVector<Value>(axes.size, result);
 }
 
@@ -562,8 +561,8 @@ SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
   for (Value result : exchangeParts(seen, split + 1, isOne ? to + 1 : to,
                                     /*size=*/1)) {
     if (!isOne)
-      result = expand(result, to,
-                      {1, axes.size, 1, type.getDimSize(concatDim)});
+      result =
+          expand(result, to, {1, axes.size, 1, type.getDimSize(concatDim)});
     result = allToAll(result, axes.minor, axes.numMinor, from + 2, to + 2);
     result = allToAll(result, axes.major, axes.numMajor, from, to);
     result = collapse(result, std::max(from, to));
@@ -591,10 +590,9 @@ SmallVector<Value> LocalCollective::permute(ArrayRef<Value> members,
       results.push_back(members[*digit]);
     } else {
       results.push_back(
-          PermuteOp::create(builder, loc, TypeRange(type), members[*digit],
-                            getMesh(), rest,
-                            builder.getDenseI64ArrayAttr(from.ranks),
-                            FlatSymbolRefAttr())
+          PermuteOp::create(
+              builder, loc, TypeRange(type), members[*digit], getMesh(), rest,
+              builder.getDenseI64ArrayAttr(from.ranks), FlatSymbolRefAttr())
               .getResult(0));
     }
   }
@@ -613,13 +611,14 @@ Value LocalCollective::gatherStacked(ArrayRef<Value> members) const {
 /// times `steps.second` as ranks are before this one, behind the first.
 Value LocalCollective::pick(Value all, RankedTensorType type,
                             std::pair<int64_t, int64_t> steps) const {
-  Value rank = AxisIndexOp::create(
-      builder, loc, builder.getIndexType(), getMesh(),
-      AxesAttr::get(op->getContext(), axes.getRest()));
+  Value rank =
+      AxisIndexOp::create(builder, loc, builder.getIndexType(), getMesh(),
+                          AxesAttr::get(op->getContext(), axes.getRest()));
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
-  Value place = arith::MulIOp::create(builder, loc, rank, constant(steps.second));
+  Value place =
+      arith::MulIOp::create(builder, loc, rank, constant(steps.second));
   place = arith::AddIOp::create(builder, loc, place, constant(steps.first));
   auto whole = cast<RankedTensorType>(all.getType());
   SmallVector<OpFoldResult> offsets(whole.getRank(), builder.getIndexAttr(0));

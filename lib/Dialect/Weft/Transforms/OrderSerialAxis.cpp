@@ -23,11 +23,11 @@ ShardingAttr orderAxes(ShardingAttr sharding, StringRef axis) {
   SmallVector<DimShardingAttr> dims;
   for (DimShardingAttr dim : sharding.getDims()) {
     SmallVector<AxisRefAttr> axes(dim.getAxes());
-    std::stable_partition(
-        axes.begin(), axes.end(),
-        [&](AxisRefAttr ref) { return ref.getName() != axis; });
-    dims.push_back(DimShardingAttr::get(sharding.getContext(), axes,
-                                        dim.getIsOpen()));
+    std::stable_partition(axes.begin(), axes.end(), [&](AxisRefAttr ref) {
+      return ref.getName() != axis;
+    });
+    dims.push_back(
+        DimShardingAttr::get(sharding.getContext(), axes, dim.getIsOpen()));
   }
   return ShardingAttr::get(sharding.getContext(), sharding.getMesh(), dims,
                            sharding.getStorage(), sharding.getPartialKind(),

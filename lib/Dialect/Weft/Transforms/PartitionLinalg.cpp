@@ -134,9 +134,9 @@ private:
                     op.getRegionOutputArgs()[i], valid);
   }
 
-  /// Masks what `combiner` combines with the accumulator. Its sharding rule says
-  /// that it is one of the ops that ranks can share, which all have a neutral
-  /// element.
+  /// Masks what `combiner` combines with the accumulator. Its sharding rule
+  /// says that it is one of the ops that ranks can share, which all have a
+  /// neutral element.
   void maskReduction(Operation *combiner, BlockArgument accumulator,
                      Value valid) {
     TypedAttr neutral = *arith::getNeutralElement(combiner);

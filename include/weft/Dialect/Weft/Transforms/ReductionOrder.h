@@ -5,11 +5,11 @@
 //
 // Where a module has `weft.invariance`, axes may cut a sum only so that each
 // rank holds whole subtrees of its order. Let K be the flattened index of the
-// op's reduction loops. Worked example: K of (8, 64) elements in 8 leaves of 64.
-// Cut in 2 or 4 parts along the first loop, a rank holds 4 or 2 leaves, which
-// are one subtree. Cut in 2 along the second, it holds the half of each leaf:
-// not allowed. Cut in 16, first in 8 along the first loop and then in 2 along
-// the second, it would hold half a leaf: not allowed either.
+// op's reduction loops. Worked example: K of (8, 64) elements in 8 leaves
+// of 64. Cut in 2 or 4 parts along the first loop, a rank holds 4 or 2 leaves,
+// which are one subtree. Cut in 2 along the second, it holds the half of each
+// leaf: not allowed. Cut in 16, first in 8 along the first loop and then in 2
+// along the second, it would hold half a leaf: not allowed either.
 //
 // That goes for *free* axes, which the module does not list, as well: then it
 // does not matter whether they cut a sum, which they may on one mesh and not on
