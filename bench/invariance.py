@@ -3,6 +3,7 @@
 """What invariant mode costs, what it moves, how exact it is, and how far others drift.
 
     bench/invariance.py cost [--case medium:f32:tp=4 ...] [--rounds 6] [--steps 5]
+    bench/invariance.py bytes [--case narrow:f32:tp=4 ...]
     bench/invariance.py drift [--config medium] [--dtype f32 bf16] [--mesh tp=2 ...] [--steps 10]
     bench/invariance.py accuracy [--config small small-moe] [--dtype f32 bf16] [--mesh tp=4] [--seeds 8]
     bench/invariance.py equal [--config small small-moe] [--dtype f32 bf16] [--steps 100]
@@ -14,6 +15,8 @@ A round's figure is the median of all steps but the first two, and what is shown
 is the median over rounds, of times and of their ratios to fast mode's. Then the
 share of weights that differ after the steps from those of one device: JAX, fast
 and invariant. Ends with 1 if invariant mode misses a bar.
+bytes: of these the bytes that a rank receives, which the compiler knows; nothing
+runs.
 drift: more about the weights after some steps on several meshes.
 accuracy: errors of a step's gradients against f64, fast and invariant. Ends with
 1 if invariant mode's are larger.
@@ -32,6 +35,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -50,6 +54,9 @@ NEVER = 1 << 40
 CASES = ["medium:f32:tp=4", "medium:f32:tp=8", "medium:f32:fsdp=4", "medium:f32:dp=2,fsdp=2,tp=2",
          "medium:bf16:tp=4", "medium:bf16:fsdp=4", "medium:bf16:dp=2,fsdp=2,tp=2",
          "medium-moe:bf16:fsdp=2,ep=4", "medium-moe:f32:ep=2,tp=2"]  # fmt: skip
+BYTE_CASES = ["narrow:f32:tp=4", "narrow:f32:fsdp=4", "narrow:f32:dp=2,fsdp=2,tp=2", "narrow:bf16:tp=4",
+              "narrow:bf16:fsdp=4", "medium:bf16:tp=4", "medium:bf16:tp=8", "medium:bf16:fsdp=4",
+              "medium:bf16:dp=2,fsdp=2,tp=2", "medium-moe:bf16:fsdp=2,ep=4"]  # fmt: skip
 INVARIANT = "tree f32"
 # name -> flags, and the most bytes per byte of fast mode
 MODES = {
@@ -89,6 +96,7 @@ def arguments():
     cost.add_argument("--case", nargs="+", default=CASES, metavar="CONFIG:TYPE:MESH")
     cost.add_argument("--rounds", type=int, default=6)
     cost.add_argument("--steps", type=int, default=5, help="of a round; the first two do not count")
+    parts.add_parser("bytes").add_argument("--case", nargs="+", default=BYTE_CASES, metavar="CONFIG:TYPE:MESH")
     drift, accuracy, equal = (parts.add_parser(name) for name in ("drift", "accuracy", "equal"))
     for part in (drift, accuracy, equal):
         part.add_argument("--config", nargs="+", default=["medium"] if part is drift else ["small", "small-moe"])
@@ -110,12 +118,12 @@ class Failed(Exception):
     """A command failed; the text says which, and what it said."""
 
 
-def must(command, environment=None):
+def must(command, environment=None, stream="stdout"):
     run = subprocess.run([str(word) for word in command], text=True, capture_output=True,
                          env={**os.environ, **(environment or {})})
     if run.returncode != 0:
         raise Failed(f"{' '.join(map(str, command))} ended with {run.returncode}\n{run.stderr[:3000]}")
-    return run.stdout
+    return getattr(run, stream)
 
 
 # -- steps, compiled and run
@@ -132,8 +140,8 @@ def export(config, dtype, options):
     return made
 
 
-def build(config, dtype, axes, mesh, flags, tag, options):
-    """The compiled step; without flags with leaves so long that nothing is cut."""
+def prepare(config, dtype, axes, mesh, flags, tag, options):
+    """The library to be, and how it is compiled; without flags with leaves so long that nothing is cut."""
     step, library = options.work / f"{config}-{dtype}.mlir", options.work / f"{config}-{dtype}-{tag}.so"
     sizes = {axis: "1" for axis in axes} | dict(part.split("=") for part in mesh.split(","))
     sizes = ",".join(f"{axis}={size}" for axis, size in sizes.items())
@@ -144,8 +152,20 @@ def build(config, dtype, axes, mesh, flags, tag, options):
         step, flags = local, []
     else:
         flags = ["--mesh", sizes, *flags]
-    must([options.build / "bin/weft-compile", step, "-o", library, *flags])
+    return library, [options.build / "bin/weft-compile", step, *flags]
+
+
+def build(*step):
+    library, command = prepare(*step)
+    must([*command, "-o", library])
     return library
+
+
+def count_bytes(*step):
+    """What a rank receives in a step."""
+    library, command = prepare(*step)
+    said = must([*command, "--to", "planned", "-o", library.with_suffix(".planned.mlir"), "--stats"], stream="stderr")
+    return int(re.search(r"^  total +\d+ tensors +(\d+) B$", said, re.M).group(1))
 
 
 @dataclasses.dataclass
@@ -222,7 +242,7 @@ def run_side(side, config, dtype, mesh, options):
 
 def one_device(options):
     """(side, config, dtype) -> weights after the steps on one device; each is run once."""
-    return functools.cache(lambda *step: run_side(*step, "dp=1", options).weights)
+    return functools.cache(lambda *step: run_side(*step, "dp=1", options).weights)  # type: ignore[call-arg]
 
 
 def drift(options):
@@ -242,7 +262,7 @@ def drift(options):
 
 def measure_jax(case, options):
     try:
-        return run_jax(*case, options)
+        return run_jax(*case, options)  # type: ignore[call-arg]
     except Failed as failure:
         print(f"bench: left out JAX: {failure}", file=sys.stderr)
         return None
@@ -331,6 +351,35 @@ def cost(options):
     for miss in misses:
         print(f"miss: {miss}")
     return rows, bool(misses)
+
+
+def bytes_of(case, options):
+    """The row of a table: what is moved, and how often fast mode's."""
+    config, dtype, mesh = case.split(":")
+    axes = export(config, dtype, options).axes
+    row = {"case": case, "bytes": {}}
+    for mode, (flags, _) in MODES.items():
+        try:
+            row["bytes"][mode] = count_bytes(config, dtype, axes, mesh, flags, mode.replace(" ", "-"), options)
+        except Failed as failure:
+            if mode == "fast":
+                raise
+            print(f"bench: left out {mode}: {failure}", file=sys.stderr)
+    return row
+
+
+def compare_bytes(options):
+    print(f"| step | mesh | {' | '.join(f'{mode}, MB' for mode in MODES)} |\n|---|---|" + "--:|" * len(MODES), flush=True)
+    rows = []
+    for case in options.case:
+        row = bytes_of(case, options)
+        rows.append(row)
+        fast = row["bytes"]["fast"]
+        cells = [f"{row['bytes'][mode] / 1e6:.2f}" + (f" ({row['bytes'][mode] / fast:.2f})" if mode != "fast" else "")
+                 if mode in row["bytes"] else "" for mode in MODES]
+        config, dtype, mesh = case.split(":")
+        print(f"| {config} {dtype} | {mesh} | {' | '.join(cells)} |", flush=True)
+    return rows, False
 
 
 # -- accuracy
@@ -427,7 +476,7 @@ def main():
     import jax
     jax.config.update("jax_platforms", "cpu")
     try:
-        part = {"cost": cost, "drift": drift, "accuracy": accuracy, "equal": equal}[options.part]
+        part = {"cost": cost, "bytes": compare_bytes, "drift": drift, "accuracy": accuracy, "equal": equal}[options.part]
         rows, wrong = part(options)
     except Failed as failure:
         sys.exit(f"bench: {failure}")

@@ -31,6 +31,8 @@ CONFIGS = {
                           seq=32, batch=12)),
     "medium": ("dense", dict(layers=2, d_model=512, heads=8, kv_heads=8, head_dim=64, ffn=1536, vocab=4096,
                              seq=256, batch=8)),
+    "narrow": ("dense", dict(layers=2, d_model=256, heads=8, kv_heads=2, head_dim=32, ffn=768, vocab=4096,
+                             seq=256, batch=8)),
     "medium-moe": ("moe", dict(layers=2, d_model=256, heads=8, kv_heads=8, head_dim=64, ffn=512, vocab=4096,
                                seq=256, batch=8, experts=8, chosen=2, group=256)),
 }  # fmt: skip

@@ -169,12 +169,12 @@ def write(layers, out):
         up, down = states[6 * layer], states[6 * layer + 3]
         x, kept = forward(step, x, up, down)
         saved.append(kept)
-    gradient, results = x, [None] * len(states)
+    gradient, results = x, list(states)
     for layer in reversed(range(layers)):
         at = 6 * layer
         gradient, g_up, g_down = backward(step, gradient, saved[layer], states[at], states[at + 3])
-        results[at:at + 3] = step.adamw(*states[at:at + 3], g_up)
-        results[at + 3:at + 6] = step.adamw(*states[at + 3:at + 6], g_down)
+        results[at:at + 3] = step.adamw(*states[at:at + 3], g_up)  # type: ignore[call-arg]
+        results[at + 3:at + 6] = step.adamw(*states[at + 3:at + 6], g_down)  # type: ignore[call-arg]
     for name, text in MAPS.items():
         out.write(f"#{name} = {text}\n")
     arguments = [f"{v.name}: {v.type} {attributes(*d)}" for v, d in zip(states, described)]

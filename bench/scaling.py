@@ -51,7 +51,7 @@ def processor_seconds():
 def measure(module, options):
     """Seconds of the processor, and of each pass by the clock."""
     passes = (f"{TO_NAMED},weft-schedule{{machine={options.machine} "
-              f"memory-limit={options.memory_limit}}},weft-plan-host,"
+              f"memory-limit={options.memory_limit}}},weft-scheduled-to-planned,"
               "weft-verify-planned")
     command = [options.build / "bin" / "weft-opt", module, "-o", os.devnull,
                f"--pass-pipeline=builtin.module({passes})",

@@ -39,8 +39,8 @@ LAYERS_AHEAD = 3
 # The most that `best` may take over the bound, and the least that it hides of
 # what can be hidden, both where the second limit holds.
 GAP_BAR, HIDDEN_BAR = 0.01, 0.99
-TO_NAMED = ("weft-prepare-host,canonicalize{region-simplify=disabled},cse,"
-            "weft-assign-channels,weft-fuse-host,weft-name-ops")
+TO_NAMED = ("weft-prepare-kernels,canonicalize{region-simplify=disabled},cse,"
+            "weft-assign-channels,weft-fuse-kernels,weft-name-ops")
 # More than any step needs.
 NO_LIMIT = 1 << 60
 BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "bf16": 2, "f16": 2}

@@ -34,6 +34,8 @@ STEPS = {
     "qwen3-0.6b": model.Config(28, 1024, 16, 8, 128, 3072, VOCAB, SEQ, BATCH, "bf16"),
     "qwen3-8b": model.Config(36, 4096, 32, 8, 128, 12288, VOCAB, SEQ, BATCH, "bf16"),
     "qwen3-32b": model.Config(64, 5120, 64, 8, 128, 25600, VOCAB, SEQ, BATCH, "bf16"),
+    "llama-70b": model.Config(80, 8192, 64, 8, 128, 28672, 128256, SEQ, 64, "bf16"),
+    "llama-405b": model.Config(126, 16384, 128, 8, 128, 53248, 128256, SEQ, 64, "bf16"),
     "moe-8x7b": moe.Config(32, 4096, 32, 8, 128, 14336, 32000, SEQ, BATCH, "bf16"),
     "moe-30b-a3b": moe.Config(48, 2048, 32, 4, 128, 768, VOCAB, SEQ, BATCH, "bf16",
                               experts=128, chosen=8),

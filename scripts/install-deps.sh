@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 build=(cmake ninja-build ccache g++ python3-venv python3-dev
   llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22
-  clang-format-22 libgtest-dev libzstd-dev zlib1g-dev libcurl4-openssl-dev
+  clang-format-22 clang-tidy-22 libgtest-dev libzstd-dev zlib1g-dev libcurl4-openssl-dev
   libxml2-dev libffi-dev nlohmann-json3-dev)
 browser=(chromium-headless-shell fonts-dejavu-core)
 

@@ -55,7 +55,8 @@ def count_junit(path):
 
 
 def suite_lint():
-    """Each check script is one test: it prints a line per problem."""
+    """Each check script is one test: it prints a line per problem. Then the
+    tests that the checks can fail."""
     count = Count()
     for script in sorted((ROOT / "scripts").glob("check-*.py")):
         result = subprocess.run([sys.executable, str(script)], cwd=ROOT, text=True,
@@ -65,6 +66,10 @@ def suite_lint():
         else:
             print(f"FAILED {script.name}", result.stdout, sep="\n", end="")
             count.failed += 1
+    report = REPORTS / "lint.xml"
+    report.unlink(missing_ok=True)
+    run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "test/lint"])
+    count.add(count_junit(report) if report.exists() else Count(failed=1))
     return count
 
 
@@ -107,8 +112,7 @@ def install_package():
                 "--disable-pip-version-check", "--root-user-action=ignore",
                 "--no-build-isolation", "--upgrade", "--target", folder,
                 "--config-settings", f"build-dir={BUILD / 'python-build'}",
-                "--config-settings", f"cmake.define.WEFT_BUILD_DIR={BUILD}",
-                ROOT / "python-bindings"], env=environment)
+                "--config-settings", f"cmake.define.WEFT_BUILD_DIR={BUILD}", ROOT], env=environment)
     return folder if code == 0 else None
 
 
@@ -143,7 +147,7 @@ def suite_fuzz():
     """The same programs each time; on a slow machine fewer of them."""
     count = Count()
     for kind, backend, seeds, seconds in (("any", "interpreter", "0:600", 60), ("any", "host", "600:700", 40),
-                                          ("scan", "host", "0:60", 40)):
+                                          ("scan", "host", "0:60", 40), ("data", "host", "0:60", 40)):
         count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "random_programs.py", "--kind", kind,
                              "--backend", backend, "--seeds", seeds, "--seconds", str(seconds)))
     if not (BUILD / "python").exists() and install_package() is None:
@@ -152,6 +156,7 @@ def suite_fuzz():
                          "--cases", "60", "--seconds", "80"))
     count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "invariance.py", "--seeds", "0:40",
                          "--seconds", "50", "--meshes", "3", "--control", "6"))
+    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "attention.py", "--seeds", "0:8", "--seconds", "40"))
     return count
 
 

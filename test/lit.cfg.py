@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How the lit tests run: which files are tests, where the tools are, and which
 # features a test may require.
 import os
@@ -25,11 +26,14 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixe
 
 # %python runs the scripts that tests call, with the packages that they need if
 # WEFT_TEST_PYTHON names such an interpreter; %repo is where the scripts are; %cc
-# compiles the test of the C API, with weft's library in %weft_lib.
+# compiles the test of the C API, with weft's library in %weft_lib, and %cxx is what
+# compiled the build, %build.
 config.test_python = os.environ.get("WEFT_TEST_PYTHON", sys.executable)
 config.substitutions.append(("%python", config.test_python))
 config.substitutions.append(("%repo", os.path.dirname(config.test_source_root)))
+config.substitutions.append(("%build", os.path.dirname(config.test_exec_root)))
 config.substitutions.append(("%cc", config.c_compiler))
+config.substitutions.append(("%cxx", config.cxx_compiler))
 config.substitutions.append(("%weft_lib", config.weft_lib_dir))
 
 # Runs a command with addresses that are not random, where that is allowed.

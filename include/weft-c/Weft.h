@@ -2,10 +2,12 @@
 
 /* The compiler as a C library, libweft. C11, no other header of weft needed.
  *
- * Options are those of weft-compile's command line, as strings:
+ * Options are those of weft-compile's command line, as strings, of which
+ * weft_get_option makes a list:
  *
  *   const char *arguments[] = {"-o", "step.so", "--mesh", "dp=2,tp=4"};
- *   weft_compile(text, strlen(text), "step.mlir", arguments, 4, report, NULL);
+ *   weft_compile(text, strlen(text), "step.mlir", arguments, 4, report, NULL,
+ *                NULL);
  *
  * Functions may be called from several threads at once. Nothing is kept
  * between calls. Text that a function returns is freed with weft_free.
@@ -59,6 +61,41 @@ typedef void (*weft_report)(void *user, weft_severity severity,
  * runs; not 0 ends it. */
 typedef int (*weft_poll)(void *user);
 
+/* How the value of an option is written. */
+typedef enum weft_option_kind {
+  /* None: the flag alone is the opposite of the default, "on" or "off". */
+  WEFT_OPTION_FLAG = 0,
+  WEFT_OPTION_NUMBER = 1,
+  /* As in "8GiB", or "none". */
+  WEFT_OPTION_BYTES = 2,
+  /* One of the choices. */
+  WEFT_OPTION_CHOICE = 3,
+  WEFT_OPTION_TEXT = 4,
+  WEFT_OPTION_FILE = 5,
+  /* With commas. */
+  WEFT_OPTION_NAMES = 6,
+  /* Names and values, as in "dp=2,tp=4". */
+  WEFT_OPTION_PAIRS = 7
+} weft_option_kind;
+
+/* An option of weft-compile. Strings live as long as the library; one that says
+ * nothing is empty. */
+typedef struct weft_option {
+  /* The word of the command line, and the name where options have names:
+   * "--memory-limit" and "memory_limit". */
+  const char *flag, *name;
+  weft_option_kind kind;
+  /* What the help calls the value; in brackets if it may be left out. */
+  const char *value;
+  const char *default_value;
+  /* With commas. */
+  const char *choices;
+  const char *group, *help;
+} weft_option;
+
+/* Returns the option at `index`, or NULL after the last one. */
+WEFT_API const weft_option *weft_get_option(size_t index);
+
 /* Returns weft's version, as in "0.1.0". Not to be freed. */
 WEFT_API const char *weft_version(void);
 
@@ -72,7 +109,7 @@ WEFT_API weft_status weft_compile(const char *input, size_t size,
                                   weft_poll poll, void *user);
 
 /* As weft_compile, but returns the text of the phase that "--to" names in
- * `*text`, with `*text_size` bytes and a zero behind them. Sets both to zero on
+ * `*text`, with `*text_size` bytes and a zero after them. Sets both to zero on
  * failure. The arguments must not name an output. */
 WEFT_API weft_status weft_compile_to_text(
     const char *input, size_t size, const char *name,

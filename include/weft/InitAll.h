@@ -15,7 +15,10 @@ namespace weft {
 /// to LLVM IR.
 void registerAllDialects(DialectRegistry &registry);
 
-/// Registers dialects, as above, and all passes and pipelines by name.
+/// Makes all targets known.
+void registerAllTargets();
+
+/// Registers dialects and targets, and all passes and pipelines by name.
 void registerAll(DialectRegistry &registry);
 
 } // namespace weft

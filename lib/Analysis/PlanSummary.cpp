@@ -6,7 +6,7 @@
 #include "weft/Analysis/PlanSummary.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
-#include "weft/Support/ArenaLayout.h"
+#include "weft/Memory/ArenaLayout.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
@@ -122,17 +122,11 @@ void Summarizer::setLife(PlannedRoot &root, ArrayRef<Operation *> touches) {
 
 /// What the caller holds, whether the step touches it or not.
 void Summarizer::addOutside() {
-  auto add = [&](StringRef list, int64_t &bytes) {
-    auto entries = planned->getAttrOfType<ArrayAttr>(list);
-    if (!entries)
-      return;
-    for (auto entry : entries.getAsRange<DictionaryAttr>())
-      if (auto local = entry.getAs<TypeAttr>("local"); !entry.get("alias"))
-        bytes +=
-            roundUp(rt::getBufferBytes(cast<ShapedType>(local.getValue())));
-  };
-  add(rt::WeftRTDialect::kArgsAttr, plan.argumentBytes);
-  add(rt::WeftRTDialect::kResultsAttr, plan.resultBytes);
+  for (rt::TensorAttr argument : rt::getArgs(planned))
+    plan.argumentBytes += roundUp(rt::getBufferBytes(argument.getLocal()));
+  for (rt::TensorAttr result : rt::getResults(planned))
+    if (!result.getAlias())
+      plan.resultBytes += roundUp(rt::getBufferBytes(result.getLocal()));
   if (auto bytes = planned->getAttrOfType<IntegerAttr>(
           rt::WeftRTDialect::kArenaBytesAttr))
     plan.arenaBytes = roundUp(bytes.getInt());

@@ -9,68 +9,25 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace mlir::weft;
 
 std::optional<CollectiveKind> mlir::weft::getCollectiveKind(Operation *op) {
-  using Kind = std::optional<CollectiveKind>;
-  return llvm::TypeSwitch<Operation *, Kind>(op)
-      .Case([](AllGatherOp) { return CollectiveKind::AllGather; })
-      .Case([](ReduceScatterOp) { return CollectiveKind::ReduceScatter; })
-      .Case([](AllReduceOp) { return CollectiveKind::AllReduce; })
-      .Case([](AllToAllOp) { return CollectiveKind::AllToAll; })
-      .Case([](PermuteOp) { return CollectiveKind::Permute; })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-StringRef mlir::weft::stringifyCollectiveKind(CollectiveKind kind) {
-  switch (kind) {
-  case CollectiveKind::AllGather:
-    return "all_gather";
-  case CollectiveKind::ReduceScatter:
-    return "reduce_scatter";
-  case CollectiveKind::AllReduce:
-    return "all_reduce";
-  case CollectiveKind::AllToAll:
-    return "all_to_all";
-  case CollectiveKind::Permute:
-    return "permute";
-  }
-  return "";
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return collective.getCollectiveKind();
+  return std::nullopt;
 }
 
 AxesAttr mlir::weft::getCollectiveAxes(Operation *op) {
-  return llvm::TypeSwitch<Operation *, AxesAttr>(op)
-      .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
-          [](auto op) { return op.getAxesAttr(); });
+  return cast<CollectiveOpInterface>(op).getAxesAttr();
 }
 
 FlatSymbolRefAttr mlir::weft::getCollectiveMesh(Operation *op) {
-  return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
-      .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
-          [](auto op) { return op.getMeshAttr(); });
+  return cast<CollectiveOpInterface>(op).getMeshAttr();
 }
 
 FlatSymbolRefAttr mlir::weft::getCollectiveChannel(Operation *op) {
-  return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
-      .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
-          [](auto op) { return op.getChannelAttr(); });
-}
-
-WaitOp mlir::weft::getWait(Operation *op) {
-  bool isStart =
-      op->getNumResults() != 0 && isa<FutureType>(op->getResult(0).getType());
-  return isStart ? cast<WaitOp>(*op->user_begin()) : WaitOp();
-}
-
-int64_t mlir::weft::getBufferBytes(ShapedType type) {
-  Type element = type.getElementType();
-  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  if (bits == 1)
-    bits = 8;
-  return llvm::divideCeil(type.getNumElements() * bits, 8);
+  return cast<CollectiveOpInterface>(op).getChannelAttr();
 }
 
 /// Of one tensor, in a group of so many ranks.
@@ -85,9 +42,9 @@ static int64_t getReceivedBytes(CollectiveKind kind, ShapedType in,
 }
 
 int64_t mlir::weft::getReceivedBytes(Operation *op) {
-  CollectiveKind kind = *getCollectiveKind(op);
-  int64_t group = getNumShards(lookupMesh(op, getCollectiveMesh(op)),
-                               getCollectiveAxes(op).getAxes());
+  auto collective = cast<CollectiveOpInterface>(op);
+  CollectiveKind kind = collective.getCollectiveKind();
+  int64_t group = collective.getGroupSize();
   int64_t bytes = 0;
   for (auto [in, out] : llvm::zip(op->getOperandTypes(), op->getResultTypes()))
     bytes +=
@@ -104,13 +61,6 @@ struct Move {
   int64_t count, bytes;
 };
 
-std::optional<CollectiveKind> symbolizeCollectiveKind(StringRef name) {
-  for (int i = 0; i <= static_cast<int>(CollectiveKind::Permute); ++i)
-    if (name == stringifyCollectiveKind(static_cast<CollectiveKind>(i)))
-      return static_cast<CollectiveKind>(i);
-  return std::nullopt;
-}
-
 /// What a weft collective moves, or a start of the planned phase.
 std::optional<Move> getMove(Operation *op) {
   if (std::optional<CollectiveKind> kind = getCollectiveKind(op))
@@ -119,17 +69,17 @@ std::optional<Move> getMove(Operation *op) {
   auto start = dyn_cast<rt::StartOp>(op);
   if (!start)
     return std::nullopt;
-  auto kind = symbolizeCollectiveKind(start.getCollective());
-  auto axes = start.getParams().getAs<AxesAttr>("axes");
-  auto mesh = start.getParams().getAs<FlatSymbolRefAttr>("mesh");
-  if (!kind || !axes || !mesh)
-    return std::nullopt;
-  int64_t group = getNumShards(lookupMesh(op, mesh), axes.getAxes());
+  rt::CollectiveAttr collective = start.getCollective();
+  AxesAttr axes = collective.getAxes();
+  int64_t group =
+      getNumShards(lookupMesh(op, collective.getMesh()), axes.getAxes());
   int64_t bytes = 0;
   for (auto [in, out] : llvm::zip(start.getIns(), start.getOuts()))
-    bytes += ::getReceivedBytes(*kind, cast<ShapedType>(in.getType()),
-                                cast<ShapedType>(out.getType()), group);
-  return Move{*kind, axes, static_cast<int64_t>(start.getIns().size()), bytes};
+    bytes +=
+        ::getReceivedBytes(collective.getKind(), cast<ShapedType>(in.getType()),
+                           cast<ShapedType>(out.getType()), group);
+  return Move{collective.getKind(), axes,
+              static_cast<int64_t>(start.getIns().size()), bytes};
 }
 
 /// How often `op` runs in a step, as far as the bounds of loops are known.

@@ -101,7 +101,7 @@ Outcome mlir::weft::compileHere(const Request &request) {
     outcome.status = WEFT_USAGE;
     return outcome;
   }
-  options.host.runtimeDir = findRuntimeDir();
+  options.runtimeDir = findRuntimeDir();
   MLIRContext context;
   prepareContext(context);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

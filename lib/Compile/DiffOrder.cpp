@@ -7,12 +7,12 @@
 
 #include "DiffOrder.h"
 
+#include "weft/Codegen/Program/Passes.h"
 #include "weft/Compile/Compile.h"
-#include "weft/Conversion/WeftToHost/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Support/OutputPath.h"
 #include "weft/Support/Printable.h"
-#include "weft/Verify/Passes.h"
+#include "weft/Verify/Sums/Passes.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

@@ -11,10 +11,6 @@ using namespace mlir::weft;
 
 namespace {
 
-bool isExchange(CollectiveKind kind) {
-  return kind == CollectiveKind::AllToAll || kind == CollectiveKind::Permute;
-}
-
 /// Bytes that a rank receives of `bufferBytes` in a group.
 double getReceived(CollectiveKind kind, int64_t ranks, double bufferBytes) {
   if (kind == CollectiveKind::Permute)

@@ -5,7 +5,6 @@
 #include "weft/Cost/CostModel.h"
 
 #include "CollectiveTime.h"
-#include "KernelWork.h"
 
 #include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
@@ -13,7 +12,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
 #include <map>
@@ -50,18 +48,9 @@ static std::optional<int64_t> getMeasured(const Machine &machine,
 // Compute
 //===----------------------------------------------------------------------===//
 
-/// Element types of operands as the program has them: what was widened for the
-/// host is narrow.
-static std::pair<Type, Type> getOperandTypes(Operation *op) {
-  if (auto narrow = op->getAttrOfType<TypeAttr>("weft_rt.product_type"))
-    return {narrow.getValue(), narrow.getValue()};
-  return {getElementTypeOrSelf(op->getOperand(0).getType()),
-          getElementTypeOrSelf(op->getOperand(1).getType())};
-}
-
 /// The type that a product is computed in: the wider of its operands.
-static StringRef getProductType(Operation *op) {
-  auto [lhs, rhs] = getOperandTypes(op);
+static StringRef getProductType(const ProductWork &product) {
+  Type lhs = product.lhs, rhs = product.rhs;
   unsigned bits =
       std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth());
   if (lhs.isInteger() && rhs.isInteger())
@@ -76,22 +65,13 @@ static StringRef getProductType(Operation *op) {
   return lhs.isF16() || rhs.isF16() ? "f16" : "bf16";
 }
 
-/// Bytes of operands and result.
-static double getProductBytes(Operation *op, ArrayRef<Type> lhsRhsOut) {
-  auto [lhs, rhs] = getOperandTypes(op);
-  double bytes = double(getShapedBytes(lhsRhsOut[2]));
-  for (auto [type, element] :
-       {std::pair(lhsRhsOut[0], lhs), {lhsRhsOut[1], rhs}})
-    bytes += double(getShapedBytes(cast<ShapedType>(type).clone(element)));
-  return bytes;
-}
-
 void weft::warnOfUnknownRates(ModuleOp module, const Machine &machine) {
   llvm::StringSet<> seen;
-  module.walk([&](Operation *op) {
-    if (!isa<MatmulOp, rt::GemmOp>(op))
+  module.walk([&](CostOpInterface op) {
+    std::optional<OpWork> work = op.getWork();
+    if (!work || !work->product)
       return;
-    StringRef type = getProductType(op);
+    StringRef type = getProductType(*work->product);
     if (!machine.hasRate(type) && seen.insert(type).second)
       op->emitWarning("machine '")
           << machine.name << "' does not say how fast products of " << type
@@ -99,27 +79,23 @@ void weft::warnOfUnknownRates(ModuleOp module, const Machine &machine) {
   });
 }
 
-int64_t CostModel::getKernelNanoseconds(double bytes, double operations,
+int64_t CostModel::getKernelNanoseconds(const OpWork &work,
                                         const Slowdown &slowdown) const {
+  double bytes = work.getBytes();
   double bandwidth =
       machine.memoryBytesPerSecond * machine.memoryByBytes.at(bytes);
   double moving = bytes * 1e9 / bandwidth * slowdown.getMemory();
-  double computing =
-      operations * 1e9 / machine.elementwisePerSecond * slowdown.getCompute();
+  double computing = work.operations * 1e9 / machine.elementwisePerSecond *
+                     slowdown.getCompute();
   return roundNanoseconds(std::max(moving, computing) +
                           machine.kernelOverheadNs);
 }
 
-int64_t CostModel::getProductNanoseconds(Operation *op, ArrayAttr maps,
+int64_t CostModel::getProductNanoseconds(const OpWork &work,
                                          const Slowdown &slowdown) const {
-  // lhs, rhs and result are the first three of operands, then results.
-  SmallVector<Type> types(op->getOperandTypes());
-  llvm::append_range(types, op->getResultTypes());
-  auto affineMaps = llvm::map_to_vector(maps.getAsValueRange<AffineMapAttr>(),
-                                        [](AffineMap map) { return map; });
-  ProductSizes sizes = getProductSizes(types, affineMaps);
-  double flops = sizes.getFlops(), bytes = getProductBytes(op, types);
-  const ComputeRate &rate = machine.getRate(getProductType(op));
+  const ProductWork &sizes = *work.product;
+  double flops = sizes.getFlops(), bytes = work.getBytes();
+  const ComputeRate &rate = machine.getRate(getProductType(sizes));
   double efficiency =
       rate.byFlops.at(flops) * rate.bySmallestDim.at(sizes.getSmallestDim());
   double computing = flops * 1e9 / (rate.flopsPerSecond * efficiency);
@@ -129,6 +105,12 @@ int64_t CostModel::getProductNanoseconds(Operation *op, ArrayAttr maps,
   return roundNanoseconds(std::max(computing * slowdown.getCompute(),
                                    moving * slowdown.getMemory()) +
                           machine.kernelOverheadNs);
+}
+
+/// The trips of a loop whose bounds are constants; else 1.
+static int64_t getTripCount(scf::ForOp loop) {
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  return trips ? trips->getSExtValue() : 1;
 }
 
 int64_t CostModel::getRegionNanoseconds(Region &region,
@@ -146,19 +128,17 @@ int64_t CostModel::getOpNanoseconds(Operation *op,
     return 0;
   if (std::optional<int64_t> measured = getMeasured(machine, op))
     return *measured;
-  if (auto matmul = dyn_cast<MatmulOp>(op))
-    return getProductNanoseconds(op, matmul.getIndexingMaps(), slowdown);
-  if (auto gemm = dyn_cast<rt::GemmOp>(op))
-    return getProductNanoseconds(op, gemm.getIndexingMaps(), slowdown);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return roundNanoseconds(
-        double(getTripCount(op)) *
+        double(getTripCount(loop)) *
         double(getRegionNanoseconds(loop.getRegion(), slowdown)));
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return std::max(getRegionNanoseconds(branch.getThenRegion(), slowdown),
                     getRegionNanoseconds(branch.getElseRegion(), slowdown));
-  if (std::optional<KernelWork> work = getKernelWork(op))
-    return getKernelNanoseconds(work->bytes, work->operations, slowdown);
+  auto own = dyn_cast<CostOpInterface>(op);
+  if (std::optional<OpWork> work = own ? own.getWork() : std::nullopt)
+    return work->product ? getProductNanoseconds(*work, slowdown)
+                         : getKernelNanoseconds(*work, slowdown);
   return 0;
 }
 
@@ -185,16 +165,8 @@ static std::optional<Collective> getCollective(Operation *op) {
   auto start = dyn_cast<rt::StartOp>(op);
   if (!start)
     return std::nullopt;
-  auto kind = llvm::StringSwitch<CollectiveKind>(start.getCollective())
-                  .Case("all_gather", CollectiveKind::AllGather)
-                  .Case("reduce_scatter", CollectiveKind::ReduceScatter)
-                  .Case("all_reduce", CollectiveKind::AllReduce)
-                  .Case("all_to_all", CollectiveKind::AllToAll)
-                  .Default(CollectiveKind::Permute);
-  auto axes = start.getParams().getAs<AxesAttr>("axes");
-  if (!axes)
-    return std::nullopt;
-  return Collective{kind, axes, start.getIns()};
+  return Collective{start.getKind(), start.getCollective().getAxes(),
+                    start.getIns()};
 }
 
 /// Bytes received, as weft_rt_traffic counts.

@@ -8,6 +8,7 @@
 #include "llvm/Support/JSON.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 using namespace mlir::weft;
@@ -44,23 +45,39 @@ struct Open {
   int index = 0;
   /// In an object: whether the next string is a key.
   bool isKeyNext = true;
+  std::set<std::string> keys;
 };
 
 class Walk {
 public:
   explicit Walk(StringRef text) : text(text) {}
 
-  std::map<std::string, int> run();
+  void run();
+
+  std::map<std::string, int> lines;
+  std::optional<std::pair<std::string, int>> repeated;
 
 private:
+  void takeKey(StringRef quoted);
   std::string getPath() const;
   size_t visit(size_t at);
 
   StringRef text;
   std::vector<Open> open;
-  std::map<std::string, int> lines;
   int line = 1;
 };
+
+void Walk::takeKey(StringRef quoted) {
+  Open &in = open.back();
+  llvm::Expected<llvm::json::Value> key = llvm::json::parse(quoted);
+  if (key)
+    in.key = key->getAsString().value_or("").str();
+  else
+    llvm::consumeError(key.takeError());
+  in.isKeyNext = false;
+  if (!in.keys.insert(in.key).second && !repeated)
+    repeated = {getPath(), line};
+}
 
 /// The path of the value that comes next.
 std::string Walk::getPath() const {
@@ -94,32 +111,34 @@ size_t Walk::visit(size_t at) {
   size_t end = c == '"' ? skipString(text, at) : at + 1;
   if (c == '"' && !open.empty() && !open.back().isArray &&
       open.back().isKeyNext) {
-    llvm::Expected<llvm::json::Value> key =
-        llvm::json::parse(text.slice(at, end));
-    if (key)
-      open.back().key = key->getAsString().value_or("").str();
-    else
-      llvm::consumeError(key.takeError());
-    open.back().isKeyNext = false;
+    takeKey(text.slice(at, end));
     return end;
   }
   std::string path = getPath();
   lines.try_emplace(path, line);
   if (c == '[' || c == '{')
-    open.push_back({c == '[', path, ""});
+    open.push_back({c == '[', path, "", 0, true, {}});
   else if (c != '"')
     end = std::min(text.find_first_of(",]} \t\r\n", at), text.size());
   return end;
 }
 
-std::map<std::string, int> Walk::run() {
+void Walk::run() {
   for (size_t at = 0; at < text.size();)
     at = visit(at);
-  return std::move(lines);
 }
 
 } // namespace
 
 std::map<std::string, int> mlir::weft::getJsonLines(StringRef text) {
-  return Walk(text).run();
+  Walk walk(text);
+  walk.run();
+  return std::move(walk.lines);
+}
+
+std::optional<std::pair<std::string, int>>
+mlir::weft::findRepeatedField(StringRef text) {
+  Walk walk(text);
+  walk.run();
+  return walk.repeated;
 }

@@ -9,7 +9,9 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace mlir::weft {
 
@@ -19,6 +21,11 @@ int getJsonDepth(llvm::StringRef text);
 /// The line, from 1 on, on which each value of a valid JSON text begins, by its
 /// path: "" for the whole, "a.b[2]" for a field.
 std::map<std::string, int> getJsonLines(llvm::StringRef text);
+
+/// The first field of a valid JSON text that its object has twice, and the line
+/// of the second: parsers keep one of the two and say nothing.
+std::optional<std::pair<std::string, int>>
+findRepeatedField(llvm::StringRef text);
 
 } // namespace mlir::weft
 

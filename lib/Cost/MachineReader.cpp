@@ -441,6 +441,13 @@ llvm::FailureOr<Machine> Machine::parse(StringRef text, StringRef file,
     error = (file + ":" + getSyntaxError(value.takeError())).str();
     return llvm::failure();
   }
+  if (auto repeated = findRepeatedField(text)) {
+    auto &[field, line] = *repeated;
+    error = (file + ":" + llvm::Twine(line) + ": '" + field +
+             "' stands here for the second time")
+                .str();
+    return llvm::failure();
+  }
   Machine machine;
   Problem problem;
   readMachine(*value, machine, problem);

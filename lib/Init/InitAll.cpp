@@ -4,16 +4,28 @@
 
 #include "weft/InitAll.h"
 
-#include "weft/Conversion/WeftToHost/Passes.h"
-#include "weft/Conversion/WeftToHost/ValuePasses.h"
+#include "weft/Accumulation/Passes.h"
+#include "weft/Canonicalize/Passes.h"
+#include "weft/Codegen/Fusion/Passes.h"
+#include "weft/Codegen/Planning/Passes.h"
+#include "weft/Codegen/Program/Passes.h"
+#include "weft/Communication/Passes.h"
+#include "weft/Cost/ExternalModels.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
-#include "weft/Dialect/Weft/Transforms/AccumulatePasses.h"
-#include "weft/Dialect/Weft/Transforms/Passes.h"
-#include "weft/Dialect/Weft/Transforms/ValuePasses.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Orders/Passes.h"
+#include "weft/Partition/ExternalModels.h"
+#include "weft/Partition/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Propagation/Passes.h"
+#include "weft/Rules/ExternalModels.h"
 #include "weft/Schedule/Passes.h"
-#include "weft/Verify/Passes.h"
+#include "weft/Target/Host/Host.h"
+#include "weft/Target/Host/Passes.h"
+#include "weft/Target/Null/Null.h"
+#include "weft/Verify/Elements/Passes.h"
+#include "weft/Verify/Plan/Passes.h"
+#include "weft/Verify/Sums/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -25,19 +37,35 @@ void mlir::weft::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
   registry.insert<WeftDialect, rt::WeftRTDialect>();
+  registerShardingRuleExternalModels(registry);
+  registerPartitionExternalModels(registry);
+  registerCostExternalModels(registry);
+}
+
+void mlir::weft::registerAllTargets() {
+  registerHostTarget();
+  registerNullTarget();
 }
 
 void mlir::weft::registerAll(DialectRegistry &registry) {
   weft::registerAllDialects(registry);
+  registerAllTargets();
   mlir::registerAllPasses();
-  registerWeftPasses();
-  registerWeftAccumulatePasses();
-  registerWeftValuePasses();
-  registerWeftPipelines();
+  registerCanonicalizePasses();
+  registerPropagationPasses();
+  registerOrdersPasses();
+  registerPartitionPasses();
+  registerAccumulationPasses();
+  registerCommunicationPasses();
+  registerFusionPasses();
   registerWeftSchedulePasses();
-  registerWeftToHostPasses();
-  registerWeftToHostValuePasses();
+  registerPlanningPasses();
+  registerProgramPasses();
+  registerHostTargetPasses();
+  registerVerifyElementsPasses();
+  registerVerifySumsPasses();
+  registerVerifyPlanPasses();
+  registerWeftPipelines();
   registerHostPipelines();
-  registerVerifyPasses();
   registerVerifyPipelines();
 }

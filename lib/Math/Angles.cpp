@@ -82,9 +82,9 @@ Term withoutTurns(Term quarters) {
 /// An integer's low bits.
 Term lowBits(Term count) { return (count + kRound).bits(); }
 
-/// For all floats of f32, which have 24 bits: 2 / pi is cut in parts of 27 bits
-/// so that products are exact. Eight parts give 2^-88 quarters at 2^128, and no
-/// float comes nearer to a whole number of quarters than 2^-33.
+/// For all floats of f32, which have 24 bits: 2 / pi is cut into parts of 27
+/// bits so that products are exact. Eight parts give 2^-88 quarters at 2^128,
+/// and no float comes nearer to a whole number of quarters than 2^-33.
 Quarters<Term> reduceNarrow(Term x) {
   static const double parts[] = {0x1.45f306cp-1,   0x1.c9c8828p-29,
                                  0x1.29fc27p-56,   0x1.5f47d4cp-82,
@@ -155,8 +155,8 @@ Quarters<Pair> reduceWide(Term x) {
   return {lowBits(count), {rest.high, rest.low + lowest}};
 }
 
-/// The sine of `count` quarters and an angle.
-Term sineBehind(Term count, SineCosine angle) {
+/// The sine of `count` quarters and an angle after them.
+Term sineAfter(Term count, SineCosine angle) {
   Term size = select((count & 1) == 1, angle.cosine, angle.sine);
   return (size.bits() ^ ((count & 2) << 62)).fromBits();
 }
@@ -170,8 +170,8 @@ Term flipSign(Term x, Term sign) {
 /// sin, cos, tan of |x| in quarters.
 template <typename Rest> SineCosine ofQuarters(Quarters<Rest> quarters) {
   SineCosine angle = ofQuarter(quarters.rest);
-  return {sineBehind(quarters.count, angle),
-          sineBehind(quarters.count + 1, angle)};
+  return {sineAfter(quarters.count, angle),
+          sineAfter(quarters.count + 1, angle)};
 }
 
 /// What is its own sine and tangent.

@@ -7,8 +7,8 @@
 // the module, through which an edited local program can be proved again.
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
-#include "weft/Dialect/Weft/Transforms/ReductionOrder.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Rules/ReductionOrder.h"
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -22,6 +22,7 @@ struct MakeOneRankPass
     : public PassWrapper<MakeOneRankPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MakeOneRankPass)
 
+  StringRef getName() const override { return "MakeOneRankPass"; }
   StringRef getArgument() const override { return "weft-make-one-rank"; }
   StringRef getDescription() const override {
     return "partition an invariant module for one rank as well";

@@ -4,12 +4,18 @@
 
 #include "weft/Pipelines/Pipelines.h"
 
+#include "weft/Accumulation/Passes.h"
+#include "weft/Canonicalize/Passes.h"
+#include "weft/Codegen/Fusion/Passes.h"
+#include "weft/Codegen/Planning/Passes.h"
+#include "weft/Communication/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
-#include "weft/Dialect/Weft/Transforms/AccumulatePasses.h"
-#include "weft/Dialect/Weft/Transforms/Passes.h"
-#include "weft/Dialect/Weft/Transforms/ValuePasses.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
-#include "weft/Verify/Passes.h"
+#include "weft/Orders/Passes.h"
+#include "weft/Partition/Passes.h"
+#include "weft/Propagation/Passes.h"
+#include "weft/Schedule/Passes.h"
+#include "weft/Verify/Sums/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -88,7 +94,7 @@ void weft::buildRaiseGlobalPipeline(OpPassManager &pm,
     mesh.mesh.assign(options.mesh.begin(), options.mesh.end());
     pm.addPass(createApplyMeshPass(mesh));
   }
-  // Microbatches of one rank are to lie one behind another in its arguments.
+  // Microbatches of one rank are to lie one after another in its arguments.
   if (!options.accumulate.empty())
     pm.addPass(createOrderSerialAxisPass({options.accumulate}));
   // One form of each computation, so that the partitioner needs to know few.
@@ -157,6 +163,39 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   pm.addPass(createVerifyLocalPass());
 }
 
+void weft::buildFusePipeline(OpPassManager &pm, bool mergeChannels) {
+  pm.addPass(createPrepareKernelsPass());
+  GreedyRewriteConfig straightLine;
+  straightLine.setRegionSimplificationLevel(
+      GreedySimplifyRegionLevel::Disabled);
+  pm.addPass(createCanonicalizerPass(straightLine));
+  pm.addPass(createCSEPass());
+  // While dataflow is seen op by op: it says what a collective is for, and what
+  // it is called.
+  AssignChannelsPassOptions channels;
+  channels.merge = mergeChannels;
+  pm.addPass(createAssignChannelsPass(channels));
+  pm.addPass(createNameOpsPass());
+  // What is ordered are kernels, whose times are known.
+  pm.addPass(createFuseKernelsPass());
+  // Kernels, which are there only now.
+  pm.addPass(createNameOpsPass());
+}
+
+void weft::buildSchedulePipeline(OpPassManager &pm) {
+  buildFusePipeline(pm);
+  pm.addPass(createSchedulePass());
+  // The phase's gate.
+  pm.addPass(createVerifyScheduledPass());
+}
+
+void weft::buildPlanPipeline(OpPassManager &pm) {
+  // What was written or changed by hand may lack names.
+  pm.addPass(createNameOpsPass());
+  pm.addPass(createVerifyScheduledPass());
+  pm.addPass(createPlanBuffersPass());
+}
+
 void weft::registerWeftPipelines() {
   PassPipelineRegistration<GlobalOptions>(
       "weft-canonicalize-global",
@@ -170,5 +209,11 @@ void weft::registerWeftPipelines() {
         // Of a program whose bits must not depend on the mesh.
         pm.addPass(createVerifyInvariancePass());
       });
+  PassPipelineRegistration<> schedule(
+      "weft-local-to-scheduled", "from the local to the scheduled phase",
+      [](OpPassManager &pm) { buildSchedulePipeline(pm); });
+  PassPipelineRegistration<> plan(
+      "weft-scheduled-to-planned", "from the scheduled to the planned phase",
+      [](OpPassManager &pm) { buildPlanPipeline(pm); });
   registerMakeOneRankPass();
 }

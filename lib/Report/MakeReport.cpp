@@ -72,9 +72,14 @@ void addFigures(DictionaryAttr figures, Report &report) {
   if (!machine || machine != report.machine)
     return;
   report.criticalPathNs = getNumber(figures, "bound_path_ns");
-  report.isBoundByWaits =
-      getNumber(figures, "bound_work_and_waits_ns").value_or(0) >
-      getNumber(figures, "bound_heads_and_tails_ns").value_or(0);
+  int64_t most = getNumber(figures, "bound_heads_and_tails_ns").value_or(0);
+  for (auto [name, term] :
+       {std::pair("bound_work_and_waits_ns", "work and waits"),
+        std::pair("bound_two_paths_ns", "two paths")})
+    if (int64_t bound = getNumber(figures, name).value_or(0); bound > most) {
+      most = bound;
+      report.boundTerm = term;
+    }
   if (std::optional<int64_t> limit = getNumber(figures, "memory_limit"))
     if (*limit > 0)
       report.memoryLimit = limit;

@@ -133,8 +133,6 @@ std::string mlir::weft::describeBound(const Report &report,
   int64_t bound = report.timeline.boundNs;
   if (bound > std::max({report.timeline.computeNs, summary.busiestNs,
                         report.criticalPathNs.value_or(0)}))
-    text +=
-        (report.isBoundByWaits ? ", work and waits " : ", heads and tails ") +
-        formatTime(bound);
+    text += ", " + report.boundTerm + " " + formatTime(bound);
   return text;
 }

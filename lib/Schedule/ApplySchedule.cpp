@@ -4,7 +4,7 @@
 
 #include "ApplySchedule.h"
 
-#include "weft/Dialect/Weft/Transforms/Start.h"
+#include "weft/Communication/Start.h"
 
 #include "mlir/IR/Block.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -14,13 +14,21 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::weft;
 
 static bool isView(Operation *op) {
   return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-             tensor::CollapseShapeOp, tensor::CastOp>(op);
+             tensor::CollapseShapeOp, tensor::CastOp, OptimizationBarrierOp>(
+      op);
+}
+
+/// The value in whose memory a view's result lies.
+static Value getViewed(OpResult view) {
+  return view.getOwner()->getOperand(
+      isa<OptimizationBarrierOp>(view.getOwner()) ? view.getResultNumber() : 0);
 }
 
 bool mlir::weft::isFreeOp(Operation *op) {
@@ -112,6 +120,7 @@ private:
 
   void number();
   void emit(int task, std::vector<bool> &isEmitted);
+  int64_t getDuration(Operation *op) const;
   void addTasks(BlockProblem &result);
   void addBuffers(BlockProblem &result);
   void shareMemory(BlockProblem &result);
@@ -120,6 +129,7 @@ private:
   void reuseInputs(BlockProblem &result, int task);
   int findOnlyReadBy(const ScheduleProblem &problem, Value value,
                      int task) const;
+  int getRoot(int buffer) const;
   void markRepeatedGathers(ScheduleTask &task, Operation *op, int number);
 
   /// A result of a task.
@@ -141,8 +151,9 @@ private:
   std::vector<std::vector<int>> argumentReaders;
   /// Tasks by their new number, and the other way round.
   std::vector<int> order, numbers;
-  /// Per result its buffer; and shared buffers: (maker, sharer).
+  /// Per result its buffer, and where what was updated stays: in which buffer.
   std::vector<int> bufferOf;
+  llvm::DenseMap<int, int> updatedIn;
   llvm::DenseMap<Value, int> resultOf;
   llvm::DenseMap<Attribute, int> channels;
   LayerNames layers;
@@ -198,15 +209,17 @@ void ProblemBuilder::addFree(Operation *op) {
     for (int result : from.results)
       if (!llvm::is_contained(source.results, result))
         source.results.push_back(result);
-    if (isView(op) && operand == op->getOperand(0)) {
+    if (from.argument >= 0)
       source.argument = from.argument;
-      source.isInPlace = from.isInPlace;
-    } else if (from.argument >= 0) {
-      source.argument = from.argument;
-    }
   }
-  for (Value result : op->getResults())
+  for (OpResult result : op->getResults()) {
     sources[result] = source;
+    if (!isView(op))
+      continue;
+    Source viewed = getSource(getViewed(result));
+    sources[result].argument = viewed.argument;
+    sources[result].isInPlace = viewed.isInPlace;
+  }
 }
 
 /// Casts and gathers of what is there from the start.
@@ -267,7 +280,7 @@ void ProblemBuilder::placeResults() {
     while (Operation *def = value.getDefiningOp()) {
       if (!isView(def) || isa<tensor::ExtractSliceOp>(def))
         break;
-      value = def->getOperand(0);
+      value = getViewed(cast<OpResult>(value));
     }
     auto it = resultOf.find(value);
     if (it == resultOf.end())
@@ -313,16 +326,26 @@ void ProblemBuilder::number() {
         emit(task, isEmitted);
 }
 
+/// A barrier passes on the same data.
+static SmallVector<Value> getOperandsBeforeBarriers(Operation *op) {
+  SmallVector<Value> values(op->getOperands());
+  for (Value &value : values)
+    while (value.getDefiningOp<OptimizationBarrierOp>())
+      value = getViewed(cast<OpResult>(value));
+  return values;
+}
+
 /// Finds an earlier gather of the same data.
 void ProblemBuilder::markRepeatedGathers(ScheduleTask &task, Operation *op,
                                          int number) {
   if (task.role != TaskRole::Gather || op->getNumOperands() == 0)
     return;
-  SmallVector<int, 1> &earlier = gathers[op->getOperand(0)];
+  SmallVector<Value> gathered = getOperandsBeforeBarriers(op);
+  SmallVector<int, 1> &earlier = gathers[gathered.front()];
   for (int other : earlier) {
     Operation *first = ops[order[other]];
     if (first->getName() == op->getName() &&
-        llvm::equal(first->getOperands(), op->getOperands()) &&
+        getOperandsBeforeBarriers(first) == gathered &&
         first->getResultTypes() == op->getResultTypes() &&
         getCollectiveAxes(first) == getCollectiveAxes(op) &&
         first->getAttr("dims") == op->getAttr("dims")) {
@@ -331,6 +354,30 @@ void ProblemBuilder::markRepeatedGathers(ScheduleTask &task, Operation *op,
     }
   }
   earlier.push_back(number);
+}
+
+/// How many kernels the plan makes of an op that takes time: what is inserted
+/// into is copied by one of its own if somebody else needs it, and so is each
+/// part of a concatenation that is not computed where it belongs.
+static int64_t countKernels(Operation *op) {
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return insert.getDest().hasOneUse() ? 1 : 2;
+  auto concat = dyn_cast<tensor::ConcatOp>(op);
+  return concat
+             ? llvm::count_if(concat.getInputs(),
+                              [](Value part) {
+                                return !isa_and_nonnull<rt::FusedOp, MatmulOp>(
+                                    part.getDefiningOp());
+                              })
+             : 1;
+}
+
+int64_t ProblemBuilder::getDuration(Operation *op) const {
+  int64_t duration = cost.getComputeNanoseconds(op);
+  int64_t more = std::max<int64_t>(countKernels(op) - 1, 0);
+  if (duration > 0)
+    duration += more * std::llround(cost.getMachine().kernelOverheadNs);
+  return duration;
 }
 
 void ProblemBuilder::addTasks(BlockProblem &result) {
@@ -353,7 +400,7 @@ void ProblemBuilder::addTasks(BlockProblem &result) {
       task.duration = it->second.nanoseconds;
     } else {
       task.mayOverwrite = !isa<MatmulOp>(op);
-      task.duration = cost.getComputeNanoseconds(op);
+      task.duration = getDuration(op);
     }
     result.problem.addTask(task);
     result.ops.push_back(op);
@@ -417,8 +464,10 @@ void ProblemBuilder::shareUpdated(BlockProblem &result, int task) {
     int buffer = findOnlyReadBy(result.problem, input, task);
     int other = bufferOf[resultOf.lookup(updated)];
     bool isWished = result.problem.getBuffers()[other].bytes == 0;
-    if (buffer >= 0 && !isWished)
-      result.problem.shareBuffer(other, buffer);
+    if (buffer < 0 || isWished)
+      return;
+    result.problem.shareBuffer(other, buffer);
+    updatedIn[other] = buffer;
   };
   if (isa<AllReduceOp>(op))
     for (OpResult updated : op->getResults())
@@ -427,6 +476,14 @@ void ProblemBuilder::shareUpdated(BlockProblem &result, int task) {
     share(op->getResult(0), scatter.getInit());
   else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
     share(op->getResult(0), insert.getDest());
+}
+
+/// The buffer in whose memory `buffer` lies.
+int ProblemBuilder::getRoot(int buffer) const {
+  for (auto it = updatedIn.find(buffer); it != updatedIn.end();
+       it = updatedIn.find(buffer))
+    buffer = it->second;
+  return buffer;
 }
 
 /// A kernel may write where it reads.
@@ -441,12 +498,13 @@ void ProblemBuilder::reuseInputs(BlockProblem &result, int task) {
     for (Value input : ops[task]->getOperands()) {
       auto it = resultOf.find(input);
       if (it == resultOf.end() || input.getType() != made.getType() ||
-          llvm::is_contained(taken, input) ||
-          result.problem.getBuffers()[bufferOf[it->second]].readers.back() !=
-              numbers[task])
+          llvm::is_contained(taken, input))
+        continue;
+      int root = getRoot(bufferOf[it->second]);
+      if (result.problem.getBuffers()[root].readers.back() != numbers[task])
         continue;
       taken.push_back(input);
-      result.problem.setInPlace(buffer, bufferOf[it->second]);
+      result.problem.setInPlace(buffer, root);
       break;
     }
   }

@@ -205,21 +205,20 @@ std::vector<int64_t> mlir::weft::computeHeads(const TaskGraph &graph) {
 }
 
 ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
-  TaskGraph graph(problem);
+  TaskGraph graph(problem), reversed = graph.reversed();
   ScheduleBound bound;
   for (int i : findLongestPath(graph))
     bound.path += graph.durations[i];
   bound.workAndWaits = computeWorkAndWaits(graph);
   std::vector<int64_t> heads = computeHeads(graph);
-  std::vector<int64_t> tails = computeHeads(graph.reversed());
-  std::reverse(tails.begin(), tails.end());
+  std::vector<int64_t> tails = computeHeads(reversed);
   std::vector<std::vector<Job>> jobs(graph.numResources);
   std::vector<int64_t> work(graph.numResources, 0);
   for (int i = 0; i < graph.size(); ++i) {
     if (graph.durations[i] == 0)
       continue;
     jobs[graph.resources[i]].push_back(
-        Job{heads[i], graph.durations[i], tails[i]});
+        Job{heads[i], graph.durations[i], tails[graph.size() - 1 - i]});
     work[graph.resources[i]] += graph.durations[i];
   }
   bound.compute = work[0];
@@ -229,5 +228,7 @@ ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
     bound.headsAndTails =
         std::max(bound.headsAndTails, getPreemptiveLength(std::move(jobs[r])));
   }
+  bound.twoPaths = bound.compute + computeIdleOfTwoPaths(graph, reversed, heads,
+                                                         tails, bound.get());
   return bound;
 }

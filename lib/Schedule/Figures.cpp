@@ -42,7 +42,8 @@ public:
        << inMs(number("bound_link_ns")) << ", longest path "
        << inMs(number("bound_path_ns")) << ", heads and tails "
        << inMs(number("bound_heads_and_tails_ns")) << ", work and waits "
-       << inMs(number("bound_work_and_waits_ns")) << "\n";
+       << inMs(number("bound_work_and_waits_ns")) << ", two paths "
+       << inMs(number("bound_two_paths_ns")) << "\n";
     int64_t hideable = number("hideable_ns");
     int64_t avoidable = std::max<int64_t>(0, step - bound);
     os << llvm::formatv("  exposed      {0} of {1} communication; {2:F2} % of "
@@ -52,8 +53,11 @@ public:
                         100 - inPercent(avoidable, hideable, 0));
     os << "  memory       " << number("peak_bytes") << " B, of which "
        << number("fixed_bytes") << " B are arguments and results\n";
-    if (int64_t limit = number("memory_limit"))
-      os << "    limit " << limit << " B, " << number("kept_gathers")
+    int64_t limit = number("memory_limit"), numKept = number("kept_gathers");
+    if (limit > 0)
+      os << "    limit " << limit << " B, ";
+    if (limit > 0 || numKept > 0)
+      os << (limit > 0 ? "" : "    ") << numKept
          << " gathers kept from the forward pass\n";
     printExposed(maxExposed);
   }
@@ -67,8 +71,10 @@ private:
       return "the busiest link";
     if (number("bound_path_ns") >= bound)
       return "the longest path";
-    return number("bound_heads_and_tails_ns") >= bound ? "heads and tails"
-                                                       : "work and waits";
+    if (number("bound_heads_and_tails_ns") >= bound)
+      return "heads and tails";
+    return number("bound_work_and_waits_ns") >= bound ? "work and waits"
+                                                      : "two paths";
   }
 
   void printExposed(int maxExposed) {

@@ -224,9 +224,13 @@ private:
   Peak measure(const std::vector<int> &line);
   bool improve();
   std::vector<int> getIdleAtPeak() const;
-  bool tryLater(int buffer);
-  bool tryEarlier(int buffer);
-  bool tryMove(bool isLater);
+  void note(std::vector<int> line);
+  void tryLater(int buffer);
+  void tryEarlier(int buffer);
+  std::vector<int> moveMembers(int to) const;
+  int getFirstUse() const;
+  void tryMove(bool isLater);
+  void drop();
   void addUnused();
   void shake(std::mt19937 &random);
 
@@ -234,6 +238,9 @@ private:
   std::vector<int> order, place;
   Peak peak;
   int64_t budget = 0;
+  /// The best of the moves that are looked at, and what it needs.
+  std::vector<int> bestLine;
+  Peak bestPeak;
   /// Tasks that are about to be moved.
   std::vector<bool> isMember;
   std::vector<int> members;
@@ -269,20 +276,43 @@ Peak PeakSearch::measure(const std::vector<int> &line) {
   return found;
 }
 
-/// What is alive at the peak, and neither made nor read there, largest first.
+/// The tasks that `next` leads to from `task`, and that one.
+template <typename Next>
+void mark(int task, std::vector<bool> &isMarked, Next next) {
+  isMarked[task] = true;
+  std::vector<int> stack{task};
+  while (!stack.empty()) {
+    int top = stack.back();
+    stack.pop_back();
+    for (int other : next(top))
+      if (!isMarked[other]) {
+        isMarked[other] = true;
+        stack.push_back(other);
+      }
+  }
+}
+
+/// What is alive at the peak, and neither made nor read there, largest first;
+/// not what the peak's task needs to be made, and its readers need the task.
 std::vector<int> PeakSearch::getIdleAtPeak() const {
   const std::vector<ScheduleBuffer> &buffers = problem.getBuffers();
+  std::vector<bool> isBefore(order.size(), false), isAfter(isBefore);
+  int task = order[peak.place];
+  mark(task, isBefore, [&](int i) { return problem.predecessors(i); });
+  mark(task, isAfter, [&](int i) { return problem.successors(i); });
   std::vector<int> idle;
   for (int i = 0, e = buffers.size(); i < e; ++i) {
     const ScheduleBuffer &buffer = buffers[i];
     if (buffer.bytes == 0 || place[buffer.producer] >= peak.place)
       continue;
-    bool isReadHere = false, isReadLater = false;
+    bool isReadHere = false, isReadLater = false, isReadAfter = false;
     for (int reader : buffer.readers) {
       isReadHere |= place[reader] == peak.place;
       isReadLater |= place[reader] > peak.place;
+      isReadAfter |= isAfter[reader];
     }
-    if (isReadLater && !isReadHere)
+    bool isFixed = isBefore[buffer.producer] && isReadAfter;
+    if (isReadLater && !isReadHere && !isFixed)
       idle.push_back(i);
   }
   std::stable_sort(idle.begin(), idle.end(), [&](int a, int b) {
@@ -293,16 +323,32 @@ std::vector<int> PeakSearch::getIdleAtPeak() const {
   return idle;
 }
 
+/// Takes the move that helps most: a small help may be in the way of others.
 bool PeakSearch::improve() {
-  for (int buffer : getIdleAtPeak())
-    if (tryLater(buffer) || tryEarlier(buffer))
-      return true;
-  return false;
+  bestLine.clear();
+  bestPeak = peak;
+  for (int buffer : getIdleAtPeak()) {
+    tryLater(buffer);
+    tryEarlier(buffer);
+  }
+  if (bestLine.empty())
+    return false;
+  setOrder(std::move(bestLine));
+  return true;
 }
 
-/// Moves the members behind the peak (or in front of it), in their order, if
-/// less memory is needed then. There are no members afterwards.
-bool PeakSearch::tryMove(bool isLater) {
+/// Notes a line that needs less than others.
+void PeakSearch::note(std::vector<int> line) {
+  Peak found = measure(line);
+  if (!(found < bestPeak))
+    return;
+  bestPeak = found;
+  bestLine = std::move(line);
+}
+
+/// The members, in their order, in front of place `to`, and all others as they
+/// are.
+std::vector<int> PeakSearch::moveMembers(int to) const {
   std::vector<int> line;
   line.reserve(order.size());
   auto addMembers = [&] {
@@ -311,20 +357,40 @@ bool PeakSearch::tryMove(bool isLater) {
         line.push_back(task);
   };
   for (int i = 0, e = order.size(); i < e; ++i) {
-    if (i == peak.place && !isLater)
+    if (i == to)
       addMembers();
     if (!isMember[order[i]])
       line.push_back(order[i]);
-    if (i == peak.place && isLater)
-      addMembers();
   }
+  if (to == static_cast<int>(order.size()))
+    addMembers();
+  return line;
+}
+
+/// The first place at which something needs a member.
+int PeakSearch::getFirstUse() const {
+  int first = order.size();
+  for (int task : members)
+    for (int next : problem.successors(task))
+      if (!isMember[next])
+        first = std::min(first, place[next]);
+  return first;
+}
+
+/// Moves the members after the peak, there or to where they are needed, or in
+/// front of the peak. There are no members afterwards.
+void PeakSearch::tryMove(bool isLater) {
+  int to = peak.place + (isLater ? 1 : 0);
+  note(moveMembers(to));
+  if (int use = isLater ? getFirstUse() : to; use > to)
+    note(moveMembers(use));
+  drop();
+}
+
+void PeakSearch::drop() {
   for (int task : members)
     isMember[task] = false;
   members.clear();
-  if (!(measure(line) < peak))
-    return false;
-  setOrder(std::move(line));
-  return true;
 }
 
 /// Adds what only the members need: tasks in front of them of which nothing
@@ -346,7 +412,7 @@ void PeakSearch::addUnused() {
 
 /// Makes `buffer` after the peak, with what depends on its producer; then with
 /// what only they need as well.
-bool PeakSearch::tryLater(int buffer) {
+void PeakSearch::tryLater(int buffer) {
   int producer = problem.getBuffers()[buffer].producer;
   auto collect = [&] {
     isMember[producer] = true;
@@ -359,24 +425,17 @@ bool PeakSearch::tryLater(int buffer) {
         }
     return !isMember[order[peak.place]];
   };
-  auto drop = [&] {
-    for (int task : members)
-      isMember[task] = false;
-    members.clear();
-    return false;
-  };
   if (!collect())
     return drop();
-  if (tryMove(/*isLater=*/true))
-    return true;
+  tryMove(/*isLater=*/true);
   collect();
   addUnused();
-  return tryMove(/*isLater=*/true);
+  tryMove(/*isLater=*/true);
 }
 
 /// Uses `buffer` up in front of the peak, with what its readers need; then with
 /// all that can go on from there without needing memory.
-bool PeakSearch::tryEarlier(int buffer) {
+void PeakSearch::tryEarlier(int buffer) {
   auto add = [&](int task) {
     if (!isMember[task] && place[task] >= peak.place) {
       isMember[task] = true;
@@ -388,12 +447,9 @@ bool PeakSearch::tryEarlier(int buffer) {
   for (size_t i = 0; i < members.size(); ++i)
     for (int task : problem.predecessors(members[i]))
       add(task);
-  if (!isMember[order[peak.place]])
-    return tryMove(/*isLater=*/false);
-  for (int task : members)
-    isMember[task] = false;
-  members.clear();
-  return false;
+  if (isMember[order[peak.place]])
+    return drop();
+  tryMove(/*isLater=*/false);
 }
 
 /// Moves some tasks to where else they may stand.
@@ -425,6 +481,8 @@ constexpr int kNumShakes = 300;
 std::vector<int> mlir::weft::findLeanOrder(const ScheduleProblem &problem) {
   std::vector<int> program(problem.size());
   std::iota(program.begin(), program.end(), 0);
+  if (program.empty()) // of a branch that gives what is there
+    return program;
   std::vector<std::vector<int>> orders{program};
   for (bool isBackward : {false, true}) {
     Walk walk(problem, isBackward);
@@ -456,10 +514,11 @@ namespace {
 /// The bytes that must be alive while `task` is done.
 class AliveBeside {
 public:
-  explicit AliveBeside(const ScheduleProblem &problem)
-      : problem(problem), isBefore(problem.size()), isAfter(problem.size()) {}
+  explicit AliveBeside(const ScheduleProblem &problem) : problem(problem) {}
 
   int64_t get(int task) {
+    isBefore.assign(problem.size(), false);
+    isAfter.assign(problem.size(), false);
     mark(task, isBefore, [&](int i) { return problem.predecessors(i); });
     mark(task, isAfter, [&](int i) { return problem.successors(i); });
     int64_t through = problem.fixedBytes, inputs = 0, outputs = 0;
@@ -485,22 +544,6 @@ public:
   }
 
 private:
-  template <typename Next>
-  void mark(int task, std::vector<bool> &isMarked, Next next) {
-    isMarked.assign(problem.size(), false);
-    isMarked[task] = true;
-    std::vector<int> stack{task};
-    while (!stack.empty()) {
-      int top = stack.back();
-      stack.pop_back();
-      for (int other : next(top))
-        if (!isMarked[other]) {
-          isMarked[other] = true;
-          stack.push_back(other);
-        }
-    }
-  }
-
   const ScheduleProblem &problem;
   std::vector<bool> isBefore, isAfter;
 };

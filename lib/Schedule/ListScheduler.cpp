@@ -291,7 +291,7 @@ int ListScheduler::findAwaited(int resource) {
 }
 
 /// Says whether starting `task` now would make an activation collective wait
-/// that turns up soon, although `task` could go behind it.
+/// that turns up soon, although `task` could go after it.
 bool ListScheduler::blocksActivation(int task) {
   int resource = problem.resource(task);
   if (!options.previous || problem.task(task).role == TaskRole::Activation)
@@ -301,9 +301,9 @@ bool ListScheduler::blocksActivation(int task) {
     return false;
   int64_t turnsUp = readyBefore[awaited];
   int64_t end = std::max(now, freeAt[resource]) + problem.task(task).duration;
-  bool canGoBehind =
+  bool canGoAfter =
       options.keys[task] >= turnsUp + problem.task(awaited).duration;
-  return canGoBehind && end > turnsUp + shift;
+  return canGoAfter && end > turnsUp + shift;
 }
 
 void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved) {

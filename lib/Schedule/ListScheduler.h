@@ -20,7 +20,7 @@ struct ListOptions {
   /// order needs.
   int64_t limit = 0;
   /// Start collectives as soon as they could, instead of just before their link
-  /// gets free: simpler, but what turns up later and is urgent waits behind.
+  /// gets free: simpler, but what turns up later and is urgent has to wait.
   bool startsEarly = false;
   /// Work that fills the wait for something more urgent may take longer than
   /// the wait. It is done if what it takes longer is at most this percentage of

@@ -6,6 +6,7 @@
 // move makes from the best so far.
 
 #include "OrderSearch.h"
+#include "LiveBytes.h"
 
 #include <algorithm>
 #include <limits>
@@ -31,13 +32,22 @@ public:
   OrderSearch(const ScheduleProblem &problem, const ScheduleResult &first,
               int64_t limit, int64_t bound)
       : problem(problem), limit(limit), bound(bound), best(first),
-        place(problem.size()) {
+        place(problem.size()), work(problem.getNumResources(), 0) {
+    for (int i = 0; i < problem.size(); ++i)
+      work[problem.resource(i)] += problem.task(i).duration;
+    int64_t allBytes = problem.fixedBytes;
+    for (const ScheduleBuffer &buffer : problem.getBuffers())
+      allBytes += buffer.bytes;
+    // Nothing is to be counted where all of it fits.
+    if (allBytes <= limit)
+      this->limit = 0;
     std::vector<int> order;
     for (const ScheduleEvent &event : first.events)
       if (event.kind != ScheduleEvent::Wait)
         order.push_back(event.task);
     setOrder(std::move(order));
-    note(makeLine(current));
+    if (std::vector<ScheduleEvent> line = makeLine(current); !line.empty())
+      note(std::move(line));
   }
 
   ScheduleResult run() {
@@ -55,8 +65,9 @@ private:
       place[current[i]] = i;
   }
 
-  std::vector<ScheduleEvent> makeLine(const std::vector<int> &order) const;
-  ScheduleResult measure(const std::vector<int> &order) const;
+  std::vector<ScheduleEvent>
+  makeLine(const std::vector<int> &order,
+           int64_t most = std::numeric_limits<int64_t>::max()) const;
   bool note(std::vector<ScheduleEvent> events);
   void tryAll();
   void descend(int64_t now, std::vector<int64_t> &freeAt);
@@ -64,11 +75,13 @@ private:
   int chooseTask(std::mt19937 &random) const;
   std::vector<int> move(int task, std::mt19937 &random) const;
   std::vector<int> moveEarlier(int task, int to) const;
-  std::vector<int> moveLater(int task, int behind) const;
+  std::vector<int> moveLater(int task, int last) const;
   int64_t getReady(int task) const;
   std::vector<int> moveForWait(std::mt19937 &random) const;
   std::vector<int> moveUp(int task, std::mt19937 &random) const;
   std::vector<int> fillWait(int task, std::mt19937 &random) const;
+  bool canWait(int task, int to) const;
+  std::vector<int> putOff(int task, std::mt19937 &random) const;
   bool tryOrder(std::vector<int> order);
   void shake(std::mt19937 &random);
   void take(std::vector<int> order, ScheduleResult result);
@@ -78,6 +91,8 @@ private:
   ScheduleResult best;
   /// The order of the tasks that is being improved, and where each stands.
   std::vector<int> current, place;
+  /// Nanoseconds of all tasks of each resource.
+  std::vector<int64_t> work;
   /// The order of the best schedule.
   std::vector<int> bestOrder;
   /// What comes of it.
@@ -93,17 +108,20 @@ private:
 };
 
 /// What is done by then is waited for at once, which frees its memory; the
-/// rest, where it is needed.
-std::vector<ScheduleEvent>
-OrderSearch::makeLine(const std::vector<int> &order) const {
+/// rest, where it is needed, or where the limit leaves no room for what comes
+/// next. Empty if that is not enough, or if it takes longer than `most`: then,
+/// with what is left to do, that mostly shows early.
+std::vector<ScheduleEvent> OrderSearch::makeLine(const std::vector<int> &order,
+                                                 int64_t most) const {
   std::vector<ScheduleEvent> line;
   line.reserve(2 * order.size());
   std::vector<bool> isWaited(problem.size(), false);
   std::vector<int64_t> end(problem.size(), 0);
-  std::vector<int64_t> freeAt(problem.getNumResources(), 0);
+  std::vector<int64_t> freeAt(problem.getNumResources(), 0), left = work;
   std::priority_queue<std::pair<int64_t, int>,
                       std::vector<std::pair<int64_t, int>>, std::greater<>>
       inFlight;
+  LiveBytes live(problem);
   int64_t now = 0;
   auto wait = [&](int task) {
     if (isWaited[task])
@@ -111,10 +129,20 @@ OrderSearch::makeLine(const std::vector<int> &order) const {
     isWaited[task] = true;
     now = std::max(now, end[task]);
     line.push_back({ScheduleEvent::Wait, task});
+    if (limit > 0)
+      live.release(task);
   };
   auto waitForDone = [&] {
     for (; !inFlight.empty() && inFlight.top().first <= now; inFlight.pop())
       wait(inFlight.top().second);
+  };
+  auto hasRoom = [&](int task) {
+    for (; limit > 0 && live.getBytesWith(task) > limit; inFlight.pop()) {
+      if (inFlight.empty())
+        return false;
+      wait(inFlight.top().second);
+    }
+    return true;
   };
   for (int task : order) {
     waitForDone();
@@ -122,23 +150,29 @@ OrderSearch::makeLine(const std::vector<int> &order) const {
       if (problem.task(before).isCollective())
         wait(before);
     waitForDone();
-    int64_t &free = freeAt[problem.resource(task)];
+    if (!hasRoom(task) || now > most - left[0])
+      return {};
+    if (limit > 0)
+      live.allocate(task);
+    int resource = problem.resource(task);
+    int64_t &free = freeAt[resource];
     end[task] = free = std::max(now, free) + problem.task(task).duration;
+    left[resource] -= problem.task(task).duration;
+    if (free > most - left[resource])
+      return {};
     if (problem.task(task).isCollective()) {
       line.push_back({ScheduleEvent::Start, task});
       inFlight.emplace(end[task], task);
     } else {
       line.push_back({ScheduleEvent::Compute, task});
       now = end[task];
+      if (limit > 0)
+        live.release(task);
     }
   }
   for (; !inFlight.empty(); inFlight.pop())
     wait(inFlight.top().second);
   return line;
-}
-
-ScheduleResult OrderSearch::measure(const std::vector<int> &order) const {
-  return replay(problem, makeLine(order));
 }
 
 /// Takes `events` as the best if they are.
@@ -162,7 +196,8 @@ void OrderSearch::descend(int64_t now, std::vector<int64_t> &freeAt) {
   if (now >= best.time || best.time <= bound || ++steps > kMaxSteps)
     return;
   if (taken.size() == place.size()) {
-    note(makeLine(taken));
+    if (std::vector<ScheduleEvent> line = makeLine(taken); !line.empty())
+      note(std::move(line));
     return;
   }
   for (int i = 0; i < problem.size(); ++i) {
@@ -252,10 +287,10 @@ std::vector<int> OrderSearch::moveEarlier(int task, int to) const {
   return order;
 }
 
-/// The order with `task`, and what depends on it up to there, behind the task
-/// `behind`; the same order if that depends on it.
-std::vector<int> OrderSearch::moveLater(int task, int behind) const {
-  int to = place[behind];
+/// The order with `task`, and what depends on it up to there, after the task
+/// `last`; the same order if that depends on it.
+std::vector<int> OrderSearch::moveLater(int task, int last) const {
+  int to = place[last];
   std::vector<bool> isMember(problem.size(), false);
   std::vector<int> members{task};
   isMember[task] = true;
@@ -265,7 +300,7 @@ std::vector<int> OrderSearch::moveLater(int task, int behind) const {
         isMember[next] = true;
         members.push_back(next);
       }
-  if (isMember[behind] || place[task] > to)
+  if (isMember[last] || place[task] > to)
     return current;
   std::sort(members.begin(), members.end(),
             [&](int a, int b) { return place[a] < place[b]; });
@@ -307,6 +342,37 @@ std::vector<int> OrderSearch::fillWait(int task, std::mt19937 &random) const {
   return current;
 }
 
+/// Says whether all that depends on `task` up to place `to` are collectives,
+/// and nothing there depends on these.
+bool OrderSearch::canWait(int task, int to) const {
+  for (int next : problem.successors(task)) {
+    if (place[next] > to)
+      continue;
+    if (place[next] == to || !problem.task(next).isCollective())
+      return false;
+    for (int user : problem.successors(next))
+      if (place[user] <= to)
+        return false;
+  }
+  return true;
+}
+
+/// The order with an earlier computation that is not needed by then, and the
+/// collectives that send it, after the start of `task`: elsewhere there was
+/// more to do than the wait took.
+std::vector<int> OrderSearch::putOff(int task, std::mt19937 &random) const {
+  constexpr int kNumTries = 24;
+  int to = place[task];
+  for (int i = 0; i < kNumTries && to > 0; ++i) {
+    int earlier = current[random() % to];
+    const ScheduleTask &computation = problem.task(earlier);
+    if (!computation.isCollective() && computation.duration > 0 &&
+        canWait(earlier, to))
+      return moveLater(earlier, task);
+  }
+  return current;
+}
+
 /// A change that may make one of the waits shorter.
 std::vector<int> OrderSearch::moveForWait(std::mt19937 &random) const {
   int task = waits[random() % waits.size()].first;
@@ -321,8 +387,8 @@ std::vector<int> OrderSearch::moveForWait(std::mt19937 &random) const {
     task = latest;
   }
   if (random() % 3 == 0 && problem.task(task).isCollective())
-    return fillWait(task, random);
-  // What kept its link, or the compute stream, busy goes behind it.
+    return random() % 2 == 0 ? fillWait(task, random) : putOff(task, random);
+  // What kept its link, or the compute stream, busy goes after it.
   std::vector<int> blockers;
   int64_t ready = getReady(task);
   for (int i = place[task] - 1; i >= 0 && blockers.size() < 32; --i)
@@ -340,7 +406,10 @@ std::vector<int> OrderSearch::moveForWait(std::mt19937 &random) const {
 bool OrderSearch::tryOrder(std::vector<int> order) {
   if (order == current)
     return false;
-  ScheduleResult result = measure(order);
+  std::vector<ScheduleEvent> line = makeLine(order, reached.time);
+  if (line.empty())
+    return false;
+  ScheduleResult result = replay(problem, std::move(line));
   if (result.time > reached.time || (limit > 0 && result.peakBytes > limit))
     return false;
   bool isFaster = result.time < reached.time;
@@ -358,14 +427,18 @@ void OrderSearch::shake(std::mt19937 &random) {
   setOrder(bestOrder);
   for (int i = 0; i < kNumMoves; ++i)
     setOrder(move(current[random() % current.size()], random));
-  take(current, measure(current));
+  std::vector<ScheduleEvent> line = makeLine(current);
+  if (line.empty())
+    take(bestOrder, best);
+  else
+    take(current, replay(problem, std::move(line)));
 }
 
 void OrderSearch::tryMoves() {
   constexpr int64_t kPatience = 15;
   std::mt19937 random(1);
   bestOrder = current;
-  take(current, measure(current));
+  take(current, best);
   int64_t numMoves = std::min(kMaxMoves, kEffort / problem.size()), stale = 0;
   numMoves = std::max(numMoves,
                       std::min(kMaxSmallMoves, kSmallEffort / problem.size()));

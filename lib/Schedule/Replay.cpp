@@ -3,7 +3,7 @@
 // Executes a line of events by the rules of the runtime, and counts time and
 // memory. Policies only propose lines; this is what judges them.
 
-#include "weft/Schedule/Problem.h"
+#include "LiveBytes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -13,58 +13,6 @@ using namespace mlir::weft;
 int64_t ScheduleResult::getExposedTime() const {
   return std::accumulate(exposed.begin(), exposed.end(), int64_t(0));
 }
-
-namespace {
-
-/// Which bytes are alive along a line of events.
-class LiveBytes {
-public:
-  explicit LiveBytes(const ScheduleProblem &problem)
-      : problem(problem), bytes(problem.fixedBytes),
-        unread(problem.getBuffers().size()), isAlive(unread.size(), false) {
-    for (size_t i = 0; i < unread.size(); ++i)
-      unread[i] = problem.getBuffers()[i].readers.size();
-  }
-
-  /// Gives memory to what a task makes. Returns the bytes that are then alive.
-  int64_t allocate(int task) {
-    int64_t reused = 0;
-    for (int buffer : problem.outputs(task)) {
-      const ScheduleBuffer &made = problem.getBuffers()[buffer];
-      isAlive[buffer] = true;
-      bytes += made.bytes;
-      int old = made.inPlaceOf;
-      if (old >= 0 && unread[old] == 1 && isAlive[old])
-        reused += problem.getBuffers()[old].bytes;
-    }
-    return bytes - reused;
-  }
-
-  /// Takes back what a task was the last to use.
-  void release(int task) {
-    for (int buffer : problem.inputs(task))
-      if (--unread[buffer] == 0)
-        free(buffer);
-    for (int buffer : problem.outputs(task))
-      if (unread[buffer] == 0)
-        free(buffer);
-  }
-
-  const std::vector<bool> &getAlive() const { return isAlive; }
-
-private:
-  void free(int buffer) {
-    isAlive[buffer] = false;
-    bytes -= problem.getBuffers()[buffer].bytes;
-  }
-
-  const ScheduleProblem &problem;
-  int64_t bytes;
-  std::vector<int> unread;
-  std::vector<bool> isAlive;
-};
-
-} // namespace
 
 ScheduleResult mlir::weft::replay(const ScheduleProblem &problem,
                                   std::vector<ScheduleEvent> events) {

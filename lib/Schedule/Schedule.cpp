@@ -168,8 +168,11 @@ LogicalResult FunctionScheduling::scheduleOuter(Block &block) {
 
 LogicalResult FunctionScheduling::run() {
   Block &block = func.getBody().front();
-  return success(succeeded(scheduleNested(block)) &&
-                 succeeded(scheduleOuter(block)));
+  if (failed(scheduleNested(block)) || failed(scheduleOuter(block)))
+    return failure();
+  // What they keep apart and in order has its place now.
+  eraseBarriers(func);
+  return success();
 }
 
 struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
@@ -207,3 +210,10 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
 };
 
 } // namespace
+
+void mlir::weft::eraseBarriers(Operation *root) {
+  root->walk([](OptimizationBarrierOp barrier) {
+    barrier.replaceAllUsesWith(barrier.getInputs());
+    barrier.erase();
+  });
+}

@@ -137,15 +137,20 @@ Schedule scheduleInOrder(const ScheduleProblem &problem,
   Schedule schedule = scheduleAll(problem, options);
   if (options.policy != SchedulePolicy::Best)
     return schedule;
-  if (limit == 0) {
+  if (limit == 0)
     saveMemory(problem, schedule, least.peakBytes);
+  // Without a limit gathers are kept only where that saves much time: not
+  // where there is little but computation.
+  int64_t worth = limit == 0 ? schedule.result.time / 1000 + 1 : 0;
+  if (schedule.result.time - schedule.bound.compute < worth)
     return schedule;
-  }
-  std::vector<bool> kept = chooseKept(problem, limit - getBytesAhead(problem));
+  int64_t most = limit > 0 ? limit - getBytesAhead(problem)
+                           : std::numeric_limits<int64_t>::max();
+  std::vector<bool> kept = chooseKept(problem, most);
   if (std::find(kept.begin(), kept.end(), true) == kept.end())
     return schedule;
   Schedule fewer = scheduleAll(problem.keepGathers(kept), options);
-  if (fewer.result.time > schedule.result.time)
+  if (schedule.result.time - fewer.result.time < worth)
     return schedule;
   fewer.kept = std::move(kept);
   return fewer;
@@ -179,27 +184,43 @@ Schedule makeTooLarge(const ScheduleProblem &problem, ScheduleResult least) {
 
 } // namespace
 
+/// Says whether another order than the program's could have more memory for
+/// what is ahead, where `inOrder` is the schedule that follows the program's.
+static bool isWorthLeanOrder(const ScheduleProblem &problem,
+                             const ScheduleOptions &options,
+                             const Schedule &inOrder, int64_t leastBytes) {
+  constexpr int kMaxTasks = 1000;
+  constexpr int64_t kWorth = 10000;
+  if (options.policy != SchedulePolicy::Best || options.memoryLimit == 0 ||
+      inOrder.getAvoidableTime() <= inOrder.bound.get() / kWorth)
+    return false;
+  // Of long steps, where little memory is to spare.
+  return (problem.size() <= kMaxTasks &&
+          options.memoryLimit / 2 < leastBytes) ||
+         leastBytes + getBytesAhead(problem) > options.memoryLimit;
+}
+
 Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
                                   const ScheduleOptions &options) {
   int64_t limit = options.memoryLimit;
   ScheduleResult least = replay(problem, scheduleSync(problem));
   bool fits = limit == 0 || least.peakBytes <= limit;
-  // With little memory to spare another order may have more for what is ahead.
-  bool isTight = options.policy == SchedulePolicy::Best && limit > 0 &&
-                 least.peakBytes + getBytesAhead(problem) > limit;
-  if (fits && !isTight && !options.isLean)
-    return scheduleInOrder(problem, options, least);
+  Schedule inOrder;
+  if (fits && !options.isLean) {
+    inOrder = scheduleInOrder(problem, options, least);
+    if (!isWorthLeanOrder(problem, options, inOrder, least.peakBytes))
+      return inOrder;
+  }
   std::vector<int> order = findLeanOrder(problem);
   ScheduleProblem lean = problem.reordered(order);
   ScheduleResult leaner = replay(lean, scheduleSync(lean));
   if (fits && leaner.peakBytes >= least.peakBytes)
-    return scheduleInOrder(problem, options, least);
+    return options.isLean ? scheduleInOrder(problem, options, least) : inOrder;
   Schedule schedule = limit == 0 || leaner.peakBytes <= limit
                           ? scheduleInOrder(lean, options, leaner)
                           : makeTooLarge(lean, std::move(leaner));
   renumber(order, schedule);
-  if (!fits || options.isLean)
-    return schedule;
-  Schedule inOrder = scheduleInOrder(problem, options, least);
-  return schedule.result.time < inOrder.result.time ? schedule : inOrder;
+  return fits && !options.isLean && inOrder.result.time <= schedule.result.time
+             ? inOrder
+             : schedule;
 }

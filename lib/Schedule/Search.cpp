@@ -19,15 +19,19 @@ using namespace mlir::weft;
 static constexpr int kMaxRounds = 3;
 
 /// Of schedules that take this many parts in a million longer than the best,
-/// the one that needs least memory is taken.
-static constexpr int64_t kTolerance = 500;
+/// the one that needs least memory is taken, unless that is this many parts in
+/// a thousand of the communication.
+static constexpr int64_t kTolerance = 500, kCommunicationTolerance = 1;
+
+/// Problems of up to so many tasks are searched from several starts.
+static constexpr int kMaxStarted = 1000;
 
 /// How far work is put off and collectives are started ahead, in layers; 0: as
 /// far as it goes.
 static constexpr int64_t kReaches[] = {1, 4, 0};
 
 /// By how much work that fills a wait may take longer than it, in percent. What
-/// is urgent stands behind it then; but where there is enough else to do, only
+/// is urgent stands after it then; but where there is enough else to do, only
 /// standing still costs time.
 static constexpr int64_t kOverruns[] = {100, 0, 10000};
 
@@ -69,6 +73,12 @@ std::vector<int64_t> ScheduleSearch::getTails() const {
   return tails;
 }
 
+/// What can begin first is first, so that parts of a step that do not need each
+/// other, as microbatches, go side by side.
+std::vector<int64_t> ScheduleSearch::getHeads() const {
+  return computeHeads(TaskGraph(problem));
+}
+
 /// About what a layer takes in one pass: the time in which eight weights are
 /// gathered or two sums between layers are made.
 int64_t ScheduleSearch::getLayerTime() const {
@@ -105,9 +115,9 @@ void ScheduleSearch::runRules() {
     considerList(getOptions(getTails()));
 }
 
-/// Schedules to and fro in time, from the fastest schedule.
-void ScheduleSearch::improve() {
-  ScheduleResult previous = found[fastest];
+/// Schedules to and fro in time, from a schedule that was found.
+void ScheduleSearch::improve(size_t from) {
+  ScheduleResult previous = found[from];
   std::vector<int64_t> latest = computeLatestBegins(problem, previous);
   int64_t layer = getLayerTime();
   for (int64_t reach : kReaches) {
@@ -126,24 +136,75 @@ void ScheduleSearch::improve() {
   }
 }
 
-void ScheduleSearch::runBest() {
-  runRules();
+/// As long as that helps. Returns the fastest of what comes of it.
+size_t ScheduleSearch::improveFrom(size_t best) {
   for (int round = 0; round < kMaxRounds && !isDone(); ++round) {
-    int64_t before = found[fastest].time;
-    improve();
-    if (found[fastest].time == before)
+    size_t before = best, first = found.size();
+    improve(best);
+    for (size_t i = first; i < found.size(); ++i)
+      if (found[i].time < found[best].time)
+        best = i;
+    if (best == before)
       break;
   }
-  if (!isDone())
-    found.push_back(improveOrder(problem, found[fastest], limit, bound));
-  if (found.back().time < found[fastest].time)
-    fastest = found.size() - 1;
+  return best;
+}
+
+/// Rules whose own schedule is not the fastest may lead to one that is, and so
+/// may what needs less memory: it leaves more for what is moved ahead.
+std::vector<size_t> ScheduleSearch::improveOtherStarts() {
+  std::vector<size_t> bests;
+  for (bool isByHeads : {true, false}) {
+    size_t first = found.size();
+    considerList(getOptions(isByHeads ? getHeads() : getTails()));
+    if (found.size() > first)
+      bests.push_back(improveFrom(first));
+    if (isDone())
+      return bests;
+  }
+  // The first that was found is program order.
+  int64_t least = found.front().peakBytes;
+  bool isTight = limit > 0 && limit / 2 < least;
+  for (int64_t part = 0; isTight && part < 2; ++part) {
+    ScheduleSearch search(problem, least + (limit - least) * part / 2, bound);
+    search.runRules();
+    search.improveFrom(search.fastest);
+    bests.push_back(found.size());
+    found.push_back(std::move(search.found[search.fastest]));
+  }
+  return bests;
+}
+
+void ScheduleSearch::runBest() {
+  constexpr size_t kMaxOrders = 3;
+  runRules();
+  std::vector<size_t> bests{improveFrom(fastest)};
+  if (!isDone() && problem.size() <= kMaxStarted) {
+    std::vector<size_t> others = improveOtherStarts();
+    bests.insert(bests.end(), others.begin(), others.end());
+  }
+  std::stable_sort(bests.begin(), bests.end(), [&](size_t a, size_t b) {
+    return found[a].time < found[b].time;
+  });
+  bests.resize(std::min(bests.size(), kMaxOrders));
+  for (size_t best : bests) {
+    if (isDone())
+      break;
+    found.push_back(improveOrder(problem, found[best], limit, bound));
+    if (found.back().time < found[fastest].time)
+      fastest = found.size() - 1;
+    // What the moves make of an order may be a better start than the first.
+    if (problem.size() <= kMaxStarted)
+      improveFrom(found.size() - 1);
+  }
 }
 
 ScheduleResult ScheduleSearch::take() {
   int64_t longest = found[fastest].time;
-  longest = std::min(longest + longest / 1000000 * kTolerance,
-                     std::max(longest, mostTime));
+  int64_t longer =
+      std::min(longest / 1000000 * kTolerance,
+               problem.getCommunicationTime() / 1000 * kCommunicationTolerance);
+  longest = std::min(longest + longer, std::max(longest, mostTime));
   size_t chosen = fastest;
   for (size_t i = 0; i < found.size(); ++i)
     if (found[i].time <= longest &&

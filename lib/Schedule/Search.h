@@ -35,8 +35,11 @@ private:
   std::vector<int64_t> getProgramOrder() const;
   std::vector<int64_t> getTails() const;
   int64_t getLayerTime() const;
+  std::vector<int64_t> getHeads() const;
   void runRules();
-  void improve();
+  void improve(size_t from);
+  size_t improveFrom(size_t best);
+  std::vector<size_t> improveOtherStarts();
   bool isDone() const;
 
   const ScheduleProblem &problem;

@@ -13,7 +13,7 @@ namespace mlir::weft {
 /// Each collective is waited for where it stands.
 std::vector<ScheduleEvent> scheduleSync(const ScheduleProblem &problem);
 
-/// One layer's gathers ahead, one layer's reductions behind. Gathers that do
+/// One layer's gathers ahead, one layer's reductions after. Gathers that do
 /// not fit into `limit` (0: none) early are started where they stand.
 std::vector<ScheduleEvent> scheduleNextLayer(const ScheduleProblem &problem,
                                              int64_t limit);

@@ -5,7 +5,7 @@
 // Let v(1) -> v(2) -> ... be tasks that depend on each other in this order, and
 // R a resource. The tasks of the path that are not R's, say collectives between
 // layers where R is the compute stream, come in gaps: between two of R's that
-// take time, or in front of the first or behind the last. While one of them
+// take time, or in front of the first or past the last. While one of them
 // runs, R stands still or does a task j that is not on the path, since R's own
 // on the path come before or after it. This j
 //
@@ -16,15 +16,34 @@
 //   and no task is interrupted;
 // - and so fills at most min(duration of j, length of that gap in its range).
 //
+// Where R is the compute stream, each collective is a gap by itself: between
+// two that follow each other stand, in the line of events, the wait for the one
+// and the start of the other, and j is computed in front of these or after.
+//
 // A schedule therefore fills at most what can flow from all j into the gaps,
 // each j into those of its range, no gap by more than its length. Ranges are
 // intervals, so that filling gap after gap with what is possible no longer than
 // the others is a largest flow (F. Glover, "Maximum matching in a convex
 // bipartite graph", NRLQ 14, 1967). The rest of the gaps R stands still, and
 // besides it has to do all of its work.
+//
+// A link may delay the path. Let J be collectives of one link L that are not on
+// the path. By the same argument, with R = L, those of the path that are not
+// L's run beside J for no longer than the flow from J into L's gaps. So there
+// are times Z, as long as J less that flow, in which one of J runs and none of
+// the path does. While the path's collectives run, or in Z, the compute stream
+// stands still, or does a task j that is not on the path. Outside of Z, j fills
+// gaps as above. In Z it runs beside one of J, so that neither what J needs of
+// the path comes after j nor what j needs of it after J. If j has a gap in its
+// range, all of j is taken to be such a filler; if it has none, then only with
+// others of its window, the part of the path between two of L's: each of J runs
+// within one window.
 
 #include "weft/Schedule/Bound.h"
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
 #include <queue>
 
 using namespace mlir::weft;
@@ -80,48 +99,19 @@ private:
   std::vector<std::vector<int64_t>> levels;
 };
 
-/// Places are positions on the path.
-class WaitsBesidePath {
-public:
-  WaitsBesidePath(const TaskGraph &graph, const std::vector<int> &path);
+/// Where each task may run beside the path. Places are positions on the path.
+struct Places {
+  Places(const TaskGraph &graph, const std::vector<int> &path);
 
-  /// The work of `resource` and how long it stands still.
-  int64_t getBound(int resource);
-
-private:
-  /// Tasks from one place to another that are not the resource's, except those
-  /// that take no time, and how long they take.
-  struct Gap {
-    int first, last;
-    int64_t length;
-  };
-  /// A task that fills up to `amount` of the gaps from `first` to `last`.
-  struct Filler {
-    int first, last;
-    int64_t amount;
-  };
-
-  void findGaps(int resource);
-  void addFiller(int task, const RangeMaximum &lengths);
-  int64_t getClipped(int gap, int from, int to) const;
-  int64_t fillGaps();
-
-  const TaskGraph &graph;
-  const std::vector<int> &path;
   /// The last place that each task depends on, or its own, and the first that
   /// depends on it.
   std::vector<int> before, after;
   std::vector<bool> isOnPath;
-  std::vector<Gap> gaps;
-  /// Per place, how long those in front of it take that are not the resource's.
-  std::vector<int64_t> lengthBefore;
-  std::vector<Filler> fillers;
 };
 
-WaitsBesidePath::WaitsBesidePath(const TaskGraph &graph,
-                                 const std::vector<int> &path)
-    : graph(graph), path(path), before(graph.size(), -1),
-      after(graph.size(), path.size()), isOnPath(graph.size(), false) {
+Places::Places(const TaskGraph &graph, const std::vector<int> &path)
+    : before(graph.size(), -1), after(graph.size(), path.size()),
+      isOnPath(graph.size(), false) {
   for (int place = 0, e = path.size(); place < e; ++place) {
     before[path[place]] = after[path[place]] = place;
     isOnPath[path[place]] = true;
@@ -134,8 +124,78 @@ WaitsBesidePath::WaitsBesidePath(const TaskGraph &graph,
       after[i] = std::min(after[i], after[next]);
 }
 
-void WaitsBesidePath::findGaps(int resource) {
-  gaps.clear();
+/// The number of that resource.
+constexpr int kComputeStream = 0;
+
+/// What the path has for one resource: gaps, and what fills them.
+class Gaps {
+public:
+  Gaps(const TaskGraph &graph, const std::vector<int> &path,
+       const Places &places, int resource);
+
+  /// A task that is not on the path. It fills up to `amount` of the gaps from
+  /// `first` to `last`; none if there is no such gap.
+  struct Filler {
+    int task, first, last;
+    int64_t amount;
+  };
+
+  const std::vector<Filler> &getFillers() const { return fillers; }
+  int64_t getWork() const { return work; }
+  /// The length of all gaps.
+  int64_t getLength() const { return lengthBefore.back(); }
+  /// How much those fillers fill that `isCounted` says.
+  template <typename Predicate> int64_t fill(Predicate isCounted) const;
+  /// The work of the resource and how long it stands still.
+  int64_t getBound() const {
+    return work + getLength() - fill([](int) { return true; });
+  }
+
+private:
+  /// Tasks from one place to another that are not the resource's, except those
+  /// that take no time, and how long they take. Of the compute stream each task
+  /// is one.
+  struct Gap {
+    int first, last;
+    int64_t length;
+  };
+
+  void findGaps(const TaskGraph &graph, const std::vector<int> &path,
+                int resource);
+  void addFiller(int task, int from, int to, int64_t duration,
+                 const RangeMaximum &lengths);
+  int64_t getClipped(int gap, int from, int to) const;
+
+  std::vector<Gap> gaps;
+  /// Per place, how long those in front of it take that are not the resource's.
+  std::vector<int64_t> lengthBefore;
+  /// By the first gap.
+  std::vector<Filler> fillers;
+  int64_t work = 0;
+};
+
+Gaps::Gaps(const TaskGraph &graph, const std::vector<int> &path,
+           const Places &places, int resource) {
+  findGaps(graph, path, resource);
+  std::vector<int64_t> lengths;
+  for (const Gap &gap : gaps)
+    lengths.push_back(gap.length);
+  RangeMaximum maximum(std::move(lengths));
+  for (int i = 0; i < graph.size(); ++i) {
+    if (graph.resources[i] != resource || graph.durations[i] == 0)
+      continue;
+    work += graph.durations[i];
+    if (!places.isOnPath[i])
+      addFiller(i, places.before[i] + 1, places.after[i] - 1,
+                graph.durations[i], maximum);
+  }
+  std::stable_sort(
+      fillers.begin(), fillers.end(),
+      [](const Filler &a, const Filler &b) { return a.first < b.first; });
+}
+
+void Gaps::findGaps(const TaskGraph &graph, const std::vector<int> &path,
+                    int resource) {
   lengthBefore.assign(1, 0);
   bool isOpen = false;
   for (int place = 0, e = path.size(); place < e; ++place) {
@@ -144,7 +204,7 @@ void WaitsBesidePath::findGaps(int resource) {
     lengthBefore.push_back(lengthBefore.back() + (isOwn ? 0 : duration));
     if (duration == 0)
       continue;
-    if (!isOwn && !isOpen)
+    if (!isOwn && (!isOpen || resource == kComputeStream))
       gaps.push_back(Gap{place, place, 0});
     isOpen = !isOwn;
     if (isOwn)
@@ -155,13 +215,13 @@ void WaitsBesidePath::findGaps(int resource) {
 }
 
 /// How long the part of a gap takes that is from place `from` to place `to`.
-int64_t WaitsBesidePath::getClipped(int gap, int from, int to) const {
+int64_t Gaps::getClipped(int gap, int from, int to) const {
   return lengthBefore[std::min(to, gaps[gap].last) + 1] -
          lengthBefore[std::max(from, gaps[gap].first)];
 }
 
-void WaitsBesidePath::addFiller(int task, const RangeMaximum &lengths) {
-  int from = before[task] + 1, to = after[task] - 1;
+void Gaps::addFiller(int task, int from, int to, int64_t duration,
+                     const RangeMaximum &lengths) {
   int first =
       std::partition_point(gaps.begin(), gaps.end(),
                            [&](const Gap &g) { return g.last < from; }) -
@@ -169,70 +229,142 @@ void WaitsBesidePath::addFiller(int task, const RangeMaximum &lengths) {
   int last = std::partition_point(gaps.begin(), gaps.end(),
                                   [&](const Gap &g) { return g.first <= to; }) -
              gaps.begin() - 1;
-  if (first > last)
-    return;
-  int64_t longest =
-      std::max(getClipped(first, from, to), getClipped(last, from, to));
+  int64_t longest = 0;
+  if (first <= last)
+    longest = std::max(getClipped(first, from, to), getClipped(last, from, to));
   if (last - first > 1)
     longest = std::max(longest, lengths.get(first + 1, last - 1));
-  int64_t amount = std::min(graph.durations[task], longest);
-  if (amount > 0)
-    fillers.push_back(Filler{first, last, amount});
+  fillers.push_back(Filler{task, first, last, std::min(duration, longest)});
 }
 
-/// Fills the gaps one after the other, and returns what is left of them.
-int64_t WaitsBesidePath::fillGaps() {
-  std::stable_sort(
-      fillers.begin(), fillers.end(),
-      [](const Filler &a, const Filler &b) { return a.first < b.first; });
-  // By their last gap, the nearest first.
-  std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>,
-                      std::greater<>>
-      open;
+/// Fills the gaps one after the other.
+template <typename Predicate> int64_t Gaps::fill(Predicate isCounted) const {
+  // By their last gap, the nearest first; then what is left of the amount.
+  using Entry = std::pair<int, int64_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   size_t next = 0;
-  int64_t rest = 0;
+  int64_t filled = 0;
   for (int i = 0, e = gaps.size(); i < e; ++i) {
     for (; next < fillers.size() && fillers[next].first <= i; ++next)
-      open.emplace(fillers[next].last, next);
+      if (fillers[next].amount > 0 && isCounted(fillers[next].task))
+        open.emplace(fillers[next].last, fillers[next].amount);
     int64_t left = gaps[i].length;
     while (left > 0 && !open.empty()) {
-      Filler &filler = fillers[open.top().second];
-      int64_t part = filler.last < i ? 0 : std::min(left, filler.amount);
+      auto [last, amount] = open.top();
+      open.pop();
+      if (last < i)
+        continue;
+      int64_t part = std::min(left, amount);
       left -= part;
-      filler.amount -= part;
-      if (filler.last < i || filler.amount == 0)
-        open.pop();
+      filled += part;
+      if (part < amount)
+        open.emplace(last, amount - part);
     }
-    rest += left;
   }
-  return rest;
+  return filled;
 }
 
-int64_t WaitsBesidePath::getBound(int resource) {
-  findGaps(resource);
-  std::vector<int64_t> lengths;
-  for (const Gap &gap : gaps)
-    lengths.push_back(gap.length);
-  RangeMaximum maximum(std::move(lengths));
-  fillers.clear();
-  int64_t work = 0;
-  for (int i = 0; i < graph.size(); ++i) {
-    if (graph.resources[i] != resource)
-      continue;
-    work += graph.durations[i];
-    if (!isOnPath[i])
-      addFiller(i, maximum);
+/// The work and waits of the compute stream where a link delays the path.
+class DelaysOfPath {
+public:
+  DelaysOfPath(const TaskGraph &graph, const std::vector<int> &path,
+               const Places &places, const Gaps &compute, const Gaps &link,
+               int resource)
+      : graph(graph), places(places), compute(compute), link(link) {
+    for (int place = 0, e = path.size(); place < e; ++place)
+      if (graph.resources[path[place]] == resource &&
+          graph.durations[path[place]] > 0)
+        own.push_back(place);
   }
-  return work + fillGaps();
+
+  int64_t getBound() const;
+
+private:
+  int getWindow(int task) const {
+    return std::upper_bound(own.begin(), own.end(), places.before[task]) -
+           own.begin();
+  }
+  int64_t getBoundOf(const std::vector<int> &jobs) const;
+  int64_t getFilled(int first, int last, size_t numJobs) const;
+
+  const TaskGraph &graph;
+  const Places &places;
+  const Gaps &compute, &link;
+  /// The places of the link's tasks on the path. Windows are in between.
+  std::vector<int> own;
+};
+
+/// How much is computed in the gaps of the path, or while jobs that are done
+/// between two places delay it.
+int64_t DelaysOfPath::getFilled(int first, int last, size_t numJobs) const {
+  auto isBeside = [&](int task) {
+    return places.before[task] < last && places.after[task] > first;
+  };
+  int64_t filled = compute.fill([&](int task) { return !isBeside(task); });
+  // What has no gap may be done in one window, where there is a job.
+  std::vector<int64_t> ofWindow(own.size() + 1, 0);
+  for (const Gaps::Filler &filler : compute.getFillers()) {
+    if (!isBeside(filler.task))
+      continue;
+    bool hasGap = filler.first <= filler.last;
+    (hasGap ? filled : ofWindow[getWindow(filler.task)]) +=
+        graph.durations[filler.task];
+  }
+  numJobs = std::min(numJobs, ofWindow.size());
+  std::partial_sort(ofWindow.begin(), ofWindow.begin() + numJobs,
+                    ofWindow.end(), std::greater<>());
+  return std::accumulate(ofWindow.begin(), ofWindow.begin() + numJobs, filled);
+}
+
+/// The bound by collectives that are not on the path.
+int64_t DelaysOfPath::getBoundOf(const std::vector<int> &jobs) const {
+  std::vector<bool> isJob(graph.size(), false);
+  int first = std::numeric_limits<int>::max(), last = -1;
+  int64_t delay = 0;
+  for (int job : jobs) {
+    isJob[job] = true;
+    delay += graph.durations[job];
+    first = std::min(first, places.before[job]);
+    last = std::max(last, places.after[job]);
+  }
+  delay -= link.fill([&](int task) { return isJob[task]; });
+  if (delay <= 0)
+    return 0;
+  return compute.getWork() + compute.getLength() + delay -
+         getFilled(first, last, jobs.size());
+}
+
+/// Those that delay the path most count: each alone, and together.
+int64_t DelaysOfPath::getBound() const {
+  constexpr size_t kMaxJobs = 6;
+  std::vector<std::pair<int64_t, int>> longest;
+  for (const Gaps::Filler &filler : link.getFillers())
+    if (graph.durations[filler.task] > filler.amount)
+      longest.emplace_back(filler.amount - graph.durations[filler.task],
+                           filler.task);
+  std::sort(longest.begin(), longest.end());
+  longest.resize(std::min(longest.size(), kMaxJobs));
+  int64_t bound = 0;
+  std::vector<int> jobs;
+  for (auto [delay, job] : longest) {
+    bound = std::max(bound, getBoundOf({job}));
+    jobs.push_back(job);
+    bound = std::max(bound, getBoundOf(jobs));
+  }
+  return bound;
 }
 
 } // namespace
 
 int64_t mlir::weft::computeWorkAndWaits(const TaskGraph &graph) {
   std::vector<int> path = findLongestPath(graph);
-  WaitsBesidePath waits(graph, path);
-  int64_t bound = 0;
-  for (int r = 0; r < graph.numResources; ++r)
-    bound = std::max(bound, waits.getBound(r));
+  Places places(graph, path);
+  Gaps compute(graph, path, places, kComputeStream);
+  int64_t bound = compute.getBound();
+  for (int r = 1; r < graph.numResources; ++r) {
+    Gaps link(graph, path, places, r);
+    DelaysOfPath delays(graph, path, places, compute, link, r);
+    bound = std::max({bound, link.getBound(), delays.getBound()});
+  }
   return bound;
 }

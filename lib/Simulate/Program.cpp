@@ -5,7 +5,7 @@
 
 #include "Program.h"
 
-#include "weft/Dialect/Weft/Transforms/ShardingConversion.h"
+#include "weft/Rules/ShardingConversion.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -87,7 +87,7 @@ std::string ProgramMaker::getName(Operation *op) {
     return name.str();
   std::string kind = op->getName().stripDialect().str();
   if (auto start = dyn_cast<rt::StartOp>(op))
-    kind = start.getCollective().str();
+    kind = stringifyCollectiveKind(start.getKind()).str();
   return kind + " #" + std::to_string(numUnnamed[kind]++);
 }
 

@@ -65,16 +65,11 @@ static void addChannelSlices(const SimulatedProgram &program,
 /// Bytes of arguments, and of results that do not take an argument's place.
 static int64_t getFixedBytes(func::FuncOp function) {
   int64_t bytes = 0;
-  for (StringRef list : {"weft_rt.args", "weft_rt.results"}) {
-    auto entries = function->getAttrOfType<ArrayAttr>(list);
-    if (!entries)
-      continue;
-    for (auto entry : entries.getAsRange<DictionaryAttr>()) {
-      auto local = entry.getAs<TypeAttr>("local");
-      if (local && !entry.get("alias"))
-        bytes += rt::getBufferBytes(cast<ShapedType>(local.getValue()));
-    }
-  }
+  for (rt::TensorAttr argument : rt::getArgs(function))
+    bytes += rt::getBufferBytes(argument.getLocal());
+  for (rt::TensorAttr result : rt::getResults(function))
+    if (!result.getAlias())
+      bytes += rt::getBufferBytes(result.getLocal());
   return bytes;
 }
 

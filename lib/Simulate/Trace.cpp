@@ -5,6 +5,8 @@
 
 #include "weft/Simulate/Trace.h"
 
+#include "weft/Support/Printable.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -39,7 +41,7 @@ public:
 private:
   void begin(StringRef phase, const std::string &name, int stream, int64_t ns) {
     os << (isFirst ? "\n" : ",\n") << "{\"ph\": \"" << phase
-       << "\", \"name\": " << llvm::json::Value(llvm::json::fixUTF8(name))
+       << "\", \"name\": " << llvm::json::Value(makePrintable(name))
        << ", \"pid\": " << timeline.rank << ", \"tid\": " << stream
        << ", \"ts\": " << microseconds(ns);
     isFirst = false;
@@ -55,8 +57,8 @@ private:
 
   void metadata(StringRef what, int stream, const std::string &name) {
     begin("M", what.str(), stream, 0);
-    os << ", \"args\": {\"name\": "
-       << llvm::json::Value(llvm::json::fixUTF8(name)) << "}}";
+    os << ", \"args\": {\"name\": " << llvm::json::Value(makePrintable(name))
+       << "}}";
   }
 
   void complete(const Slice &slice, StringRef category, int stream,

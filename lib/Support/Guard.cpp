@@ -7,6 +7,8 @@
 
 #include "weft/Support/Guard.h"
 
+#include "weft/Support/TemporaryFile.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -25,8 +27,10 @@ constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 volatile pid_t child = 0;
 bool hasOwnGroup = false;
+volatile sig_atomic_t passedOn = 0;
 
 void passOn(int number) {
+  passedOn = number;
   if (child > 0)
     kill(hasOwnGroup ? -child : child, number);
 }
@@ -72,6 +76,23 @@ int finishOutput(llvm::StringRef tool, int code) {
   std::exit(finishOutput(tool, body()));
 }
 
+/// Waits for the child's end, and then for all that it started: a linker that
+/// heeds the signal later than the child could make a file again that is to go.
+int waitForEnd() {
+  siginfo_t info;
+  while (waitid(P_PID, child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+    ;
+  if (hasOwnGroup)
+    kill(-child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  if (hasOwnGroup)
+    while (waitpid(-child, nullptr, 0) > 0 || errno == EINTR)
+      ;
+  return status;
+}
+
 /// Ends this process by the signal that ended its child.
 void endLike(int number) {
   signal(number, SIG_DFL);
@@ -98,6 +119,8 @@ int mlir::weft::runGuarded(llvm::StringRef tool,
   llvm::outs().flush();
   setHandlers(passOn);
   hasOwnGroup = !isatty(STDIN_FILENO);
+  shareTemporaryNames();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   child = fork();
   if (hasOwnGroup && child >= 0)
     setpgid(child, 0); // by whoever comes first
@@ -109,11 +132,15 @@ int mlir::weft::runGuarded(llvm::StringRef tool,
   }
   if (child == 0)
     work(tool, body);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  if (WIFEXITED(status))
+  int status = waitForEnd();
+  removeSharedTemporaries();
+  if (WIFEXITED(status)) {
+    // While one thread of the child heeds the signal, another may see the
+    // linker ended by it, and end the child as after any failure.
+    if (passedOn && WEXITSTATUS(status) != 0)
+      endLike(passedOn);
     return WEXITSTATUS(status);
+  }
   int number = WTERMSIG(status);
   if (std::find(std::begin(kEndingSignals), std::end(kEndingSignals), number) !=
           std::end(kEndingSignals) ||

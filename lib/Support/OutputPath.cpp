@@ -113,34 +113,39 @@ std::string mlir::weft::checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
   return "";
 }
 
-std::string mlir::weft::writeOutputFile(
-    llvm::StringRef file, llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  auto describe = [&](llvm::Error error) {
-    return ("cannot write '" + file + "': " + llvm::toString(std::move(error)))
-        .str();
-  };
-  if (isDevice(file)) {
+std::string StagedFile::describe(std::error_code error) const {
+  return error ? "cannot write '" + path + "': " + error.message() : "";
+}
+
+std::string
+StagedFile::write(llvm::StringRef name,
+                  llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  path = target = name.str();
+  if (isDevice(path)) {
     std::error_code code;
-    llvm::raw_fd_ostream stream(file, code, fs::CD_OpenExisting, fs::FA_Write,
+    llvm::raw_fd_ostream stream(path, code, fs::CD_OpenExisting, fs::FA_Write,
                                 fs::OF_None);
-    if (!code)
-      code = writeStream(stream, write);
-    return code ? describe(llvm::errorCodeToError(code)) : "";
+    return describe(code ? code : writeStream(stream, write));
   }
   // Where a link leads, so that the link stays.
-  llvm::SmallString<128> target(file);
-  if (fs::exists(file) && fs::real_path(file, target))
-    target = file;
-  llvm::Expected<fs::TempFile> temp = fs::TempFile::create(
-      target + ".%%%%%%.tmp", fs::all_read | fs::owner_write);
-  if (!temp)
-    return describe(temp.takeError());
-  llvm::raw_fd_ostream stream(temp->FD, /*shouldClose=*/false);
-  if (std::error_code code = writeStream(stream, write)) {
-    llvm::consumeError(temp->discard());
-    return describe(llvm::errorCodeToError(code));
-  }
-  if (llvm::Error error = temp->keep(target))
-    return describe(std::move(error));
-  return "";
+  llvm::SmallString<128> real;
+  if (fs::exists(path) && !fs::real_path(path, real))
+    target = real.str().str();
+  if (std::error_code code = file.create(target + ".%%%%%%.tmp"))
+    return describe(code);
+  std::error_code code;
+  llvm::raw_fd_ostream stream(file.getPath(), code, fs::CD_OpenExisting,
+                              fs::FA_Write, fs::OF_None);
+  return describe(code ? code : writeStream(stream, write));
+}
+
+std::string StagedFile::keep() {
+  return file.getPath().empty() ? "" : describe(file.keep(target));
+}
+
+std::string mlir::weft::writeOutputFile(
+    llvm::StringRef file, llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  StagedFile staged;
+  std::string problem = staged.write(file, write);
+  return problem.empty() ? staged.keep() : problem;
 }

@@ -102,10 +102,21 @@ nb::tuple compileToText(const nb::bytes &text, const nb::bytes &name,
                         result);
 }
 
+/// Returns (flag, name, kind, value, default, choices, group, help) of each.
+nb::list options() {
+  nb::list list;
+  while (const weft_option *o = weft_get_option(nb::len(list)))
+    list.append(nb::make_tuple(o->flag, o->name, int(o->kind), o->value,
+                               o->default_value, o->choices, o->group,
+                               o->help));
+  return list;
+}
+
 } // namespace
 
 void weft::python::bindCompiler(nb::module_ &module) {
   module.attr("version") = weft_version();
+  module.def("options", options);
   module.def("compile", compile);
   module.def("compile_to_text", compileToText);
 }

@@ -57,13 +57,16 @@ nb::str toText(const char *name) {
 
 class Session {
 public:
-  Session(const nb::bytes &path, int64_t ranks, int threads, double deadline) {
+  /// An empty `backend` is the one that the program is for.
+  Session(const nb::bytes &path, int64_t ranks, int threads, double deadline,
+          const nb::bytes &backend) {
     weft_rt_options options = WEFT_RT_OPTIONS_INIT;
     options.ranks = ranks;
     options.threads = threads;
     options.deadline_seconds = deadline;
     options.poll = pollCall;
     options.poll_context = this;
+    options.backend = backend.size() > 0 ? backend.c_str() : nullptr;
     callReleased(
         [&] { return weft_rt_session_open(path.c_str(), &options, &session); });
   }
@@ -233,12 +236,18 @@ private:
   const int64_t owner = getpid();
 };
 
+void loadBackend(const nb::bytes &path) {
+  check(weft_rt_load_backend(path.c_str()));
+}
+
 } // namespace
 
 void weft::python::bindSession(nb::module_ &module) {
   nb::exception<RunError>(module, "RunError", PyExc_RuntimeError);
+  module.def("load_backend", &loadBackend);
   nb::class_<Session>(module, "Session")
-      .def(nb::init<const nb::bytes &, int64_t, int, double>())
+      .def(nb::init<const nb::bytes &, int64_t, int, double,
+                    const nb::bytes &>())
       .def("set_argument", &Session::setArgument)
       .def("get_result", &Session::getResult)
       .def("run", &Session::run)

@@ -193,8 +193,8 @@ def bert():
         mask = jnp.arange(seq) < lengths[:, None]
         x = params["word"][tokens] + params["position"] + jnp.take(params["segment"], segments, axis=0)
         x = layer_norm(x, params["ln"])
-        for w, key in zip(params["blocks"], jax.random.split(key, 1)):
-            x = layer_norm(x + drop(key, attend(x, w, mask)), w["ln1"])
+        for w, part in zip(params["blocks"], jax.random.split(key, 1)):
+            x = layer_norm(x + drop(part, attend(x, w, mask)), w["ln1"])
             h = jax.nn.gelu(apply(x, w["fc"]), approximate=False)
             x = layer_norm(x + apply(h, w["out"]), w["ln2"])
         picked = jnp.take_along_axis(x, places[..., None], 1)

@@ -147,8 +147,14 @@ def test_an_unknown_option():
 
 
 def test_an_argument_of_another_kind(tmp_path):
-    with pytest.raises(TypeError, match="mesh is 'x=2', expected a dict of axes and their sizes"):
+    with pytest.raises(TypeError, match="mesh is 'x=2', expected a dict, as in {'dp': 2}"):
         weft.compile(export(), mesh="x=2")
+    for value in (None, True, 2.5):
+        with pytest.raises(TypeError, match=f"mesh has 'x': {value}, expected texts or numbers"):
+            weft.compile(export(), mesh={"x": value})
+    for options in ({"cpu": "x86-64-v2,cpu=x86-64-v3"}, {"a=b": "c"}):
+        with pytest.raises(ValueError, match="target_options has .*, which no command line can say"):
+            weft.compile(export(), target_options=options)
     with pytest.raises(ValueError, match="'8589934592' is not a value of --leaves: expected a number from 1 to"):
         weft.compile(export(), invariant=True, leaves=2**33)
     with pytest.raises(weft.FormatError, match=f"cannot read '{tmp_path}': not a regular file"):

@@ -50,6 +50,8 @@ def changed(name="a", **fields):
     ({**RIGHT, "c": []}, "tensor 'c' does not have the fields"),
     ({"a": RIGHT["a"]}, "tensor 'a' ends at byte 8, the last of all, but the data has 12 bytes"),
     ([], "header: expected an object"),
+    ({**RIGHT, "__metadata__": {"k": 1}}, "header: '__metadata__' is no object of strings"),
+    ({**RIGHT, "__metadata__": []}, "header: '__metadata__' is no object of strings"),
     (b'{"a": 1, "a": 2}', "header: duplicate 'a'"),
     (b'{"a": {"dtype": "F32", "dtype": "F32"}}', "header: duplicate 'dtype'"),
     (b"[" * 100000, "header: "), (b"\xff", "header: "), (b"", "header: "), (b"9" * 5000, "header: "),
@@ -59,6 +61,13 @@ def test_a_header_that_lies(header, message, tmp_path):
     with pytest.raises(weft.FormatError, match=f"{path}: .*{message}") as error:
         safetensors.load(path)
     assert not UNPRINTABLE.search(str(error.value))
+
+
+def test_what_is_true_or_false_is_1_or_0(tmp_path):
+    header = {"a": {"dtype": "BOOL", "shape": [4], "data_offsets": [0, 4]}}
+    assert list(safetensors.load(write(tmp_path / "x", header, b"\0\1\1\0"))["a"]) == [False, True, True, False]
+    with pytest.raises(weft.FormatError, match="tensor 'a' has a byte 2, expected 0 or 1 in BOOL"):
+        safetensors.load(write(tmp_path / "x", header, b"\0\1\2\1"))
 
 
 @pytest.mark.parametrize("length, message", [

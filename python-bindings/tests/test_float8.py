@@ -107,6 +107,62 @@ def test_sharded_weights_through_files(dtype, tmp_path):
         np.testing.assert_allclose(got[1], expected[1], rtol=1e-5)
 
 
+def nan_code(dtype):
+    return 0x7F if dtype == ml_dtypes.float8_e4m3fn else 0x7E
+
+
+MESHES = [{"a": 1}, {"a": 2}, {"a": 8}]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_computing_gives_one_nan_on_each_mesh(dtype, tmp_path):
+    """Each code, alone among zeros and ones in its column, of which ranks have rows."""
+    def computed(x, y):
+        wide = x.astype(jnp.float32)
+        return (x + y, x - y, x * y, x / y, jnp.maximum(x, y), jnp.minimum(y, x), -x, jnp.abs(x), jnp.sqrt(x), (wide * 2).astype(dtype),
+                (wide - wide).astype(dtype), jnp.max(x, 0), jnp.min(x, 0), jnp.sum(x, 0), jnp.prod(y, 0),
+                jnp.sum(wide, 0).astype(dtype), jnp.max(x, 1))
+    def moved(x, y, of=jnp):
+        return x[::-1], of.concatenate([x, y]), of.where(x.astype(of.float32) < 1, y, x), x.T, x.reshape(-1)
+    def step(x, y):
+        return computed(x, y), moved(x, y)
+    own = np.arange(8)[:, None] == np.arange(256)[None] % 8
+    x, y = (np.where(own, codes(dtype).astype(np.float32), other).astype(dtype) for other in (0, 1))
+    for array in (x, y):  # Casts lose what NaNs were.
+        array.view(np.uint8)[own] = np.broadcast_to(np.arange(256, dtype=np.uint8), own.shape)[own]
+    module = weft.jax.export(step, x, y, mesh={"a": 8}, in_shardings=(jax.P("a"), jax.P("a")))
+    exported, expected = Exported(module, (x, y), tmp_path), jax.jit(step)(x, y)
+    runs = [exported.run(mesh) for mesh in MESHES]
+    for got, want in zip(jax.tree.leaves(runs[0]), jax.tree.leaves(expected)):
+        same_bits(got, want)
+    has_nan = np.isnan(x.astype(np.float32))
+    where = {has_nan.shape: has_nan, (256,): has_nan.any(0), (8,): has_nan.any(1)}
+    for i, got in enumerate(runs[0][0]):  # What is too small is 0xff in f8E4M3FN.
+        assert set(got.view(np.uint8)[where[got.shape]]) == {nan_code(dtype)}, i
+    for got, want in zip(runs[0][1], moved(x, y, np)):
+        np.testing.assert_array_equal(np.asarray(got).view(np.uint8), np.ascontiguousarray(want).view(np.uint8))
+    for other in runs[1:]:
+        for got, want in zip(jax.tree.leaves(other), jax.tree.leaves(runs[0])):
+            np.testing.assert_array_equal(np.asarray(got).view(np.uint8), np.asarray(want).view(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_nans_of_wider_types_are_nans_on_each_mesh(dtype, tmp_path):
+    """Whose bits are open: NaNs of both signs and several payloads, that meet in columns cut over ranks."""
+    bits = f"u{np.dtype(dtype).itemsize}"
+    infinity = int(np.asarray(np.inf, dtype).view(bits))
+    sign = 1 << (8 * np.dtype(dtype).itemsize - 1)
+    special = np.array([0, sign, infinity, infinity | sign, infinity + 1, sign | infinity + 1, sign - 1, 2 * sign - 1], bits)
+    x = np.stack([np.roll(np.repeat(special, 8), 9 * row) for row in range(8)]).view(dtype)
+    def step(x):
+        return jnp.max(x, 0), jnp.min(x, 0), jnp.sum(x, 0), jnp.prod(x, 0), jnp.maximum(x, x[::-1]), x + x.T[:8, :8].sum()
+    module = weft.jax.export(step, x, mesh={"a": 8}, in_shardings=(jax.P("a"),))
+    exported, expected = Exported(module, (x,), tmp_path), jax.jit(step)(x)
+    for mesh in MESHES:
+        for got, want in zip(exported.run(mesh), expected):
+            same_bits(got, np.asarray(want))
+
+
 def test_files_and_dlpack(tmp_path):
     for dtype in TYPES:
         safetensors.save(tmp_path / "x", {"x": codes(dtype)})

@@ -195,13 +195,14 @@ def _rotate(x):
 def _attention(heads, shared, repeat, rotate):
     """The gradients of causal attention, of which `heads` share `shared` key and value heads."""
     def loss(w, x):
-        q, k, v = ((x @ w[n]).reshape(*x.shape[:2], -1, 4) for n in "qkv")
+        h = jnp.tanh(x @ w["in"])  # the gradients of q, k and v meet
+        q, k, v = ((h @ w[n]).reshape(*x.shape[:2], -1, 4) for n in "qkv")
         q, k, v = rotate(q), repeat(rotate(k), heads // shared), repeat(v, heads // shared)
         scores = jnp.where(jnp.tril(jnp.ones((8, 8), bool)), jnp.einsum("bqhd,bkhd->bhqk", q, k), -1e9)
         out = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v)
         return jnp.sum((out.reshape(*x.shape[:2], -1) @ w["o"]) ** 2)
     normal = np.random.default_rng(0).standard_normal
-    sizes = {"q": (16, 4 * heads), "k": (16, 4 * shared), "v": (16, 4 * shared), "o": (4 * heads, 16)}
+    sizes = {"in": (16, 16), "q": (16, 4 * heads), "k": (16, 4 * shared), "v": (16, 4 * shared), "o": (4 * heads, 16)}
     weights = {name: normal(size).astype("f") for name, size in sizes.items()}
     shardings = {name: P("tp", None) if name == "o" else P(None, "tp") for name in sizes}
     return jax.value_and_grad(loss), (weights, normal((2, 8, 16)).astype("f")), (shardings, P())
@@ -212,7 +213,7 @@ REPEATS = {"repeat": lambda x, n: jnp.repeat(x, n, 2), "tile": lambda x, n: jnp.
 
 @pytest.mark.parametrize("heads, shared, repeat, rotate, sizes", [
     (8, 4, "repeat", _rotate, [2, 4, 8]), (8, 2, "repeat", lambda x: x, [4, 8]), (8, 1, "repeat", _rotate, [2, 8]),
-    (8, 4, "tile", _rotate, [2, 4])])  # fmt: skip
+    (8, 4, "tile", _rotate, [4, 8]), (8, 2, "tile", lambda x: x, [4, 8])])  # fmt: skip
 def test_shared_heads_keep_bits(heads, shared, repeat, rotate, sizes):
     step, args, shardings = _attention(heads, shared, REPEATS[repeat], rotate)
     module = weft.jax.export(step, *args, mesh={"tp": 8}, in_shardings=shardings)

@@ -5,6 +5,7 @@
 import json
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import ml_dtypes  # noqa: F401  (numpy learns the names of types)
 import numpy as np
@@ -25,7 +26,7 @@ class TensorSpec:
     PRNG keys, of which shape and dtype are those of their data. A program that was
     loaded without its module also has the result of each donated argument."""
     name: str
-    shape: tuple
+    shape: tuple[int, ...]
     dtype: np.dtype
     sharding: tuple | None = None
     alias: int | None = None
@@ -43,14 +44,14 @@ class Module:
     tuple. `source` is the module's name in diagnostics.
     """
     text: str
-    mesh: dict
-    arguments: list
-    results: list
-    in_tree: object
-    out_tree: object
+    mesh: dict[str, int] | None
+    arguments: list[TensorSpec] | None
+    results: list[TensorSpec] | None
+    in_tree: Any
+    out_tree: Any
     source: str = "<module>"
 
-    def save(self, path):
+    def save(self, path: str | bytes | os.PathLike) -> None:
         """Writes the program for weft-compile and for `load`."""
         text = self.text if self.text.endswith("\n") else self.text + "\n"
         if self.arguments is not None:
@@ -58,7 +59,7 @@ class Module:
         files.write(path, [text.encode("utf-8", "surrogateescape")])
 
     @staticmethod
-    def load(path):
+    def load(path: str | bytes | os.PathLike) -> "Module":
         """Reads a program that `save`, weft-compile or another frontend wrote."""
         # The compiler says what is no UTF-8, and reads bytecode, too.
         text = files.read(path).decode("utf-8", "surrogateescape")
@@ -75,11 +76,11 @@ class Module:
             raise files.FormatError(printable(f"{source}: the last line, '{_RECORD.strip()}', is not what "
                                               f"Module.save writes: {error}")) from None
 
-    def save_inputs(self, path, *args):
+    def save_inputs(self, path: str | bytes | os.PathLike, *args: Any) -> None:
         """Writes the arrays of a call as safetensors, keyed by argument name."""
         self._save(path, self.arguments, self.in_tree, args)
 
-    def save_outputs(self, path, outputs):
+    def save_outputs(self, path: str | bytes | os.PathLike, outputs: Any) -> None:
         """Writes what a call returned as safetensors, keyed by result name."""
         self._save(path, self.results, self.out_tree, outputs)
 
@@ -94,8 +95,8 @@ class Module:
         """What `load` needs besides the text. A tree that JAX alone knows is left out."""
         return {"mesh": self.mesh, "in_tree": _tree_record(self.in_tree),
                 "out_tree": _tree_record(self.out_tree),
-                "arguments": [_spec_record(s) for s in self.arguments],
-                "results": [_spec_record(s) for s in self.results]}
+                "arguments": [_spec_record(s) for s in self.arguments or ()],
+                "results": [_spec_record(s) for s in self.results or ()]}
 
 
 def _tree_record(tree):

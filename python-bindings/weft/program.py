@@ -5,13 +5,15 @@
 import contextlib
 import os
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from weft.arrays import as_array, as_bytes, as_result, empty
-from weft.module import TensorSpec
+from weft.module import Module, TensorSpec
 from weft.trees import Tree
 from weft.words import printable, to_bytes
 
@@ -32,8 +34,8 @@ class Stats:
     """
     steps: int
     threads_per_rank: int
-    received_bytes: dict
-    step_seconds: list
+    received_bytes: dict[str, int]
+    step_seconds: list[float]
     memory_bytes: int
     argument_bytes_per_rank: int
     result_bytes_per_rank: int
@@ -65,8 +67,9 @@ class Program:
     nothing when it drops it.
     """
 
-    def __init__(self, session, module=None, diagnostics=()):
-        self._session, self._lock, self._seconds = session, threading.Lock(), []
+    def __init__(self, session: Any, module: Module | None = None, diagnostics: Iterable[Any] = ()) -> None:
+        self._session, self._lock = session, threading.Lock()
+        self._seconds: list[float] = []
         self.diagnostics = list(diagnostics)
         if module is None or module.arguments is None:
             self.arguments = [_spec(*described) for described in session.arguments]
@@ -78,21 +81,21 @@ class Program:
         self._out_tree = module and module.out_tree or Tree.row("tuple", len(self.results))
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The function's name in the source."""
         return self._session.name
 
     @property
-    def ranks(self):
+    def ranks(self) -> int:
         return self._session.ranks
 
     @property
-    def mesh(self):
+    def mesh(self) -> dict[str, int]:
         """The sizes of the mesh's axes."""
         return self._session.mesh
 
     @property
-    def is_usable(self):
+    def is_usable(self) -> bool:
         """False after a rank has failed or was interrupted, and in a forked process."""
         return self._session.is_usable
 
@@ -100,41 +103,41 @@ class Program:
         raise TypeError(f"program '{printable(self.name)}' cannot be pickled or copied: its ranks are threads "
                         "of this process; save it with weft.build and load it with weft.load")
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         """Runs one step."""
         with self._turn():
             self._set(args, 0, self._in_tree)
             self._run(1)
             return self._get(0, self._out_tree)
 
-    def set_arguments(self, *args):
+    def set_arguments(self, *args: Any) -> None:
         """Cuts the arrays into the ranks' shares. They stay until they are set again;
         a donated argument takes the value of its result after each step."""
         with self._turn():
             self._set(args, 0, self._in_tree)
 
-    def set_argument(self, position, value):
+    def set_argument(self, position: int, value: Any) -> None:
         """Sets one of the call's arguments, by its position."""
         with self._turn():
             self._set(value, *self._in_tree.part(position))
 
-    def run(self, steps=1):
+    def run(self, steps: int = 1) -> None:
         """Runs steps, one after the other."""
         with self._turn():
             self._run(steps)
 
-    def get_results(self):
+    def get_results(self) -> Any:
         """Joins the ranks' shares of what the last step returned."""
         with self._turn():
             return self._get(0, self._out_tree)
 
-    def get_result(self, key):
+    def get_result(self, key: int | str) -> Any:
         """One item of what the last step returned: a tuple's by position, a dict's by key."""
         with self._turn():
             return self._get(*self._out_tree.part(key))
 
     @property
-    def stats(self):
+    def stats(self) -> Stats:
         with self._turn():
             numbers = self._session.stats()
             received = dict.fromkeys(_KINDS, 0)
@@ -177,18 +180,27 @@ class Program:
         return tree.unflatten([as_result(*pair) for pair in zip(arrays, self.results[first:])])
 
 
-def load(path, *, module=None, ranks=None, threads=0, deadline=60.0, diagnostics=()):
+def load(path: str | bytes | os.PathLike, *, module: Module | None = None, ranks: int | None = None,
+         threads: int = 0, deadline: float = 60.0, backend: str | None = None,
+         diagnostics: Iterable[Any] = ()) -> Program:
     """Loads a shared library that weft-compile or `weft.build` wrote.
 
     module: what it was compiled from; without it arguments are passed one by one and
     results are a tuple. ranks: how many it must have. threads, deadline: as for
-    `weft.compile`.
+    `weft.compile`. backend: what runs it instead of the backend that it is for.
     """
     from weft import _native
     if not -1 < threads < 2**31:
         raise ValueError(f"{threads} threads are none or more than any machine has")
-    session = _native.Session(to_bytes(path), ranks or 0, threads, deadline)
+    session = _native.Session(to_bytes(path), ranks or 0, threads, deadline, to_bytes(backend or ""))
     return Program(session, module, diagnostics)
+
+
+def load_backend(path: str | bytes | os.PathLike) -> None:
+    """Loads a shared library with a backend of the runtime, which runs its code, and
+    makes the backend known to programs that are loaded after that."""
+    from weft import _native
+    _native.load_backend(to_bytes(os.fspath(path)))
 
 
 def _spec(name, type, shape, sharding, alias):

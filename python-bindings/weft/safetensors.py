@@ -86,6 +86,9 @@ def _split(data):
         raise files.FormatError(f"header: {error}") from None
     if not isinstance(header, dict):
         raise files.FormatError("header: expected an object")
+    metadata = header.get("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise files.FormatError("header: '__metadata__' is no object of strings")
     return header, memoryview(data)[8 + size:]
 
 
@@ -117,6 +120,8 @@ def _array(name, entry, body):
     expected = math.prod(shape) * _TYPES[dtype].itemsize
     if end - begin != expected:
         fail(f"has {end - begin} bytes, expected {expected} for {dtype}{shape}")
+    if dtype == "BOOL" and (most := np.frombuffer(body[begin:end], np.uint8).max(initial=0)) > 1:
+        fail(f"has a byte {most}, expected 0 or 1 in BOOL")
     try:
         return np.frombuffer(body[begin:end], _TYPES[dtype]).reshape(shape)
     except ValueError as error:  # more dimensions, or larger ones, than numpy has

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a session asks of a backend: ranks that can run a task at once, and the
-// calls that the task may make. A backend owns threads and communication; the
-// session owns programs and memory.
+// What a session asks of a backend: ranks that can run a task at once, their
+// memory, and the calls that the task may make. A backend owns threads, memory,
+// transfers and communication; the session owns programs. An address in a
+// rank's memory means something to the backend and to compiled code alone.
 
 #ifndef WEFT_RT_CORE_BACKEND_H
 #define WEFT_RT_CORE_BACKEND_H
 
 #include "core/rank_log.h"
+#include "core/sharding.h"
 #include "core/status.h"
-#include "core/unwind.h"
 
 #include <memory>
 #include <vector>
@@ -26,7 +27,8 @@ struct ChannelLink {
 /// What a backend is created for.
 struct BackendOptions {
   std::vector<const weft_rt_program *> programs; // one per rank, checked
-  int threads = 1;                               // all ranks together
+  int threads = 0;            // all ranks together; 0: as many as are useful
+  bool forcesThreads = false; // also more than are useful
   double deadlineSeconds = 60;
   int64_t traceEvents = 0; // room per rank
   bool profile = false;
@@ -34,11 +36,33 @@ struct BackendOptions {
   std::vector<ChannelLink> links; // one per channel, or none
   bool sharesLink = false;        // a rank has one link for all channels
   uint64_t perturbSeed = 0;       // 0: no random delays
-  bool poisonsFlight = false; // outputs of collectives in flight hold NaN bits
+  bool poisonsFlight = false;  // outputs of collectives in flight hold NaN bits
+  bool catchesSignals = false; // faults of compiled code fail its rank
   int32_t (*poll)(void *) = nullptr; // asked while tasks run; not 0: end them
   void *pollContext = nullptr;
-  bool (*prepareThread)() = nullptr; // done first by each thread; false: there
-                                     // is no memory for what it needs
+};
+
+/// What a rank runs: compiled code's entry within a thin wrapper.
+using RankTask = void (*)(void *context, weft_rt_rank *rank);
+
+/// The part of a tensor that one rank holds, and where.
+struct Shard {
+  int64_t rank;
+  void *local;
+  Region region;
+};
+
+/// Bytes in a rank's memory.
+struct Block {
+  int64_t rank;
+  void *data;
+  int64_t bytes;
+};
+
+/// How work of all ranks ended.
+struct Outcome {
+  Status status;       // the first failure that any rank had
+  bool isWhole = true; // all ranks have done all of it, whatever the status
 };
 
 /// The ranks of one job, as far as they live in this process.
@@ -46,34 +70,47 @@ class Backend {
 public:
   virtual ~Backend() = default;
 
-  /// The calls that compiled code may make on a rank's thread.
-  virtual const weft_rt_api &api() const = 0;
+  /// The ranks that live in this process, ascending.
+  virtual const std::vector<int64_t> &localRanks() const = 0;
 
   virtual int threadsPerRank() const = 0;
 
-  /// Runs the task on every rank at once and waits for all. A failure is the
-  /// first that any rank had; from then on every call fails. `isWhole`: all
-  /// ranks have done all of the task, also if somebody wished to end it
-  /// meanwhile.
-  virtual Status run(weft_rt_task task, void *context, bool &isWhole) = 0;
+  /// Gives each local rank its memory, zeros at addresses that are multiples of
+  /// 64; in the order of localRanks. Called once; it lives as long as this.
+  virtual Result<std::vector<void *>>
+  allocate(const std::vector<int64_t> &bytes) = 0;
+
+  /// Copies the shards' parts of a dense tensor of the global shape into ranks'
+  /// memory. Like the next two, ordered after all that ran before.
+  virtual Outcome upload(weft_rt_type type, const std::vector<Shard> &shards,
+                         const void *global) = 0;
+
+  /// Copies the shards to their places in the dense tensor; the rest of it
+  /// stays.
+  virtual Outcome download(weft_rt_type type, const std::vector<Shard> &shards,
+                           void *global) = 0;
+
+  /// Sets all bytes of the blocks, of which a rank may have several.
+  virtual Outcome fill(const std::vector<Block> &blocks, uint8_t value) = 0;
+
+  /// The calls that compiled code may make within a task.
+  virtual const weft_rt_api &api() const = 0;
+
+  /// Runs the task on every local rank at once and waits for all that they have
+  /// enqueued. After a failure every call fails.
+  virtual Outcome run(RankTask task, void *context) = 0;
 
   /// A rank's records; its own thread may write to them during a task.
   virtual RankLog &log(int64_t rank) = 0;
+
+  /// The calls of the last task, rank by rank, one a line; "" where they are
+  /// not kept.
+  virtual std::string calls() const { return ""; }
 
   /// Says whether some rank did not stop after a failure. Memory that it may
   /// still use must then never be freed, nor this object be destroyed.
   virtual bool hasStuckRank() const = 0;
 };
-
-/// Creates ranks as threads of this process that share its memory.
-Result<std::unique_ptr<Backend>>
-createHostBackend(const BackendOptions &options);
-
-/// From now on, a signal that means a fault of a rank's code (SIGSEGV, SIGBUS,
-/// SIGFPE, SIGILL) fails the rank, which ends all ranks with a message; on
-/// other threads it ends the process as before. For tools: the handlers are
-/// the whole process's.
-void failRanksOnSignals();
 
 } // namespace weft::rt
 

@@ -14,7 +14,7 @@
 namespace weft::rt {
 namespace {
 
-/// Puts fields behind each other.
+/// Puts fields one after another.
 class Encoder {
 public:
   template <typename T> void number(const T &value) { raw(&value, sizeof(T)); }
@@ -35,7 +35,9 @@ public:
       walk(values[i]);
   }
 
-  void code(weft_rt_entry entry) { result += char(entry ? 2 : 0); }
+  template <typename Function> void code(Function function) {
+    result += char(function ? 2 : 0);
+  }
 
   const std::string &encoded() const { return result; }
 
@@ -60,7 +62,7 @@ std::string checksumOf(const weft_rt_program &program) {
   weft_rt_program plain = program;
   std::memset(plain.checksum, 0, sizeof(plain.checksum));
   Encoder encoder;
-  walkProgram(encoder, static_cast<const weft_rt_program &>(plain));
+  walk(encoder, static_cast<const weft_rt_program &>(plain));
   Sha256 hash;
   hash.add(encoder.encoded().data(), encoder.encoded().size());
   return hash.finish();

@@ -8,6 +8,7 @@
 
 #include "core/sha256.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -82,14 +83,47 @@ Status ElfImage::map(const std::string &path) {
   return Status();
 }
 
+/// Where the last of what the file's headers name ends; 0 if they are no
+/// headers.
+uint64_t ElfImage::findEnd() const {
+  const auto *header = table<Elf64_Ehdr>(0, 1);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+    return 0;
+  const auto *segments = table<Elf64_Phdr>(header->e_phoff, header->e_phnum);
+  const auto *sections = table<Elf64_Shdr>(header->e_shoff, header->e_shnum);
+  if (!segments || !sections)
+    return 0;
+  uint64_t end = std::max<uint64_t>(
+      header->e_phoff + header->e_phnum * sizeof(Elf64_Phdr),
+      header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr));
+  auto include = [&](uint64_t offset, uint64_t bytes) {
+    if (offset <= size && bytes <= size - offset)
+      end = std::max(end, offset + bytes);
+  };
+  for (uint64_t i = 0; i < header->e_phnum; ++i)
+    include(segments[i].p_offset, segments[i].p_filesz);
+  for (uint64_t i = 0; i < header->e_shnum; ++i)
+    if (sections[i].sh_type != SHT_NOBITS)
+      include(sections[i].sh_offset, sections[i].sh_size);
+  return end;
+}
+
 /// A file that weft-compile linked ends with the digest of what lies before it.
 /// One that was linked by hand, or stripped, does not.
 Status ElfImage::checkSeal() const {
   static constexpr char mark[] = "weft-file-sha256";
   constexpr uint64_t markBytes = sizeof(mark) - 1, digestBytes = 32;
   if (size < digestBytes + markBytes ||
-      std::memcmp(bytes + size - markBytes, mark, markBytes) != 0)
-    return Status();
+      std::memcmp(bytes + size - markBytes, mark, markBytes) != 0) {
+    uint64_t end = findEnd();
+    if (end == 0 || end >= size)
+      return Status();
+    return Status(
+        WEFT_RT_INCOMPATIBLE,
+        format("the file is damaged: it goes on for %llu bytes, which "
+               "are no checksum, after its last section",
+               static_cast<unsigned long long>(size - end)));
+  }
   uint64_t sealed = size - markBytes - digestBytes;
   Sha256 hash;
   hash.add(bytes, sealed);

@@ -46,6 +46,7 @@ private:
   ElfImage() = default;
 
   Status map(const std::string &path);
+  uint64_t findEnd() const;
   Status checkSeal() const;
   Status readSegments();
   Status readSections();

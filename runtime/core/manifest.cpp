@@ -38,6 +38,10 @@ Status checkTables(const weft_rt_program &program) {
   WEFT_RT_RETURN_IF_ERROR(
       checkTable("traffic entries", program.num_traffic, program.traffic));
   WEFT_RT_RETURN_IF_ERROR(checkTable("ops", program.num_ops, program.ops));
+  WEFT_RT_RETURN_IF_ERROR(
+      checkTable("kernels", program.num_kernels, program.kernels));
+  WEFT_RT_RETURN_IF_ERROR(
+      checkTable("images", program.num_images, program.images));
   for (int32_t i = 0; i < program.num_ops; ++i)
     if (!program.ops[i].name)
       return invalid(format("op %d of the program has no name", i));
@@ -46,6 +50,8 @@ Status checkTables(const weft_rt_program &program) {
                           program.max_operands));
   if (!program.name || !program.entry)
     return invalid("program has no name or no entry point");
+  if (!program.backend || !*program.backend)
+    return invalid("program does not say which backend it is for");
   if (program.arena_bytes < 0)
     return invalid(format("program has an arena of %lld bytes",
                           (long long)program.arena_bytes));
@@ -183,6 +189,32 @@ Status checkChannels(const weft_rt_program &program) {
   return Status();
 }
 
+Status checkKernels(const weft_rt_program &program) {
+  for (int32_t i = 0; i < program.num_images; ++i) {
+    const weft_rt_image &image = program.images[i];
+    if (!image.name || image.size < 0 || (image.size > 0 && !image.data))
+      return invalid(format("image %d (%s) has %lld bytes at address %p", i,
+                            image.name ? quote(image.name).c_str() : "no name",
+                            (long long)image.size,
+                            static_cast<const void *>(image.data)));
+  }
+  for (int32_t i = 0; i < program.num_kernels; ++i) {
+    const weft_rt_kernel_entry &kernel = program.kernels[i];
+    if (!kernel.name)
+      return invalid(format("kernel %d has no name", i));
+    std::string what = format("kernel %d ", i) + quote(kernel.name);
+    if (kernel.num_buffers < 0 || kernel.num_scalars < 0)
+      return invalid(format("%s takes %d buffers and %d scalars", what.c_str(),
+                            kernel.num_buffers, kernel.num_scalars));
+    if (kernel.image < -1 || kernel.image >= program.num_images)
+      return invalid(format("%s lies in image %d of %d", what.c_str(),
+                            kernel.image, program.num_images));
+    if (kernel.image >= 0 && kernel.function)
+      return invalid(what + " is a function and lies in an image");
+  }
+  return Status();
+}
+
 Status checkCertificate(const weft_rt_program &program) {
   if (!program.certificate)
     return Status();
@@ -264,12 +296,31 @@ std::string describeChannels(const weft_rt_program &program) {
 Status checkVersion(const weft_rt_program &program) {
   if (program.abi_version != WEFT_RT_ABI_VERSION)
     return Status(WEFT_RT_INCOMPATIBLE,
-                  format("program has ABI version %u, this runtime has %u",
+                  format("program has ABI version %u, and this runtime has "
+                         "%u: compile it again with the weft that this "
+                         "runtime belongs to, or run it with its own",
                          program.abi_version, WEFT_RT_ABI_VERSION));
   if (program.struct_size != sizeof(weft_rt_program))
     return Status(WEFT_RT_INCOMPATIBLE,
                   format("program table has %u bytes, expected %zu",
                          program.struct_size, sizeof(weft_rt_program)));
+  return Status();
+}
+
+Status checkLaunch(const weft_rt_program &program, const weft_rt_launch &launch,
+                   int32_t numConfig) {
+  if (launch.kernel < 0 || launch.kernel >= program.num_kernels)
+    return invalid(
+        format("launches kernel %d of %d", launch.kernel, program.num_kernels));
+  if (launch.num_config < 0 || (launch.num_config > 0 && !launch.config))
+    return invalid(format("launches %s with %d numbers at address %p",
+                          quote(program.kernels[launch.kernel].name).c_str(),
+                          launch.num_config,
+                          static_cast<const void *>(launch.config)));
+  if (numConfig >= 0 && launch.num_config != numConfig)
+    return invalid(format("launches %s with %d numbers, not %d",
+                          quote(program.kernels[launch.kernel].name).c_str(),
+                          launch.num_config, numConfig));
   return Status();
 }
 
@@ -283,6 +334,7 @@ Status checkProgram(const weft_rt_program &program) {
       checkTensors(program, "result", program.results, program.num_results));
   WEFT_RT_RETURN_IF_ERROR(checkAliases(program));
   WEFT_RT_RETURN_IF_ERROR(checkChannels(program));
+  WEFT_RT_RETURN_IF_ERROR(checkKernels(program));
   return checkCertificate(program);
 }
 
@@ -341,6 +393,7 @@ std::string describeProgram(const weft_rt_program &program) {
              program.abi_version);
   text += "plan: " + hashName(program.plan_hash) + "\n";
   text += "invariant: " + printable(invarianceName(program)) + "\n";
+  text += "backend: " + printable(program.backend) + "\n";
   text += describeProcessor(program);
   text += describeMesh(program);
   text += describeTensors(program, "arguments", program.args, program.num_args,
@@ -349,6 +402,8 @@ std::string describeProgram(const weft_rt_program &program) {
                           program.num_results, "in place of", program.args);
   text += describeChannels(program);
   text += format("arena: %lld bytes a rank\n", (long long)program.arena_bytes);
+  text += format("kernels: %d, images: %d\n", program.num_kernels,
+                 program.num_images);
   text += format("traffic: %d\n", program.num_traffic);
   for (int32_t i = 0; i < program.num_traffic; ++i) {
     const weft_rt_traffic &t = program.traffic[i];

@@ -19,6 +19,11 @@ Status checkVersion(const weft_rt_program &program);
 /// tensors, shardings, local shapes, aliases, channels, certificate.
 Status checkProgram(const weft_rt_program &program);
 
+/// Fails unless the launch is of a kernel of the program, and has `numConfig`
+/// numbers, where that is not -1.
+Status checkLaunch(const weft_rt_program &program, const weft_rt_launch &launch,
+                   int32_t numConfig = -1);
+
 /// Fails unless the ranks' programs were planned together: equal plan hashes,
 /// certificates, meshes, arguments, results and channels.
 Status checkSamePlan(const weft_rt_program *const *programs, int64_t count);

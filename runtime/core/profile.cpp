@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Names cost a look into the program's file, so each is found once.
+// Each name is made once.
 
 #include "core/profile.h"
 
 #include "core/collective.h"
 #include "core/status.h"
-#include "core/symbols.h"
 #include "core/types.h"
 
 namespace weft::rt {
@@ -37,7 +36,17 @@ std::string gemmName(const weft_rt_gemm &desc) {
   return name;
 }
 
+int64_t bytesOf(const weft_rt_copy &copy) {
+  int64_t bytes = copy.element_bytes;
+  for (int32_t i = 0; i < copy.num_dims; ++i)
+    bytes *= copy.dims[i].size;
+  return bytes;
+}
+
 double workOf(const ProfileEntry &entry) {
+  if (entry.sum.activity == WEFT_RT_IN_COPY)
+    return double(entry.calls) *
+           double(bytesOf(*static_cast<const weft_rt_copy *>(entry.sum.what)));
   if (entry.sum.activity != WEFT_RT_IN_GEMM)
     return double(entry.sum.bytes);
   double operations = 2.0 * double(entry.calls);
@@ -56,7 +65,10 @@ std::string activityName(weft_rt_activity activity, const void *what) {
   case WEFT_RT_IN_GEMM:
     return gemmName(*static_cast<const weft_rt_gemm *>(what));
   case WEFT_RT_IN_KERNEL:
-    return functionName(what);
+    return static_cast<const weft_rt_kernel_entry *>(what)->name;
+  case WEFT_RT_IN_COPY:
+    return format("copy of %lld bytes",
+                  (long long)bytesOf(*static_cast<const weft_rt_copy *>(what)));
   case WEFT_RT_IN_COLLECTIVE:
     return collectiveName(*static_cast<const weft_rt_collective *>(what));
   }

@@ -15,9 +15,8 @@
 namespace weft::rt {
 namespace {
 
-/// Stands for the entry, which is not in this process.
-void noEntry(const weft_rt_api *, weft_rt_rank *, void *const *, void *const *,
-             void *) {}
+/// Stands for code, which is not in this process.
+template <typename... Parameters> void noCode(Parameters...) {}
 
 /// Replaces addresses of the file by pointers to copies of what lies there.
 class Copier {
@@ -60,13 +59,14 @@ public:
     pointer = values;
   }
 
-  void code(weft_rt_entry &entry) {
-    if (!entry || !failure.empty())
+  template <typename... Parameters>
+  void code(void (*&function)(Parameters...)) {
+    if (!function || !failure.empty())
       return;
-    auto address = reinterpret_cast<uint64_t>(entry);
+    auto address = reinterpret_cast<uint64_t>(function);
     if (!image.isCode(address))
-      return fail(reinterpret_cast<void *>(entry), "the entry");
-    entry = noEntry;
+      return fail(reinterpret_cast<void *>(function), "a function");
+    function = noCode<Parameters...>;
   }
 
   const std::string &problem() const { return failure; }
@@ -120,7 +120,7 @@ Status copyTable(const ElfImage &image, weft_rt_program &table,
     return Status(WEFT_RT_INCOMPATIBLE, "weft_program is not in the file");
   std::memcpy(&table, found, sizeof(table));
   Copier copier(image, storage);
-  walkProgram(copier, table);
+  walk(copier, table);
   if (!copier.problem().empty())
     return Status(WEFT_RT_INCOMPATIBLE, copier.problem());
   WEFT_RT_RETURN_IF_ERROR(checkChecksum(table));

@@ -28,13 +28,22 @@ struct Moment {
 
 /// What a span shows. Start and Wait are the calls of the rank's thread,
 /// Collective is what happened on the channel.
-enum class SpanKind : uint8_t { Step, Gemm, Kernel, Start, Wait, Collective };
+enum class SpanKind : uint8_t {
+  Step,
+  Gemm,
+  Kernel,
+  Copy,
+  Start,
+  Wait,
+  Collective
+};
 
 /// Something that goes on for a while, on a rank's thread or on a channel.
 struct Span {
   SpanKind kind;
   int32_t op;       // index in weft_rt_program.ops, or -1
-  const void *what; // weft_rt_gemm, weft_rt_kernel, weft_rt_collective, or null
+  const void *what; // weft_rt_gemm, weft_rt_kernel_entry, weft_rt_copy,
+                    // weft_rt_collective, or null
   int64_t begin, end;
   int64_t ticket; // of Start, Wait and Collective
   int64_t bytes;  // Collective: that arrived

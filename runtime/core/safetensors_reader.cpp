@@ -159,14 +159,12 @@ Status checkCoverage(const std::vector<TensorEntry> &entries, int64_t dataBytes,
   std::string before = "the header";
   for (const TensorEntry &entry : entries) {
     if (entry.begin != covered)
-      return invalid(where +
-                     format("tensor %s begins at byte %lld, %s %s, which ends "
-                            "at byte %lld",
-                            quote(entry.name).c_str(), (long long)entry.begin,
-                            entry.begin < covered ? "inside"
-                                                  : "after a hole "
-                                                    "behind",
-                            before.c_str(), (long long)covered));
+      return invalid(
+          where + format("tensor %s begins at byte %lld, %s %s, which ends "
+                         "at byte %lld",
+                         quote(entry.name).c_str(), (long long)entry.begin,
+                         entry.begin < covered ? "inside" : "not right after",
+                         before.c_str(), (long long)covered));
     covered = entry.end;
     before = quote(entry.name);
   }
@@ -177,6 +175,24 @@ Status checkCoverage(const std::vector<TensorEntry> &entries, int64_t dataBytes,
                                       ? "the header"
                                       : ("tensor " + before).c_str(),
                                   (long long)covered, (long long)dataBytes));
+  return Status();
+}
+
+/// Checks that what is true or false is 1 or 0: code takes other bytes for
+/// either.
+Status checkBools(const std::vector<TensorEntry> &entries, const uint8_t *data,
+                  const std::string &where) {
+  for (const TensorEntry &entry : entries) {
+    if (entry.type != WEFT_RT_I1)
+      continue;
+    const uint8_t *end = data + entry.end;
+    const uint8_t *found = std::find_if(data + entry.begin, end,
+                                        [](uint8_t byte) { return byte > 1; });
+    if (found != end)
+      return invalid(where +
+                     format("tensor %s has a byte %d, expected 0 or 1 in BOOL",
+                            quote(entry.name).c_str(), int(*found)));
+  }
   return Status();
 }
 
@@ -237,6 +253,7 @@ Result<std::vector<TensorEntry>> parseSafetensors(const uint8_t *image,
                                         : a.name < b.name;
             });
   WEFT_RT_RETURN_IF_ERROR(checkCoverage(entries, size - *dataStart, where));
+  WEFT_RT_RETURN_IF_ERROR(checkBools(entries, image + *dataStart, where));
   return entries;
 }
 

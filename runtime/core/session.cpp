@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whatever touches a rank's memory in bulk (first touch, cutting arguments,
-// joining results) runs on the rank's own thread, all ranks at once.
+// A rank's bytes are the backend's: the session says where they are to come
+// from and to go.
 
 #include "core/session.h"
 
+#include "core/backend_registry.h"
 #include "core/checksum.h"
-#include "core/cores.h"
 #include "core/manifest.h"
 #include "core/processor.h"
 #include "core/trace.h"
 #include "core/types.h"
-#include "gemm/gemm.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,16 +20,8 @@
 namespace weft::rt {
 namespace {
 
-constexpr int64_t alignment = 64;
 constexpr double defaultDeadline = 60;
-
-int64_t alignUp(int64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
-int64_t localBytes(const weft_rt_tensor &tensor) {
-  return byteSize(tensor.type, *elementCount(tensor.local_shape, tensor.rank));
-}
+constexpr uint8_t poisonByte = 0xff; // NaNs of every float type
 
 int64_t globalBytes(const weft_rt_tensor &tensor) {
   return byteSize(tensor.type, *elementCount(tensor.shape, tensor.rank));
@@ -73,20 +64,6 @@ Status checkLinks(const weft_rt_options &options,
   return Status();
 }
 
-/// More threads than that only get in each other's way, and a slip of a finger
-/// must not bring the machine down.
-Status checkThreads(const weft_rt_options &options,
-                    const weft_rt_program &program) {
-  int32_t most = std::max(4 * coreCount(), program.num_ranks);
-  if (options.threads <= most || options.force_threads)
-    return Status();
-  return invalid(
-      format("%d threads are more than the %d that make sense for %d "
-             "ranks on %d cores; force_threads (--force-threads) "
-             "allows them",
-             options.threads, most, program.num_ranks, coreCount()));
-}
-
 Status checkOptions(const weft_rt_options &options,
                     const weft_rt_program &program) {
   if (options.struct_size != sizeof(weft_rt_options))
@@ -112,7 +89,6 @@ Status checkOptions(const weft_rt_options &options,
       return invalid(format("a fault hits rank %lld, and there are %d ranks",
                             (long long)options.faults[i].rank,
                             program.num_ranks));
-  WEFT_RT_RETURN_IF_ERROR(checkThreads(options, program));
   return checkLinks(options, program);
 }
 
@@ -168,12 +144,13 @@ backendOptions(const weft_rt_options &options,
                const std::vector<const weft_rt_program *> &programs) {
   BackendOptions result;
   result.programs = programs;
-  result.threads = options.threads > 0 ? options.threads : coreCount();
+  result.threads = options.threads;
+  result.forcesThreads = options.force_threads != 0;
+  result.catchesSignals = options.catch_signals != 0;
   result.deadlineSeconds =
       options.deadline_seconds > 0 ? options.deadline_seconds : defaultDeadline;
   result.traceEvents = options.trace_events;
   result.profile = options.profile != 0;
-  result.prepareThread = gemmReserveWorkspace;
   result.links = channelLinks(options, *programs[0]);
   result.sharesLink = options.shared_link != 0;
   result.perturbSeed = options.perturb_seed;
@@ -184,12 +161,19 @@ backendOptions(const weft_rt_options &options,
   return result;
 }
 
-/// Fills what a program must not read with NaN bits.
-void poisonPadding(const weft_rt_program &program, const weft_rt_tensor &tensor,
-                   int64_t rank, void *local) {
-  Region region = regionOf(program, tensor, rank);
-  if (region.extent != region.localShape)
-    std::memset(local, 0xff, localBytes(tensor));
+/// The backend that was insisted on, or the one that all programs are for.
+Result<BackendEntry>
+chooseBackend(const weft_rt_options &options,
+              const std::vector<const weft_rt_program *> &programs) {
+  if (options.backend)
+    return findBackend(options.backend);
+  for (size_t rank = 1; rank < programs.size(); ++rank)
+    if (std::strcmp(programs[rank]->backend, programs[0]->backend) != 0)
+      return invalid(format("rank 0 and rank %zu have programs for different "
+                            "backends: %s and %s",
+                            rank, quote(programs[0]->backend).c_str(),
+                            quote(programs[rank]->backend).c_str()));
+  return findBackend(programs[0]->backend);
 }
 
 } // namespace
@@ -198,7 +182,8 @@ Session::Session(std::vector<const weft_rt_program *> given,
                  const weft_rt_options &options,
                  std::unique_ptr<Executable> executable)
     : executable(std::move(executable)), programs(std::move(given)),
-      poison(options.poison != 0), poll(options.poll),
+      poison(options.poison != 0), isProfiling(options.profile != 0),
+      isTracing(options.trace_events > 0), poll(options.poll),
       pollContext(options.poll_context), process(getpid()) {
   programs.resize(programs[0]->num_ranks, programs[0]);
   isSet.resize(programs[0]->num_args, false);
@@ -212,8 +197,11 @@ Session::create(std::vector<const weft_rt_program *> programs,
   WEFT_RT_RETURN_IF_ERROR(checkOptions(options, *programs[0]));
   std::unique_ptr<Session> session(
       new Session(std::move(programs), options, std::move(executable)));
+  Result<BackendEntry> entry = chooseBackend(options, session->programs);
+  if (!entry.ok())
+    return entry.status();
   WEFT_RT_RETURN_IF_ERROR(
-      session->start(backendOptions(options, session->programs)));
+      session->start(*entry, backendOptions(options, session->programs)));
   return session;
 }
 
@@ -223,47 +211,73 @@ void Session::close(std::unique_ptr<Session> session) {
     session.release();
 }
 
-Status Session::start(const BackendOptions &options) {
-  memory.resize(programs.size());
-  for (size_t rank = 0; rank < programs.size(); ++rank)
-    WEFT_RT_RETURN_IF_ERROR(allocate(rank));
-  Result<std::unique_ptr<Backend>> created = createHostBackend(options);
+/// Fails unless the backend, which may come from a library, has ranks of the
+/// job, each once.
+Status Session::checkBackend(const std::string &name) const {
+  std::string who = "backend " + quote(name);
+  if (!backend)
+    return invalid(who + " was not created");
+  int64_t last = -1;
+  for (int64_t rank : backend->localRanks()) {
+    if (rank < 0 || rank >= int64_t(programs.size()))
+      return invalid(format("%s names rank %lld of %zu", who.c_str(),
+                            (long long)rank, programs.size()));
+    if (rank <= last)
+      return invalid(format("%s names rank %lld after rank %lld", who.c_str(),
+                            (long long)rank, (long long)last));
+    last = rank;
+  }
+  return Status();
+}
+
+/// Fails unless each local rank has been given memory.
+Status Session::checkPlaces(const std::string &name,
+                            const std::vector<void *> &places) const {
+  std::string who = "backend " + quote(name);
+  if (places.size() != memory.size())
+    return invalid(format("%s gives memory to %zu ranks of %zu", who.c_str(),
+                          places.size(), memory.size()));
+  for (size_t i = 0; i < places.size(); ++i)
+    if (!places[i] || reinterpret_cast<uintptr_t>(places[i]) % 64 != 0)
+      return invalid(format("%s gives rank %lld memory at %p", who.c_str(),
+                            (long long)memory[i].rank, places[i]));
+  return Status();
+}
+
+Status Session::start(const BackendEntry &entry,
+                      const BackendOptions &options) {
+  Result<std::unique_ptr<Backend>> created = entry.create(options);
   if (!created.ok())
     return created.status();
   backend = std::move(*created);
-  return runOnRanks(
-      [](void *self, weft_rt_rank *rank) {
-        static_cast<Session *>(self)->memory[rank->rank].mapping->touch();
-      },
-      this);
-}
-
-Status Session::allocate(int64_t rank) {
-  const weft_rt_program &program = *programs[rank];
-  RankMemory &own = memory[rank];
-  std::vector<int64_t> argOffsets, resultOffsets;
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < program.num_args; ++i) {
-    argOffsets.push_back(bytes);
-    bytes += alignUp(localBytes(program.args[i]));
+  if (Status bad = checkBackend(entry.name); !bad.ok()) {
+    backend = nullptr;
+    return bad;
   }
-  own.argumentBytes = bytes;
-  for (int32_t i = 0; i < program.num_results; ++i) {
-    const weft_rt_tensor &result = program.results[i];
-    resultOffsets.push_back(result.alias < 0 ? bytes
-                                             : argOffsets[result.alias]);
-    bytes += result.alias < 0 ? alignUp(localBytes(result)) : 0;
+  std::vector<int64_t> bytes;
+  for (int64_t rank : backend->localRanks()) {
+    memory.push_back({rank, layoutOf(*programs[rank]), {}, {}, nullptr});
+    bytes.push_back(memory.back().layout.totalBytes);
   }
-  own.resultBytes = bytes - own.argumentBytes;
-  own.totalBytes = bytes + alignUp(program.arena_bytes);
-  own.mapping = std::make_unique<Mapping>();
-  WEFT_RT_RETURN_IF_ERROR(
-      own.mapping->map(own.totalBytes, format("rank %lld", (long long)rank)));
-  for (int64_t offset : argOffsets)
-    own.args.push_back(own.mapping->data() + offset);
-  for (int64_t offset : resultOffsets)
-    own.results.push_back(own.mapping->data() + offset);
-  own.arena = own.mapping->data() + bytes;
+  Result<std::vector<void *>> places = backend->allocate(bytes);
+  if (!places.ok())
+    return places.status();
+  if (Status bad = checkPlaces(entry.name, *places); !bad.ok()) {
+    memory.clear();
+    backend = nullptr;
+    return bad;
+  }
+  memoryOfRank.resize(programs.size(), nullptr);
+  for (size_t i = 0; i < memory.size(); ++i) {
+    RankMemory &own = memory[i];
+    auto *begin = static_cast<uint8_t *>((*places)[i]);
+    for (int64_t offset : own.layout.args)
+      own.args.push_back(begin + offset);
+    for (int64_t offset : own.layout.results)
+      own.results.push_back(begin + offset);
+    own.arena = begin + own.layout.arena;
+    memoryOfRank[own.rank] = &own;
+  }
   return Status();
 }
 
@@ -280,11 +294,9 @@ Status Session::checkUsable() const {
   return Status();
 }
 
-Status Session::runOnRanks(weft_rt_task task, void *context) {
-  bool isWhole = false;
-  Status status = backend->run(task, context, isWhole);
-  failed = !isWhole;
-  return status;
+Status Session::note(Outcome outcome) {
+  failed = !outcome.isWhole;
+  return std::move(outcome.status);
 }
 
 // ---- arguments and results -------------------------------------------------
@@ -298,24 +310,21 @@ Status Session::setArgument(int32_t index, const void *data, int64_t bytes) {
     return invalid(format("argument %s has %lld bytes, expected %lld",
                           quote(tensor.name).c_str(), (long long)bytes,
                           (long long)globalBytes(tensor)));
-  struct Cut {
-    Session *session;
-    int32_t index;
-    const void *data;
-  } cut{this, index, data};
   isSet[index] = true;
-  return runOnRanks(
-      [](void *context, weft_rt_rank *rank) {
-        auto &[session, index, data] = *static_cast<Cut *>(context);
-        const weft_rt_program &program = *session->programs[rank->rank];
-        const weft_rt_tensor &tensor = program.args[index];
-        void *local = session->memory[rank->rank].args[index];
-        if (session->poison)
-          poisonPadding(program, tensor, rank->rank, local);
-        cutRegion(tensor.type, regionOf(program, tensor, rank->rank), data,
-                  local);
-      },
-      &cut);
+  std::vector<Shard> shards;
+  std::vector<Block> padded;
+  for (const RankMemory &own : memory) {
+    const weft_rt_program &program = *programs[own.rank];
+    Shard shard{own.rank, own.args[index],
+                regionOf(program, program.args[index], own.rank)};
+    if (shard.region.extent != shard.region.localShape)
+      padded.push_back(
+          {own.rank, shard.local, localBytes(program.args[index])});
+    shards.push_back(std::move(shard));
+  }
+  if (poison && !padded.empty())
+    WEFT_RT_RETURN_IF_ERROR(note(backend->fill(padded, poisonByte)));
+  return note(backend->upload(tensor.type, shards, data));
 }
 
 Status Session::getResult(int32_t index, void *data, int64_t bytes) {
@@ -330,28 +339,32 @@ Status Session::getResult(int32_t index, void *data, int64_t bytes) {
   if (stepsDone == 0)
     return invalid(format("result %s does not exist before the first step",
                           quote(tensor.name).c_str()));
-  struct Join {
-    Session *session;
-    int32_t index;
-    void *data;
-    void join(int64_t rank) {
-      const weft_rt_program &program = *session->programs[rank];
-      const weft_rt_tensor &tensor = program.results[index];
-      if (holdsFirstCopy(program, tensor, rank))
-        joinRegion(tensor.type, regionOf(program, tensor, rank),
-                   session->memory[rank].results[index], data);
-    }
-  } join{this, index, data};
-  if (sharesBytes(tensor)) {
-    for (size_t rank = 0; rank < programs.size(); ++rank)
-      join.join(rank);
-    return Status();
+  std::vector<bool> isHere(programs.size()); // [the part's first holder]
+  std::vector<Shard> shards;
+  for (const RankMemory &own : memory) {
+    Region region = regionOf(program(), tensor, own.rank);
+    int64_t part = firstHolder(program(), tensor, own.rank);
+    if (!isHere[part])
+      shards.push_back({own.rank, own.results[index], std::move(region)});
+    isHere[part] = true;
   }
-  return runOnRanks(
-      [](void *context, weft_rt_rank *rank) {
-        static_cast<Join *>(context)->join(rank->rank);
-      },
-      &join);
+  WEFT_RT_RETURN_IF_ERROR(checkWhole(tensor, isHere));
+  return note(backend->download(tensor.type, shards, data));
+}
+
+/// Fails unless each part of a result that has elements is here; parts go by
+/// the first of all ranks that hold them.
+Status Session::checkWhole(const weft_rt_tensor &result,
+                           const std::vector<bool> &isHere) const {
+  for (size_t rank = 0; rank < isHere.size(); ++rank) {
+    bool isPart = firstHolder(program(), result, rank) == int64_t(rank);
+    if (isPart && !isHere[rank] && !isEmpty(regionOf(program(), result, rank)))
+      return invalid(format(
+          "result %s is not whole in this process, which has %zu of %zu ranks: "
+          "none of them holds what rank %zu does",
+          quote(result.name).c_str(), memory.size(), programs.size(), rank));
+  }
+  return Status();
 }
 
 // ---- steps -----------------------------------------------------------------
@@ -364,16 +377,19 @@ Status Session::checkArgumentsSet() const {
   return Status();
 }
 
-namespace {
-
-void poisonBuffers(const weft_rt_program &program, RankMemory &memory) {
-  std::memset(memory.arena, 0xff, program.arena_bytes);
-  for (int32_t i = 0; i < program.num_results; ++i)
-    if (program.results[i].alias < 0)
-      std::memset(memory.results[i], 0xff, localBytes(program.results[i]));
+/// Fills what the step must not read with NaN bits.
+Status Session::poisonBuffers() {
+  std::vector<Block> blocks;
+  for (const RankMemory &own : memory) {
+    const weft_rt_program &program = *programs[own.rank];
+    blocks.push_back({own.rank, own.arena, program.arena_bytes});
+    for (int32_t i = 0; i < program.num_results; ++i)
+      if (program.results[i].alias < 0)
+        blocks.push_back(
+            {own.rank, own.results[i], localBytes(program.results[i])});
+  }
+  return note(backend->fill(blocks, poisonByte));
 }
-
-} // namespace
 
 /// Asks as seldom as during a step: steps may be short, and asking may not be.
 bool Session::isInterrupted() {
@@ -387,10 +403,8 @@ bool Session::isInterrupted() {
 Status Session::runStep() {
   auto step = [](void *context, weft_rt_rank *rank) {
     auto &self = *static_cast<Session *>(context);
-    RankMemory &memory = self.memory[rank->rank];
+    RankMemory &memory = *self.memoryOfRank[rank->rank];
     const weft_rt_program &program = *self.programs[rank->rank];
-    if (self.poison)
-      poisonBuffers(program, memory);
     RankLog &log = self.backend->log(rank->rank);
     if (self.stepsDone == 1)
       log.clearProfile();
@@ -399,7 +413,9 @@ Status Session::runStep() {
                   memory.results.data(), memory.arena);
     log.record(SpanKind::Step, WEFT_RT_IN_STEP, -1, nullptr, begin);
   };
-  return runOnRanks(step, this);
+  if (poison)
+    WEFT_RT_RETURN_IF_ERROR(poisonBuffers());
+  return note(backend->run(step, this));
 }
 
 Status Session::run(int64_t steps, double *seconds) {
@@ -428,18 +444,19 @@ weft_rt_stats Session::stats() const {
   weft_rt_stats stats = {};
   stats.steps = stepsDone;
   stats.threads_per_rank = backend->threadsPerRank();
-  stats.argument_bytes = memory[0].argumentBytes;
-  stats.result_bytes = memory[0].resultBytes;
+  MemoryLayout layout = layoutOf(program());
+  stats.argument_bytes = layout.argumentBytes;
+  stats.result_bytes = layout.resultBytes;
   stats.arena_bytes = program().arena_bytes;
   for (const RankMemory &one : memory)
-    stats.total_bytes += one.totalBytes;
+    stats.total_bytes += one.layout.totalBytes;
   return stats;
 }
 
 TrafficCount Session::traffic(weft_rt_collective_kind kind,
                               int32_t channel) const {
   TrafficCount most;
-  for (size_t rank = 0; rank < programs.size(); ++rank) {
+  for (int64_t rank : backend->localRanks()) {
     TrafficCount one = backend->log(rank).traffic(kind, channel);
     most.count = std::max(most.count, one.count);
     most.bytes = std::max(most.bytes, one.bytes);
@@ -448,28 +465,33 @@ TrafficCount Session::traffic(weft_rt_collective_kind kind,
 }
 
 Result<const std::vector<weft_rt_profile_row> *> Session::profile() {
-  if (!backend->log(0).isProfiling())
+  if (!isProfiling)
     return invalid("the session keeps no profile");
   lastProfile.clear();
-  for (size_t rank = 0; rank < programs.size(); ++rank)
+  for (int64_t rank : backend->localRanks())
     lastProfile.add(rank, backend->log(rank));
   return &lastProfile.rows();
 }
 
 const char *Session::flightRecord() {
   flightText.clear();
-  for (size_t rank = 0; rank < programs.size(); ++rank)
-    flightText +=
-        format("rank %zu:\n", rank) + backend->log(rank).flightRecord();
+  for (int64_t rank : backend->localRanks())
+    flightText += format("rank %lld:\n", (long long)rank) +
+                  backend->log(rank).flightRecord();
   return flightText.c_str();
 }
 
+const char *Session::calls() {
+  callText = backend->calls();
+  return callText.c_str();
+}
+
 Status Session::writeTrace(const std::string &path) const {
-  std::vector<const RankLog *> logs;
-  for (size_t rank = 0; rank < programs.size(); ++rank)
-    logs.push_back(&backend->log(rank));
-  if (!logs[0]->isTracing())
+  if (!isTracing)
     return invalid("the session keeps no trace");
+  std::vector<TracedRank> logs;
+  for (int64_t rank : backend->localRanks())
+    logs.push_back({rank, &backend->log(rank)});
   return rt::writeTrace(path, logs);
 }
 

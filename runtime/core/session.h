@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The session behind session.h: programs, the ranks' memory, and the backend
-// that runs them. session.cpp does the work; session_api.cpp puts the C
-// functions over it.
+// The session of session.h: programs, where their tensors lie in the ranks'
+// memory, and the backend that runs them. session.cpp does the work;
+// api/session_api.cpp puts the C functions over it.
 
 #ifndef WEFT_RT_CORE_SESSION_H
 #define WEFT_RT_CORE_SESSION_H
 
-#include "core/backend.h"
+#include "core/backend_registry.h"
 #include "core/executable.h"
-#include "core/memory.h"
+#include "core/memory_layout.h"
 #include "core/profile.h"
-#include "core/sharding.h"
 
 namespace weft::rt {
 
-/// One rank's memory: where each argument, result and the arena lie in it.
+/// The memory of a rank of this process: where each argument, result and the
+/// arena lie in it.
 struct RankMemory {
-  std::unique_ptr<Mapping> mapping;
+  int64_t rank;
+  MemoryLayout layout;
   std::vector<void *> args, results; // aliased results: the argument's place
   void *arena = nullptr;
-  int64_t argumentBytes = 0, resultBytes = 0, totalBytes = 0;
 };
 
 /// Arguments in, steps, results out.
@@ -38,6 +38,7 @@ public:
   static void close(std::unique_ptr<Session> session);
 
   const weft_rt_program &program() const { return *programs[0]; }
+  const std::vector<int64_t> &ranks() const { return backend->localRanks(); }
   Status setArgument(int32_t index, const void *data, int64_t bytes);
   Status getResult(int32_t index, void *data, int64_t bytes);
   Status run(int64_t steps, double *seconds);
@@ -46,6 +47,7 @@ public:
   TrafficCount traffic(weft_rt_collective_kind kind, int32_t channel) const;
   Result<const std::vector<weft_rt_profile_row> *> profile();
   const char *flightRecord();
+  const char *calls();
   Status writeTrace(const std::string &path) const;
 
 private:
@@ -53,27 +55,33 @@ private:
           const weft_rt_options &options,
           std::unique_ptr<Executable> executable);
 
-  Status start(const BackendOptions &backendOptions);
-  Status allocate(int64_t rank);
+  Status start(const BackendEntry &entry, const BackendOptions &options);
+  Status checkBackend(const std::string &name) const;
+  Status checkPlaces(const std::string &name,
+                     const std::vector<void *> &places) const;
   Status checkUsable() const;
   Status checkArgumentsSet() const;
-  Status runOnRanks(weft_rt_task task, void *context);
+  Status checkWhole(const weft_rt_tensor &result,
+                    const std::vector<bool> &isHere) const;
+  Status note(Outcome outcome);
+  Status poisonBuffers();
   Status runStep();
   bool isInterrupted();
 
   std::unique_ptr<Executable> executable;
   std::vector<const weft_rt_program *> programs; // one per rank
-  bool poison;
+  bool poison, isProfiling, isTracing;
   int32_t (*poll)(void *);
   void *pollContext;
   int64_t lastPoll = 0;
-  const int64_t process; // that has the ranks
-  std::vector<RankMemory> memory;
+  const int64_t process;                  // that has the ranks
+  std::vector<RankMemory> memory;         // of the backend's local ranks
+  std::vector<RankMemory *> memoryOfRank; // null: lives in another process
   std::unique_ptr<Backend> backend;
   std::vector<bool> isSet; // arguments
   int64_t stepsDone = 0;
   bool failed = false;
-  std::string flightText;
+  std::string flightText, callText;
   Profile lastProfile;
 };
 

@@ -34,7 +34,7 @@ private:
   static constexpr size_t blockBytes = 64;
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  uint8_t pending[blockBytes]; // the bytes behind the last whole block
+  uint8_t pending[blockBytes]; // the bytes past the last whole block
   uint64_t total = 0;
 };
 

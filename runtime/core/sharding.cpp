@@ -87,9 +87,8 @@ bool nextIndex(std::vector<int64_t> &index, const std::vector<int64_t> &limit) {
 
 template <typename CopyRow>
 void walkRegion(const Region &region, CopyRow copyRow) {
-  for (int64_t extent : region.extent)
-    if (extent == 0)
-      return;
+  if (isEmpty(region))
+    return;
   Walk walk = planWalk(region);
   std::vector<int64_t> index(walk.extent.size(), 0);
   do {
@@ -120,15 +119,20 @@ Region regionOf(const weft_rt_program &program, const weft_rt_tensor &tensor,
   return region;
 }
 
-bool holdsFirstCopy(const weft_rt_program &program,
+int64_t firstHolder(const weft_rt_program &program,
                     const weft_rt_tensor &tensor, int64_t rank) {
-  // Ranks that hold the same part differ only off the sharding axes; moving to
-  // the origin along those axes leaves 0 just for the first of them.
+  // Ranks that hold the same part differ only off the sharding axes: moving to
+  // the origin along those axes leaves what the rank is above the first.
   int64_t rest = rank;
   for (int32_t d = 0; d < tensor.rank; ++d)
     rest = rankAtOrigin(program, rest, tensor.sharding[d].axes,
                         tensor.sharding[d].num_axes);
-  return rest == 0;
+  return rank - rest;
+}
+
+bool isEmpty(const Region &region) {
+  return std::find(region.extent.begin(), region.extent.end(), 0) !=
+         region.extent.end();
 }
 
 void cutRegion(weft_rt_type type, const Region &region, const void *global,

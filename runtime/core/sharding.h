@@ -3,7 +3,7 @@
 // Cuts a dense global tensor into the ranks' local buffers, and joins them
 // again. Both sides are row-major and dense.
 //
-// Example: 10 rows over t = 4 shards are cut in chunks of ceil(10 / 4) = 3.
+// Example: 10 rows over t = 4 shards are cut into chunks of ceil(10 / 4) = 3.
 // Rank chunk 0 holds rows 0..2, chunk 3 holds row 9 and two rows of padding;
 // over t = 8 the chunk is 2 and chunks 5, 6, 7 are empty. Padding is not
 // touched by a cut and not read by a join.
@@ -30,9 +30,12 @@ struct Region {
 Region regionOf(const weft_rt_program &program, const weft_rt_tensor &tensor,
                 int64_t rank);
 
-/// Says whether `rank` is the lowest of the ranks that hold the same part.
-bool holdsFirstCopy(const weft_rt_program &program,
+/// The lowest of all ranks that hold the same part as `rank`.
+int64_t firstHolder(const weft_rt_program &program,
                     const weft_rt_tensor &tensor, int64_t rank);
+
+/// Says whether the region has no element, as an empty chunk's.
+bool isEmpty(const Region &region);
 
 /// Copies the region's part of `global` into `local`.
 void cutRegion(weft_rt_type type, const Region &region, const void *global,

@@ -16,10 +16,10 @@
 namespace weft::rt {
 namespace {
 
-/// Names of what spans show; a name costs a look into the program's file.
+/// Names of what spans show; each is made once.
 using Names = std::map<const void *, std::string>;
 
-constexpr const char *categories[] = {"step",  "gemm", "kernel",
+constexpr const char *categories[] = {"step",  "gemm", "kernel",    "copy",
                                       "start", "wait", "collective"};
 
 weft_rt_activity activityOf(SpanKind kind) {
@@ -30,6 +30,8 @@ weft_rt_activity activityOf(SpanKind kind) {
     return WEFT_RT_IN_GEMM;
   case SpanKind::Kernel:
     return WEFT_RT_IN_KERNEL;
+  case SpanKind::Copy:
+    return WEFT_RT_IN_COPY;
   case SpanKind::Start:
   case SpanKind::Wait:
   case SpanKind::Collective:
@@ -151,15 +153,15 @@ void RankTrace::writeArrow(const Span &span, const char *phase,
 } // namespace
 
 Status writeTrace(const std::string &path,
-                  const std::vector<const RankLog *> &logs) {
+                  const std::vector<TracedRank> &ranks) {
   int64_t origin = INT64_MAX;
-  for (const RankLog *log : logs)
-    for (const Span &span : log->trace())
+  for (const TracedRank &traced : ranks)
+    for (const Span &span : traced.log->trace())
       origin = std::min(origin, span.begin);
   Names names;
   std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
-  for (size_t rank = 0; rank < logs.size(); ++rank)
-    RankTrace(rank, *logs[rank], origin, names, text).write();
+  for (const TracedRank &traced : ranks)
+    RankTrace(size_t(traced.rank), *traced.log, origin, names, text).write();
   return writeFile(path, text + "\n]}\n");
 }
 

@@ -12,9 +12,15 @@
 
 namespace weft::rt {
 
+/// A rank and its records.
+struct TracedRank {
+  int64_t rank;
+  const RankLog *log;
+};
+
 /// Writes the ranks' spans to a JSON file. Times are relative to the earliest.
 Status writeTrace(const std::string &path,
-                  const std::vector<const RankLog *> &logs);
+                  const std::vector<TracedRank> &ranks);
 
 } // namespace weft::rt
 

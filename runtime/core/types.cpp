@@ -4,6 +4,7 @@
 
 #include "core/types.h"
 
+#include <cstring>
 #include <iterator>
 
 namespace weft::rt {
@@ -29,6 +30,12 @@ constexpr TypeInfo typeTable[] = {
 };
 static_assert(std::size(typeTable) == WEFT_RT_NUM_TYPES);
 
+template <typename T> T load(const uint8_t *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(value));
+  return value;
+}
+
 } // namespace
 
 bool isKnownType(int64_t type) { return type >= 0 && type < WEFT_RT_NUM_TYPES; }
@@ -51,6 +58,30 @@ std::optional<weft_rt_type> typeOfSafetensorsName(const std::string &name) {
 int64_t byteSize(weft_rt_type type, int64_t count) {
   int bits = bitWidth(type);
   return bits == 4 ? count / 2 + count % 2 : count * (bits / 8);
+}
+
+bool hasWholeBytes(weft_rt_type type) { return bitWidth(type) % 8 == 0; }
+
+int64_t loadScalar(weft_rt_type type, const void *address) {
+  uint64_t bits = 0;
+  int width = bitWidth(type);
+  auto *bytes = static_cast<const uint8_t *>(address);
+  // By value, in this machine's byte order.
+  if (width == 8)
+    bits = *bytes;
+  else if (width == 16)
+    bits = load<uint16_t>(bytes);
+  else if (width == 32)
+    bits = load<uint32_t>(bytes);
+  else
+    bits = load<uint64_t>(bytes);
+  if (type == WEFT_RT_I8)
+    return int8_t(bits);
+  if (type == WEFT_RT_I16)
+    return int16_t(bits);
+  if (type == WEFT_RT_I32)
+    return int32_t(bits);
+  return int64_t(bits);
 }
 
 std::optional<int64_t> elementCount(const int64_t *shape, int64_t rank) {

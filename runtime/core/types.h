@@ -33,6 +33,13 @@ std::optional<weft_rt_type> typeOfSafetensorsName(const std::string &name);
 /// Bytes that hold `count` elements: sub-byte types round up.
 int64_t byteSize(weft_rt_type type, int64_t count);
 
+/// Says whether an element has whole bytes to itself.
+bool hasWholeBytes(weft_rt_type type);
+
+/// The element at an address, as weft_rt_api.read_scalar gives it. It must have
+/// whole bytes.
+int64_t loadScalar(weft_rt_type type, const void *address);
+
 /// Product of the sizes, or nothing when one is negative or the product does
 /// exceed 2^58.
 std::optional<int64_t> elementCount(const int64_t *shape, int64_t rank);

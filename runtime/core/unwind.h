@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What a rank runs: compiled code's entry behind a thin wrapper. */
+/* What a rank runs: compiled code's entry within a thin wrapper. */
 typedef void (*weft_rt_task)(void *context, weft_rt_rank *rank);
 
 /* Runs the task; 1 when it returned, 0 when it left by weft_rt_leave. */

@@ -49,7 +49,13 @@ protected:
                {{"a", {{0, 1, 2}}},
                 {"b", {{1, 1, 2}}},
                 {"all", {{0, 1, 2}, {1, 1, 2}}}},
-               options);
+               options, {{"increment", -1, increment, 1, 0}});
+  }
+
+  static void increment(void *const *buffers, const int64_t *, int64_t begin,
+                        int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      static_cast<float *>(buffers[0])[i] += 1;
   }
 
   static float inputOf(int64_t rank, int64_t round) {
@@ -174,11 +180,7 @@ TEST_P(Async, RanksComputeWhileDataMoves) {
       const void *from = in.data();
       void *to = out.data(), *buffers[] = {x.data()};
       int64_t ticket = rank.start(gathers[2], &from, &to);
-      auto kernel = [](void *const *given, int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-          static_cast<float *>(given[0])[i] += 1;
-      };
-      rank.api->launch(rank.self, -1, kernel, buffers, 64, 8);
+      rank.launch(0, {64, 8}, buffers, nullptr);
       rank.wait(ticket);
       EXPECT_THAT(x, testing::Each(1.f));
       for (int64_t i = 0; i < 4 * length; ++i)

@@ -5,6 +5,7 @@
 
 #include "job.h"
 
+#include "backends/host/host.h"
 #include "core/manifest.h"
 
 #include <gtest/gtest.h>
@@ -15,19 +16,24 @@ const std::vector<BackendUnderTest> backendsUnderTest = {
     {"host", createHostBackend}};
 
 Job::Job(const BackendUnderTest &backend, std::vector<weft_rt_axis> givenAxes,
-         std::vector<ChannelSpec> givenChannels, BackendOptions options)
-    : axes(std::move(givenAxes)), specs(std::move(givenChannels)) {
+         std::vector<ChannelSpec> givenChannels, BackendOptions options,
+         std::vector<weft_rt_kernel_entry> givenKernels)
+    : axes(std::move(givenAxes)), specs(std::move(givenChannels)),
+      kernels(std::move(givenKernels)) {
   for (const ChannelSpec &spec : specs)
     channels.push_back(
         {spec.name, int32_t(spec.axes.size()), spec.axes.data()});
   table.abi_version = WEFT_RT_ABI_VERSION;
   table.struct_size = sizeof(table);
   table.name = "job";
+  table.backend = backend.name;
   table.num_axes = int32_t(axes.size());
   table.axes = axes.data();
   table.num_ranks = int32_t(meshSize(table));
   table.num_channels = int32_t(channels.size());
   table.channels = channels.data();
+  table.num_kernels = int32_t(kernels.size());
+  table.kernels = kernels.data();
   table.max_operands = 8;
   table.entry = [](const weft_rt_api *, weft_rt_rank *, void *const *,
                    void *const *, void *) {};
@@ -44,13 +50,14 @@ Status Job::run(const std::function<void(Rank)> &task) {
     const std::function<void(Rank)> &task;
     const weft_rt_api &api;
   } context{task, ranks->api()};
-  bool isWhole;
-  return ranks->run(
-      [](void *opaque, weft_rt_rank *self) {
-        auto &[task, api] = *static_cast<Context *>(opaque);
-        task(Rank{&api, self});
-      },
-      &context, isWhole);
+  return ranks
+      ->run(
+          [](void *opaque, weft_rt_rank *self) {
+            auto &[task, api] = *static_cast<Context *>(opaque);
+            task(Rank{&api, self});
+          },
+          &context)
+      .status;
 }
 
 } // namespace weft::rt::cts

@@ -9,18 +9,16 @@
 #ifndef WEFT_RT_CTS_JOB_H
 #define WEFT_RT_CTS_JOB_H
 
-#include "core/backend.h"
+#include "core/backend_registry.h"
 #include "core/topology.h"
 
 #include <functional>
+#include <initializer_list>
 
 namespace weft::rt::cts {
 
 /// A backend under test.
-struct BackendUnderTest {
-  const char *name;
-  Result<std::unique_ptr<Backend>> (*create)(const BackendOptions &);
-};
+using BackendUnderTest = BackendEntry;
 
 /// All backends of this build.
 extern const std::vector<BackendUnderTest> backendsUnderTest;
@@ -43,6 +41,12 @@ struct Rank {
   }
   void wait(int64_t ticket) const { api->wait(self, -1, ticket); }
 
+  void launch(int32_t kernel, std::initializer_list<int64_t> config,
+              void *const *buffers, const int64_t *scalars) const {
+    weft_rt_launch launch = {kernel, int32_t(config.size()), config.begin()};
+    api->launch(self, -1, &launch, buffers, scalars);
+  }
+
   /// Starts a collective and waits for it.
   void collective(const weft_rt_collective &what, const void *const *in,
                   void *const *out) const {
@@ -54,7 +58,8 @@ struct Rank {
 class Job {
 public:
   Job(const BackendUnderTest &backend, std::vector<weft_rt_axis> axes,
-      std::vector<ChannelSpec> channels, BackendOptions options = {});
+      std::vector<ChannelSpec> channels, BackendOptions options = {},
+      std::vector<weft_rt_kernel_entry> kernels = {});
 
   /// Runs the task on all ranks at once. A task that may fail must hold no
   /// object with a destructor across a call of the API.
@@ -70,6 +75,7 @@ private:
   std::vector<weft_rt_axis> axes;
   std::vector<ChannelSpec> specs;
   std::vector<weft_rt_channel> channels;
+  std::vector<weft_rt_kernel_entry> kernels;
   weft_rt_program table = {};
   std::unique_ptr<Backend> ranks;
 };

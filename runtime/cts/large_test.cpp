@@ -2,7 +2,7 @@
 
 // Collectives whose outputs are so large that a backend may write them in a way
 // of its own: in one row and in many, with rows of whole cache lines and not,
-// at aligned places and not, and nothing behind their end.
+// at aligned places and not, and nothing past their end.
 
 #include "core/types.h"
 #include "job.h"
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t line = 64; // bytes
 
-/// An output at a place that is `shift` bytes behind a whole cache line, and a
-/// line behind it that nobody may write.
+/// An output at a place that is `shift` bytes after a whole cache line, and a
+/// line after it that nobody may write.
 class Output {
 public:
   Output(int64_t bytes, int64_t shift)

@@ -24,7 +24,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-/// Puts the header's length before it and data behind it.
+/// Puts the header's length before it and data after it.
 std::string makeImage(const std::string &header, uint64_t claimedLength,
                       size_t dataBytes) {
   std::string image;

@@ -26,6 +26,8 @@ struct Editable {
   std::vector<weft_rt_tensor> results{program.results, program.results + 3};
   std::vector<weft_rt_channel> channels{program.channels, program.channels + 2};
   std::vector<weft_rt_traffic> traffic{program.traffic, program.traffic + 2};
+  std::vector<weft_rt_kernel_entry> kernels{program.kernels,
+                                            program.kernels + 2};
   int64_t shape[2] = {9, 3}, local[2] = {5, 2};
   weft_rt_axis_ref ref = {0, 1, 2};
   weft_rt_dim_sharding cuts[2] = {{1, &ref}, {0, nullptr}};
@@ -36,6 +38,7 @@ struct Editable {
     program.results = results.data();
     program.channels = channels.data();
     program.traffic = traffic.data();
+    program.kernels = kernels.data();
   }
 };
 
@@ -51,7 +54,11 @@ TEST(Manifest, AcceptsTheTestProgram) {
 
 TEST(Manifest, Version) {
   EXPECT_EQ(failure([](Editable &e) { e.program.abi_version = 99; }),
-            "program has ABI version 99, this runtime has 4");
+            "program has ABI version 99, and this runtime has 5: compile it "
+            "again with the weft that this runtime belongs to, or run it with "
+            "its own");
+  EXPECT_THAT(failure([](Editable &e) { e.program.abi_version = 4; }),
+              HasSubstr("program has ABI version 4, and this runtime has 5"));
   EXPECT_THAT(failure([](Editable &e) { e.program.struct_size = 8; }),
               HasSubstr("program table has 8 bytes, expected"));
 }
@@ -67,6 +74,33 @@ TEST(Manifest, Tables) {
             "program has an arena of -1 bytes");
   EXPECT_THAT(failure([](Editable &e) { e.traffic[1].channel = nullptr; }),
               HasSubstr("traffic entry 1"));
+}
+
+TEST(Manifest, Kernels) {
+  EXPECT_EQ(failure([](Editable &e) { e.program.backend = nullptr; }),
+            "program does not say which backend it is for");
+  EXPECT_EQ(failure([](Editable &e) { e.program.backend = ""; }),
+            "program does not say which backend it is for");
+  EXPECT_THAT(failure([](Editable &e) { e.program.kernels = nullptr; }),
+              HasSubstr("table of 2 kernels at address"));
+  EXPECT_THAT(failure([](Editable &e) { e.program.num_images = 1; }),
+              HasSubstr("table of 1 images at address"));
+  EXPECT_EQ(failure([](Editable &e) { e.kernels[1].name = nullptr; }),
+            "kernel 1 has no name");
+  EXPECT_EQ(failure([](Editable &e) { e.kernels[0].num_scalars = -1; }),
+            "kernel 0 'addTotal' takes 2 buffers and -1 scalars");
+  EXPECT_EQ(failure([](Editable &e) { e.kernels[0].image = 0; }),
+            "kernel 0 'addTotal' lies in image 0 of 0");
+  weft_rt_image image = {"code", nullptr, 0};
+  auto add = [&](Editable &e) {
+    e.program.num_images = 1;
+    e.program.images = &image;
+    e.kernels[0].image = 0;
+  };
+  EXPECT_EQ(failure(add), "kernel 0 'addTotal' is a function and lies in an "
+                          "image");
+  image.size = 8;
+  EXPECT_THAT(failure(add), HasSubstr("image 0 ('code') has 8 bytes at"));
 }
 
 TEST(Manifest, Certificate) {

@@ -71,6 +71,8 @@ TEST(Options, RefusesWrongUse) {
   EXPECT_EQ(failure({"a.so", "--what"}), "unknown option '--what'");
   EXPECT_EQ(failure({"a.so", "--inputs"}), "--inputs needs a value");
   EXPECT_EQ(failure({"a.so", "--inputs="}), "--inputs takes a file name");
+  EXPECT_EQ(failure({"a.so", "--backend="}),
+            "--backend takes the name of a backend");
   EXPECT_EQ(failure({"a.so", "--quiet=1"}), "--quiet takes no value");
   EXPECT_EQ(failure({"a.so", "--ranks", "0"}),
             "--ranks takes an integer from 1 to 1048576, not '0'");

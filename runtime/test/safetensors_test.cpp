@@ -130,6 +130,8 @@ TEST(SafetensorsParse, TypesAndSizes) {
             "f: tensor 't': tensor<3xf4E2M1FN> does not fill whole bytes");
   EXPECT_EQ(failure(one(fields("F32", "1", "0,4,8")), 8),
             "f: tensor 't' has 3 data offsets, expected 2");
+  EXPECT_EQ(failure(one(fields("BOOL", "2", "0,2")), 2),
+            "f: tensor 't' has a byte 120, expected 0 or 1 in BOOL");
 }
 
 TEST(SafetensorsParse, Ranges) {
@@ -141,7 +143,7 @@ TEST(SafetensorsParse, Ranges) {
             "f: tensor 't' ends at byte 4, the last of all, but "
             "the data has 5 bytes");
   EXPECT_EQ(failure(one(fields("U8", "3", "1,4")), 4),
-            "f: tensor 't' begins at byte 1, after a hole behind the header, "
+            "f: tensor 't' begins at byte 1, not right after the header, "
             "which ends at byte 0");
   std::string two = "{\"a\":{" + fields("U8", "3", "0,3") + "},\"b\":{" +
                     fields("U8", "2", "2,4") + "}}";

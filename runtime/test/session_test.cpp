@@ -273,6 +273,11 @@ TEST(SessionFailure, WrongCollectives) {
             "be combined by sum");
   EXPECT_EQ(failureOf(ACCUMULATE_NO_CHANNEL),
             "rank 2: collective names channel 7 of 2");
+  EXPECT_EQ(failureOf(ACCUMULATE_NO_KERNEL), "rank 2 launches kernel 2 of 2");
+  EXPECT_EQ(failureOf(ACCUMULATE_NO_GRAIN),
+            "rank 2 launches 'addTotal' with 1 numbers, not 2");
+  EXPECT_THAT(failureOf(ACCUMULATE_NO_CONFIG),
+              HasSubstr("rank 2 launches 'addTotal' with 2 numbers at "));
   EXPECT_THAT(failureOf(ACCUMULATE_OVERLAP),
               HasSubstr("operand 0 has overlapping buffers"));
 }

@@ -137,7 +137,7 @@ void checkCutAndJoin(const Tensor &tensor) {
     Region region = regionOf(program, tensor.table, rank);
     cutRegion(type, region, global.data(), local.data());
     checkLocal(tensor, rank, global, local);
-    if (holdsFirstCopy(program, tensor.table, rank))
+    if (firstHolder(program, tensor.table, rank) == rank)
       joinRegion(type, region, local.data(), joined.data());
   }
   if (bitWidth(type) == 4 && count % 2 == 1) // the last half byte is nobody's
@@ -166,20 +166,19 @@ TEST(Sharding, CutsAndJoins) {
   }
 }
 
-TEST(Sharding, LowestRankHoldsTheFirstCopy) {
+TEST(Sharding, FirstHolderIsTheLowestRank) {
   Tensor replicated(WEFT_RT_F32, {4}, {{}});
   Tensor overTp(WEFT_RT_F32, {4}, {{{1, 1, 4}}});
   Tensor overLow(WEFT_RT_F32, {4}, {{{1, 2, 2}}});
   auto holders = [](const Tensor &tensor) {
     std::vector<int64_t> ranks;
     for (int64_t rank = 0; rank < 8; ++rank)
-      if (holdsFirstCopy(mesh(), tensor.table, rank))
-        ranks.push_back(rank);
+      ranks.push_back(firstHolder(mesh(), tensor.table, rank));
     return ranks;
   };
-  EXPECT_THAT(holders(replicated), ElementsAre(0));
-  EXPECT_THAT(holders(overTp), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(holders(overLow), ElementsAre(0, 1));
+  EXPECT_THAT(holders(replicated), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(holders(overTp), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
+  EXPECT_THAT(holders(overLow), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
 }
 
 TEST(Types, CountsDoNotOverflow) {

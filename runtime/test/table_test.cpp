@@ -40,6 +40,8 @@ TEST(Checksum, OfAWholeTable) {
   EXPECT_TRUE(checkChecksum(sealed()).ok());
 }
 
+const weft_rt_image code = {"code", nullptr, 0};
+
 TEST(Checksum, CoversEveryField) {
   std::vector<void (*)(weft_rt_program &)> changes = {
       [](weft_rt_program &p) { p.name = "other"; },
@@ -55,6 +57,9 @@ TEST(Checksum, CoversEveryField) {
       [](weft_rt_program &p) { p.checksum[0] ^= 1; },
       [](weft_rt_program &p) { p.entry = nullptr; },
       [](weft_rt_program &p) { p.ops = nullptr; },
+      [](weft_rt_program &p) { p.backend = "null"; },
+      [](weft_rt_program &p) { p.num_kernels -= 1; },
+      [](weft_rt_program &p) { p.images = &code; },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     weft_rt_program program = sealed();
@@ -78,6 +83,26 @@ TEST(Checksum, CoversWhatTheTablePointsTo) {
   EXPECT_TRUE(checkChecksum(program).ok());
   args[2].name = "node";
   EXPECT_FALSE(checkChecksum(program).ok());
+}
+
+TEST(Checksum, CoversKernelsAndImages) {
+  weft_rt_program program = weft_program;
+  uint8_t bytes[] = {1, 0, 2};
+  weft_rt_image image = {"code", bytes, 3};
+  weft_rt_kernel_entry kernel = {"k", 0, nullptr, 1, 1};
+  program.images = &image;
+  program.kernels = &kernel;
+  program.num_images = program.num_kernels = 1;
+  std::string before = checksumOf(program);
+  bytes[2] = 3;
+  EXPECT_NE(checksumOf(program), before);
+  bytes[2] = 2;
+  EXPECT_EQ(checksumOf(program), before);
+  kernel.num_scalars = 2;
+  EXPECT_NE(checksumOf(program), before);
+  kernel.num_scalars = 1;
+  kernel.function = weft_program.kernels[0].function;
+  EXPECT_NE(checksumOf(program), before);
 }
 
 TEST(Processor, NamesWhatIsMissing) {

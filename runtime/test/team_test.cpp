@@ -3,8 +3,8 @@
 // A rank's threads: every iteration runs once, whatever the grain. And how
 // many threads there should be.
 
-#include "core/cores.h"
-#include "host/team.h"
+#include "backends/host/cores.h"
+#include "backends/host/team.h"
 
 #include <gtest/gtest.h>
 
@@ -14,11 +14,12 @@ using namespace weft::rt;
 
 namespace {
 
-/// buffers: counts, then the smallest chunk seen.
-void count(void *const *buffers, int64_t begin, int64_t end) {
+/// buffers: counts, then the smallest chunk seen. scalars: how much to count.
+void count(void *const *buffers, const int64_t *scalars, int64_t begin,
+           int64_t end) {
   auto *counts = static_cast<int *>(buffers[0]);
   for (int64_t i = begin; i < end; ++i)
-    ++counts[i];
+    counts[i] += int(scalars[0]);
   auto *least = static_cast<std::atomic<int64_t> *>(buffers[1]);
   int64_t seen = least->load();
   while (end - begin < seen && !least->compare_exchange_weak(seen, end - begin))
@@ -29,9 +30,10 @@ void checkLaunch(Team &team, int64_t extent, int64_t grain) {
   std::vector<int> counts(extent + 1, 0);
   std::atomic<int64_t> least{INT64_MAX};
   void *buffers[] = {counts.data(), &least};
-  team.launch(count, buffers, extent, grain);
+  int64_t scalars[] = {3};
+  team.launch(count, buffers, scalars, extent, grain);
   for (int64_t i = 0; i < extent; ++i)
-    EXPECT_EQ(counts[i], 1) << i;
+    EXPECT_EQ(counts[i], 3) << i;
   EXPECT_EQ(counts[extent], 0);
   if (extent > grain) {
     EXPECT_GE(least.load(), grain);

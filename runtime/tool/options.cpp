@@ -55,6 +55,14 @@ Status storePath(ToolOptions &options, const std::string &flag,
   return Status();
 }
 
+Status storeBackend(ToolOptions &options, const std::string &flag,
+                    const std::string &value) {
+  if (value.empty())
+    return invalid(flag + " takes the name of a backend");
+  options.backend = value;
+  return Status();
+}
+
 template <int64_t ToolOptions::*member, int64_t most>
 Status storeInteger(ToolOptions &options, const std::string &flag,
                     const std::string &value) {
@@ -187,6 +195,15 @@ const Flag flags[] = {
      "rank R runs this program, which must have the same plan hash; may be "
      "repeated",
      storeRankProgram},
+    {"--backend", "NAME",
+     "run on this backend of the runtime instead of the program's own",
+     storeBackend},
+    {"--backend-library", "FILE",
+     "load this shared library, which holds a backend and runs its code",
+     storePath<&ToolOptions::backendLibrary>},
+    {"--calls", nullptr,
+     "print what the ranks asked of a backend that writes it down, as null",
+     storeFlag<&ToolOptions::calls>},
     {"--inspect", nullptr,
      "print what the program takes and gives; run nothing",
      storeFlag<&ToolOptions::inspect>},

@@ -28,7 +28,7 @@ struct RankProgram {
 /// What the command line asks for; empty strings: not asked for.
 struct ToolOptions {
   std::string program; // path of the shared object
-  std::string inputs, outputs, trace, stats;
+  std::string inputs, outputs, trace, stats, backend, backendLibrary;
   std::vector<std::string> print; // names of scalar results
   int64_t ranks = 0, steps = 1, threads = 0, perturb = 0;
   double deadline = 0;
@@ -36,8 +36,8 @@ struct ToolOptions {
   std::vector<LinkOption> links;
   std::vector<RankProgram> rankPrograms;
   bool sharedLink = false, forceThreads = false;
-  bool digest = false, quiet = false, inspect = false, poison = false,
-       profile = false, help = false;
+  bool calls = false, digest = false, quiet = false, inspect = false,
+       poison = false, profile = false, help = false;
 };
 
 /// Reads the command line; a failure is a wrong use of it. `isEmbedded`: the

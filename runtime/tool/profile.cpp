@@ -13,9 +13,9 @@
 namespace weft::rt {
 namespace {
 
-constexpr const char *activityNames[] = {"step", "gemm", "kernel",
-                                         "collective"};
-constexpr int numActivities = 4;
+constexpr const char *activityNames[] = {"step", "gemm", "kernel", "collective",
+                                         "copy"};
+constexpr int numActivities = 5;
 
 struct Sum {
   int64_t calls = 0;
@@ -62,14 +62,15 @@ private:
 
 /// The profile in the forms that are printed.
 struct Summary {
-  int64_t ranks = 0, threads = 0, steps = 0;
+  int64_t threads = 0, steps = 0;
+  std::vector<int64_t> ranks; // of this process
   Sum all[numActivities];
-  std::vector<std::vector<Sum>> ofRank; // [rank][activity]
-  NamedSums named, ops;                 // without steps
+  std::map<int64_t, std::vector<Sum>> ofRank; // [rank][activity]
+  NamedSums named, ops;                       // without steps
 
   explicit Summary(weft_rt_session *session);
   double perStep(double value) const {
-    return value / double(std::max<int64_t>(1, ranks * steps));
+    return value / double(std::max<int64_t>(1, int64_t(ranks.size()) * steps));
   }
   /// What was done a second: of the thread, or of the team by the clock.
   double rate(const Sum &sum) const {
@@ -79,11 +80,14 @@ struct Summary {
 };
 
 Summary::Summary(weft_rt_session *session) {
-  ranks = weft_rt_session_program(session)->num_ranks;
+  int64_t numRanks;
+  const int64_t *first = weft_rt_session_ranks(session, &numRanks);
+  ranks.assign(first, first + numRanks);
   weft_rt_stats stats;
   weft_rt_session_stats(session, &stats);
   threads = stats.threads_per_rank;
-  ofRank.resize(ranks, std::vector<Sum>(numActivities));
+  for (int64_t rank : ranks)
+    ofRank[rank].resize(numActivities);
   const weft_rt_profile_row *rows;
   int64_t count;
   if (weft_rt_session_profile(session, &rows, &count) != WEFT_RT_OK)
@@ -98,7 +102,8 @@ Summary::Summary(weft_rt_session *session) {
     if (row.op)
       ops.add(row.op, row);
   }
-  steps = all[WEFT_RT_IN_STEP].calls / ranks;
+  if (numRanks > 0)
+    steps = all[WEFT_RT_IN_STEP].calls / numRanks;
 }
 
 std::string line(const Summary &summary, const char *name, const Sum &sum) {
@@ -128,8 +133,7 @@ std::string rankTable(const Summary &summary) {
   std::string text = "\n  rank    wall ms     cpu ms       gemm     kernel "
                      "collective    waiting\n";
   double steps = double(std::max<int64_t>(1, summary.steps)) / 1e3;
-  for (int64_t rank = 0; rank < summary.ranks; ++rank) {
-    const std::vector<Sum> &sums = summary.ofRank[rank];
+  for (const auto &[rank, sums] : summary.ofRank)
     text += format("  %4lld %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n",
                    (long long)rank, sums[WEFT_RT_IN_STEP].seconds / steps,
                    sums[WEFT_RT_IN_STEP].cpu / steps,
@@ -137,7 +141,6 @@ std::string rankTable(const Summary &summary) {
                    sums[WEFT_RT_IN_KERNEL].cpu / steps,
                    sums[WEFT_RT_IN_COLLECTIVE].cpu / steps,
                    sums[WEFT_RT_IN_COLLECTIVE].wait / steps);
-  }
   return text;
 }
 
@@ -163,9 +166,17 @@ std::string nameTable(const Summary &summary) {
 
 std::string profileText(weft_rt_session *session) {
   Summary summary(session);
-  return format("profile of %lld steps, %lld ranks with %lld threads; per "
+  int64_t ranksOfJob = weft_rt_session_program(session)->num_ranks;
+  size_t ranks = summary.ranks.size();
+  if (ranks == 0)
+    return format("no profile: none of the %lld ranks runs in this process\n",
+                  (long long)ranksOfJob);
+  std::string job = int64_t(ranks) < ranksOfJob
+                        ? format(" of %lld", (long long)ranksOfJob)
+                        : "";
+  return format("profile of %lld steps, %zu%s ranks with %lld threads; per "
                 "step, mean of the ranks\n",
-                (long long)summary.steps, (long long)summary.ranks,
+                (long long)summary.steps, ranks, job.c_str(),
                 (long long)summary.threads) +
          activityTable(summary) + rankTable(summary) + nameTable(summary);
 }

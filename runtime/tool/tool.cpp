@@ -6,7 +6,6 @@
 
 #include "tool/tool.h"
 
-#include "core/backend.h"
 #include "core/checksum.h"
 #include "core/elf_image.h"
 #include "core/executable.h"
@@ -240,6 +239,9 @@ Status Tool::checkOutputPaths() {
 }
 
 Status Tool::createSession() {
+  if (!options.backendLibrary.empty())
+    WEFT_RT_RETURN_IF_ERROR(
+        lastError(weft_rt_load_backend(options.backendLibrary.c_str())));
   weft_rt_options given = WEFT_RT_OPTIONS_INIT;
   given.ranks = options.ranks;
   given.threads = int32_t(options.threads);
@@ -257,6 +259,8 @@ Status Tool::createSession() {
   given.links = links.data();
   given.shared_link = options.sharedLink;
   given.perturb_seed = uint64_t(options.perturb);
+  given.backend = options.backend.empty() ? nullptr : options.backend.c_str();
+  given.catch_signals = 1;
   weft_rt_session *created;
   WEFT_RT_RETURN_IF_ERROR(lastError(weft_rt_session_create(
       programs.data(), programs.size(), &given, &created)));
@@ -315,6 +319,9 @@ Status Tool::writeOutputs() {
       return digests.status();
     std::fputs(digests->c_str(), stdout);
   }
+  if (options.calls)
+    std::fputs(printableLines(weft_rt_session_calls(session.get())).c_str(),
+               stdout);
   if (options.profile)
     std::fputs(printableLines(profileText(session.get())).c_str(), stdout);
   if (!options.stats.empty())
@@ -364,7 +371,6 @@ int runTool(int argc, char **argv, const weft_rt_program *embedded) {
       printFailure(tool, status);
     return status.ok() ? 0 : 1;
   }
-  failRanksOnSignals();
   removeTemporaryFilesOnSignals();
   std::set_new_handler(onNoMemory);
   Status status = Tool(std::move(*options), embedded).run();

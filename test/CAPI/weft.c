@@ -37,6 +37,19 @@ static void to_text(const char *what, const char *input,
   weft_free(text);
 }
 
+/* The list ends, and says of each option what a caller needs. */
+static void list_options(void) {
+  size_t count = 0;
+  for (const weft_option *o; (o = weft_get_option(count)); ++count)
+    if (strcmp(o->name, "partials") == 0)
+      printf("%s: kind %d, value %s, default %s, choices %s, group '%s', %s\n",
+             o->flag, (int)o->kind, o->value, o->default_value, o->choices,
+             o->group, o->help);
+  printf("%s options, and then %s\n", count > 20 ? "many" : "few",
+         weft_get_option(count) || weft_get_option((size_t)-1) ? "more"
+                                                               : "none");
+}
+
 int main(int argc, char **argv) {
   const char *global[] = {"--to", "global"};
   const char *unknown[] = {"--unknown"};
@@ -45,6 +58,7 @@ int main(int argc, char **argv) {
   int reports = 0;
 
   printf("version %s\n", weft_version());
+  list_options();
   to_text("good", good, NULL, 0);
   to_text("global", good, global, 2);
   to_text("bad", bad, NULL, 0);

@@ -1,8 +1,8 @@
-// RUN: weft-opt %s --weft-global-to-local --weft-schedule-host 2>&1 | FileCheck %s
-// RUN: weft-opt %s --weft-global-to-local="mesh=fsdp=1" --weft-schedule-host | FileCheck %s --check-prefix=INACTIVE --implicit-check-not=weft.channel --implicit-check-not=weft.wait
-// RUN: weft-opt %s --weft-global-to-local="mesh=fsdp=1" --weft-schedule-host | weft-opt --weft-plan-host | FileCheck %s --check-prefix=PLANNED
-// RUN: weft-opt %s --weft-global-to-local --weft-schedule-host 2>&1 >/dev/null | count 0
-// RUN: weft-opt %s --weft-global-to-local --weft-schedule-host | weft-opt --weft-verify-scheduled --weft-plan-host -o /dev/null
+// RUN: weft-opt %s --weft-global-to-local --weft-local-to-scheduled 2>&1 | FileCheck %s
+// RUN: weft-opt %s --weft-global-to-local="mesh=fsdp=1" --weft-local-to-scheduled | FileCheck %s --check-prefix=INACTIVE --implicit-check-not=weft.channel --implicit-check-not=weft.wait
+// RUN: weft-opt %s --weft-global-to-local="mesh=fsdp=1" --weft-local-to-scheduled | weft-opt --weft-scheduled-to-planned | FileCheck %s --check-prefix=PLANNED
+// RUN: weft-opt %s --weft-global-to-local --weft-local-to-scheduled 2>&1 >/dev/null | count 0
+// RUN: weft-opt %s --weft-global-to-local --weft-local-to-scheduled | weft-opt --weft-verify-scheduled --weft-scheduled-to-planned -o /dev/null
 
 // From a step to its scheduled form. An axis of size 1 leaves nothing behind
 // (gather/inactive); nothing is printed unless asked for (gather/quiet). The

@@ -7,7 +7,7 @@
 A seed is a program, a number of leaves, and a list of builds: the first has one
 rank (or, if only some axes are to be invariant, one along those), the others
 have other meshes, shardings, schedules, instruction sets and numbers of
-threads; in some, ranks go through the parts of an axis by themselves. A seed
+threads; in some, ranks compute the parts of an axis one after the other. A seed
 whose results or certificates differ is named, and its files are written to
 --keep with the commands that made them. The first programs are compiled in fast
 mode as well, --control many, where some results have to differ: else the
@@ -155,7 +155,7 @@ def plan(seed, count):
 
 
 def add_microbatches(rng, builds, fixed):
-    """Lets ranks of some builds go through an axis by themselves."""
+    """Lets ranks of some builds compute the parts of an axis one after the other."""
     for build in builds[1:]:
         axes = [name for name, size in build.sizes.items() if size > 1 and name not in fixed]
         if axes and rng.random() < 0.2:

@@ -203,7 +203,7 @@ def command_case(rng, number, folder, seeds):
     tool = rng.choice(list(OPTIONS))
     own = folder / f"c{number}"
     own.mkdir()
-    words = ["--quick"] if tool == "weft-measure" else []
+    words: list = ["--quick"] if tool == "weft-measure" else []
     if tool != "weft-measure" and rng.random() < 0.9:
         words.append(seeds["accumulate"] if tool == "weft-run" else STEP)
     for _ in range(rng.randrange(6)):
@@ -244,7 +244,7 @@ KINDS = {"tensors": tensors_case, "machine": machine_case, "program": program_ca
 
 def make_seeds(folder, is_quick):
     """Right inputs of each kind, which are then made wrong."""
-    seeds = {"accumulate": ROOT / "build/lib/accumulate.so",
+    seeds: dict = {"accumulate": ROOT / "build/lib/accumulate.so",
              "machines": [p.read_text() for p in sorted((ROOT / "machines").glob("*.json"))],
              "modules": [], "programs": [(ROOT / "build/lib/accumulate.so").read_bytes()]}
     trace = folder / "trace.json"

@@ -40,8 +40,6 @@ class Program:
         self.lines, self.args, self.values = [], [], []
         self.count = 0
 
-    # ---- pieces
-
     def fresh(self):
         self.count += 1
         return f"%v{self.count}"
@@ -125,8 +123,6 @@ class Program:
 
     def splat(self, shape, element, value):
         return self.emit(shape, element, f"arith.constant dense<{value}> : {tensor(shape, element)}")
-
-    # ---- ops on elements
 
     def bound(self, source, element):
         """Returns the lines that make %r of a number: a smooth one near 1, or a
@@ -222,8 +218,6 @@ class Program:
         dim = self.rng.randrange(len(shape))
         self.elementwise([], (shape, "i32"), [f"%k = linalg.index {dim} : index",
                                               "%r = arith.index_cast %k : index to i32"])  # fmt: skip
-
-    # ---- reductions, contractions, lookups
 
     def reduce(self):
         name, shape, element = self.pick(min_rank=1)
@@ -357,13 +351,19 @@ class Program:
         name, shape, element = self.pick(min_rank=1)
         self.emit(shape, element, f"weft.shard {name} to {self.sharding(shape, may_be_open=True)} : {tensor(shape, element)}")
 
+    def barrier(self):
+        passed, name = [self.pick() for _ in range(self.rng.randint(1, 3))], self.fresh()
+        types = ", ".join(tensor(*v[1:]) for v in passed)
+        self.lines.append(f"  {name}:{len(passed)} = weft.optimization_barrier {', '.join(v[0] for v in passed)} : {types}")
+        self.values += [(f"{name}#{i}", *v[1:]) for i, v in enumerate(passed)]
+
     # ---- the whole
 
     def build(self):
         ops = [self.unary, self.binary, self.binary, self.linear, self.linear, self.convert,
                self.compare, self.select, self.wild_integers, self.wild_floats, self.iota, self.reduce, self.reduce,
                self.matmul, self.matmul, self.take, self.scatter, self.reshape, self.slice,
-               self.insert, self.concat, self.pad, self.shard, self.shard]  # fmt: skip
+               self.insert, self.concat, self.pad, self.shard, self.shard, self.barrier]  # fmt: skip
         self.argument("f32", 2)
         for _ in range(self.rng.randint(2, 12)):
             self.rng.choice(ops)()

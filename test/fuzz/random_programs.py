@@ -21,10 +21,11 @@ sys.path.insert(0, str(REPO / "test/Integration/reference"))
 import elements
 import equivalence
 import mlir_text
+from data_program import DataProgram
 from program import Program
 from scan_program import ScanProgram
 
-KINDS = {"any": Program, "scan": ScanProgram}
+KINDS = {"any": Program, "data": DataProgram, "scan": ScanProgram}
 PROBLEMS = (equivalence.Mismatch, elements.Fault, mlir_text.ParseError, AssertionError)
 
 

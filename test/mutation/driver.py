@@ -69,6 +69,7 @@ class Example:
 
     # How a program that is edited becomes one that runs.
     COMPILE = []
+    program: Path
 
     def __init__(self, module, setting, folder):
         self.name = f"{module.name.split('.')[0]} {setting}"

@@ -20,7 +20,7 @@ class Edits:
             match = re.match(r"\s*(%\w+) = .*?(?:->|:) (tensor<[^>]*>)$", line)
             if match:
                 self.types[match[1]] = match[2]
-        # The result of an op with a body stands before it, its type behind.
+        # The result of an op with a body stands before it, its type after.
         name = None
         for line in self.lines:
             match = re.match(r"    (%\w+) = linalg\.generic", line)

@@ -16,7 +16,7 @@ from driver import Check, Example
 from edits import Edits
 
 # What is wrong whatever the numbers are. (An order is, too, but for a collective
-# behind a lookup, which adds zeros to one part.)
+# after a lookup, which adds zeros to one part.)
 NEVER_ACCEPTED = {"fast_math", "no_collective"}
 KINDS = ["fewer_leaves", "more_leaves", "lanes", "rounded", "no_order", "swapped_axes",
          "other_axis", "swapped_collectives", "other_kind", "no_collective", "other_part",
@@ -28,7 +28,7 @@ class RankEdits(Edits):
     """Edits of the program of a rank."""
 
     def make_swapped_collectives(self):
-        """Of two reductions, one behind the other, the axes are exchanged."""
+        """Of two reductions, one after the other, the axes are exchanged."""
         for site in self.sites(r"weft\.(all_reduce|reduce_scatter) +sum"):
             first = self.lines[site]
             for later in range(site + 1, min(site + 3, len(self.lines))):

@@ -35,7 +35,7 @@ class Program:
         begin = next(i for i, line in enumerate(lines) if line.startswith("  func.func"))
         self.before = lines[:begin + 1]
         self.body, current, depth = [], [], 0
-        for end, line in enumerate(lines[begin + 1:], begin + 1):
+        for end, line in enumerate(lines[begin + 1:], begin + 1):  # noqa: B007
             if line == "  }":
                 break
             current.append(line)
@@ -67,7 +67,7 @@ class Program:
             return self.roots(TOKEN.findall(statement.head)[2:3])
         if statement.kind == "weft_rt.scatter_add":
             return self.roots(TOKEN.findall(statement.head)[:1])
-        if statement.kind == "memref.copy":
+        if statement.kind == "weft_rt.copy":
             return self.roots(TOKEN.findall(statement.head)[1:2])
         return set()
 
@@ -89,7 +89,19 @@ def replaced(statement, old, new, count=1):
     return Statement(statement.text.replace(old, new, count).split("\n"))
 
 
-WORK = ("weft_rt.fused", "weft_rt.gemm", "weft_rt.scatter_add", "memref.copy")
+def with_exchanged_places(mutator, space):
+    """Bodies in which two arguments, or results, of one type have each other's place."""
+    sites = [i for i in mutator.at("weft_rt.buffer") if f" {space} " in mutator.body[i].text]
+    for a, b in zip(sites, sites[1:]):
+        first, second = BUFFER.search(mutator.body[a].text), BUFFER.search(mutator.body[b].text)
+        if first.group(5) == second.group(5):
+            body = list(mutator.body)
+            body[a] = replaced(body[a], f"{space} {first.group(3)}", f"{space} {second.group(3)}")
+            body[b] = replaced(body[b], f"{space} {second.group(3)}", f"{space} {first.group(3)}")
+            yield body
+
+
+WORK = ("weft_rt.fused", "weft_rt.gemm", "weft_rt.scatter_add", "weft_rt.copy")
 
 
 class Mutator:
@@ -267,21 +279,13 @@ class Mutator:
                 yield body
 
     def make_swapped_arguments(self):
-        sites = [i for i in self.at("weft_rt.buffer") if " argument " in self.body[i].text]
-        for a, b in zip(sites, sites[1:]):
-            first, second = BUFFER.search(self.body[a].text), BUFFER.search(self.body[b].text)
-            if first.group(5) == second.group(5):
-                body = list(self.body)
-                body[a] = replaced(body[a], f"argument {first.group(3)}", f"argument {second.group(3)}")
-                body[b] = replaced(body[b], f"argument {second.group(3)}", f"argument {first.group(3)}")
-                yield body
+        yield from with_exchanged_places(self, "argument")
 
     # On one rank only.
 
     def make_rank_swapped_collectives(self):
         """Two collectives in the other order."""
         for first in self.at("weft_rt.start"):
-            wait = self.wait_of(first)
             for second in range(first + 1, len(self.body)):
                 if self.body[second].kind == "weft_rt.start":
                     pair = {second, self.wait_of(second)}
@@ -302,6 +306,36 @@ class Mutator:
                 body[site] = replaced(body[site], match.group(0),
                                       "channel = " + self.random.choice(others))
                 yield body
+
+    def make_rank_exchanged_slices(self):
+        """Two views of one buffer and type, each at the other's place."""
+        first = {}
+        for site in self.at("weft_rt.view"):
+            match = re.search(r"view (%\w+) at (\d+)( plus %\w+)? (:.*)", self.body[site].text)
+            key = (match.group(1), match.group(3), match.group(4))
+            other = first.setdefault(key, (site, match.group(2)))
+            if other[1] != match.group(2):
+                body = list(self.body)
+                for at, old, new in ((site, match.group(2), other[1]), (*other, match.group(2))):
+                    body[at] = replaced(body[at], f" at {old} ", f" at {new} ")
+                yield body
+
+    def make_rank_other_slice(self):
+        """An op takes another view of the same buffer."""
+        views = [(next(iter(s.defines)), s.text.split(" = ")[1].split(" at ")[0],
+                  s.text.split(" : ")[-1]) for s in self.body if s.kind == "weft_rt.view"]
+        for site in self.at(*WORK, "weft_rt.start"):
+            names = self.body[site].operands("ins") or TOKEN.findall(self.body[site].head)[:2]
+            for name, source, types in views:
+                others = [v[0] for v in views if v[1:] == (source, types) and v[0] != name]
+                if name in names and others:
+                    body = list(self.body)
+                    body[site] = Statement(re.sub(name + r"\b", self.random.choice(others),
+                                                  body[site].text, count=1).split("\n"))
+                    yield body
+
+    def make_rank_shifted_view(self):
+        yield from self.make_shifted_view()
 
 
 KINDS = [name[len("make_"):] for name in vars(Mutator) if name.startswith("make_")]

@@ -4,7 +4,7 @@ computes: ops, regions, attributes, constants, views, orders and numbers."""
 import random
 import re
 
-from mutants import BUFFER, TOKEN, WORK, Program, Statement, is_valid, replaced
+from mutants import TOKEN, WORK, Program, Statement, is_valid, with_exchanged_places
 
 OPS = [("arith.addf", "arith.subf"), ("arith.mulf", "arith.addf"), ("arith.subf", "arith.addf"),
        ("arith.divf", "arith.mulf"), ("arith.maximumf", "arith.minimumf"),
@@ -80,7 +80,7 @@ class PlanMutator:
         """Two inputs of one type, with their numbers."""
         for site in self.at("weft_rt.fused"):
             head, *rest = self.body[site].text.split("\n")
-            match = re.search(r"ins\(([^:]*) : (.*?)\) outs", head)
+            match = re.search(r"ins\(([^:()]*) : (.*?)\) (?:scalars|outs)", head)
             if not match:
                 continue
             names = match.group(1).split(", ")
@@ -94,6 +94,71 @@ class PlanMutator:
                 ids[a], ids[b] = ids[b], ids[a]
                 text = "\n".join([head.replace(match.group(1), ", ".join(names), 1), *rest])
                 yield self.edited(site, with_ids(text, ids))
+
+    def scalars_like(self, name):
+        """Other scalars of the type of the scalar `name`, defined by single ops."""
+        types = {next(iter(s.defines)): re.sub(r"^memref<(\d+x)*|[,>].*$", "", re.split(" : | to ", s.text)[-1])
+                 for s in self.body
+                 if len(s.defines) == 1 and s.kind.startswith(("arith.", "weft_rt.read_scalar"))}
+        return [n for n in types if n != name and types[n] == types.get(name)]
+
+    def make_changed_scalar(self):
+        """A kernel, or a scatter, gets another scalar with its launch."""
+        for site in self.at("weft_rt.fused", "weft_rt.scatter_add"):
+            text = self.body[site].text
+            match = re.search(r"(?:scalars\(| base )(%\w+)", self.body[site].head)
+            others = self.scalars_like(match.group(1)) if match else []
+            if others:
+                yield self.edited(site, text[:match.start(1)] + self.random.choice(others)
+                                  + text[match.end(1):])
+
+    def make_dropped_scalar(self):
+        for site in self.at("weft_rt.scatter_add"):
+            text = self.body[site].text
+            if " base " in text:
+                yield self.edited(site, re.sub(r" base %\w+", "", text, count=1))
+
+    def make_changed_read(self):
+        """Another element is read, or one of another buffer of its type."""
+        for site in self.at("weft_rt.read_scalar"):
+            text = self.body[site].text
+            match = re.search(r"read_scalar (%\w+)\[(.*?)\].* : (memref<.*>)$", text)
+            buffers = [next(iter(s.defines)) for s in self.body[:site]
+                       if s.kind in ("weft_rt.buffer", "weft_rt.view")
+                       and s.text.endswith(match.group(3)) and match.group(1) not in s.defines]
+            if buffers:
+                yield self.edited(site, text.replace(match.group(1) + "[", self.random.choice(buffers) + "["))
+            for name in TOKEN.findall(match.group(2)):
+                others = self.scalars_like(name)
+                if others:
+                    yield self.edited(site, text[:match.start(2)] + match.group(2).replace(
+                        name, self.random.choice(others)) + text[match.end(2):])
+
+    def make_moved_read(self):
+        """A scalar is read before the op before it that does work, or after the next."""
+        for site in self.at("weft_rt.read_scalar"):
+            for step in (-1, 1):
+                other = site + step
+                while 0 <= other < len(self.body) and self.body[other].kind not in (*WORK, "weft_rt.wait"):
+                    other += step
+                if 0 <= other < len(self.body):
+                    body = list(self.body)
+                    statement = body.pop(site)
+                    body.insert(other, statement)
+                    yield body
+
+    def make_changed_copy(self):
+        """A constant of the same type, or to where another value is to be."""
+        for site in self.at("weft_rt.copy"):
+            text = self.body[site].text
+            match = re.search(r"copy (%\w+) to (%\w+).* : (memref<.*>) to (memref<.*>)$", text)
+            for number in (1, 2):
+                kinds = ("memref.get_global",) if number == 1 else ("weft_rt.buffer", "weft_rt.view")
+                others = [next(iter(s.defines)) for s in self.body[:site] if s.kind in kinds
+                          and s.text.endswith(match.group(number + 2)) and match.group(number) not in s.defines]
+                if others:
+                    yield self.edited(site, text[:match.start(number)] + self.random.choice(others)
+                                      + text[match.end(number):])
 
     def make_exchanged_factors(self):
         for site in self.at("weft_rt.gemm"):
@@ -112,15 +177,15 @@ class PlanMutator:
 
     def make_changed_attribute(self):
         for site in self.at("weft_rt.start"):
-            for old, new in ((r"reduce_kind sum", "reduce_kind max"), (r"dims = array<i64: 0", "dims = array<i64: 1"),
-                             (r"dims = array<i64: 1", "dims = array<i64: 0"), (r"mean", "sum")):
+            for old, new in ((r"reduce = *sum", "reduce = max"), (r"dims = \[0", "dims = [1"),
+                             (r"dims = \[1", "dims = [0"), (r"order = <[^>]*>, ", "")):
                 yield from self.replaced_at(site, old, new)
 
     def make_changed_axes(self):
         for site in self.at("weft_rt.start"):
-            axes = sorted(set(re.findall(r"#weft\.axes<(\{[^}]*\})>", self.program.text())))
+            axes = sorted(set(re.findall(r"axes = <(\{[^}]*\})>", self.program.text())))
             text = self.body[site].text
-            match = re.search(r"#weft\.axes<(\{[^}]*\})>", text)
+            match = re.search(r"axes = <(\{[^}]*\})>", text)
             others = [a for a in axes if match and a != match.group(1)]
             if others:
                 yield self.edited(site, text.replace(match.group(1), self.random.choice(others), 1))
@@ -235,29 +300,21 @@ class PlanMutator:
         text = re.sub(r"(values = array<i64: |reads = array<i64: |from \[|value )([-\d, ]+)",
                       lambda m: m.group(1) + re.sub(rf"\b{old}\b", str(new), m.group(2)),
                       self.program.text())
-        yield re.sub(rf"value = {old} :", f"value = {new} :", text)
+        yield re.sub(rf"value = {old}>", f"value = {new}>", text)
 
     def make_exchanged_results(self):
-        found = re.findall(r"(local = (tensor<[^>]*>)[^{}]*?value = (\d+))", self.program.text())
+        found = re.findall(r"(local = (tensor<[^>]*>)(?:(?!#weft_rt).)*?value = (\d+))", self.program.text())
         for a in found:
             for b in found:
                 if a[1] == b[1] and a[2] != b[2] and "alias" not in a[0] + b[0]:
                     text = self.program.text()
-                    sites = [s for s in self.body if s.kind == "weft_rt.buffer" and " result " in s.text]
-                    yield text.replace(f"value = {a[2]} :", "value = X :").replace(
-                        f"value = {b[2]} :", f"value = {a[2]} :").replace("value = X :", f"value = {b[2]} :")
+                    yield text.replace(f"value = {a[2]}>", "value = X>").replace(
+                        f"value = {b[2]}>", f"value = {a[2]}>").replace("value = X>", f"value = {b[2]}>")
                     return
 
     def make_changed_buffer(self):
         """A result has the memory of another one of its type."""
-        sites = [i for i in self.at("weft_rt.buffer") if " result " in self.body[i].text]
-        for a, b in zip(sites, sites[1:]):
-            first, second = BUFFER.search(self.body[a].text), BUFFER.search(self.body[b].text)
-            if first.group(5) == second.group(5):
-                body = list(self.body)
-                body[a] = replaced(body[a], f"result {first.group(3)}", f"result {second.group(3)}")
-                body[b] = replaced(body[b], f"result {second.group(3)}", f"result {first.group(3)}")
-                yield body
+        yield from with_exchanged_places(self, "result")
 
     def make_other_channel(self):
         channels = sorted(set(re.findall(r"channel = (@[\w.]+)", self.program.text())))

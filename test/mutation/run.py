@@ -64,9 +64,8 @@ def write_inputs(text, path):
     """Random arguments of a planned program, as a safetensors file."""
     args = re.search(r"weft_rt\.args = \[(.*?)\], weft_rt\.results", text, re.S).group(1)
     header, data, rng = {}, bytearray(), random.Random(1)
-    for entry in re.findall(r"\{global = tensor<([^>]*)>(.*?)(?=\{global|$)", args, re.S):
-        *shape, element = entry[0].split("x")
-        name = re.search(r'name = "([^"]*)"', entry[1])
+    for name, tensor in re.findall(r'<name = "([^"]*)", local = \S*, global = tensor<([^>]*)>', args):
+        *shape, element = tensor.split("x")
         kind = SAFETENSORS[element]
         shape = [int(size) for size in shape]
         count = 1
@@ -74,7 +73,7 @@ def write_inputs(text, path):
             count *= size
         begin = len(data)
         data += fill(kind, count, rng)
-        header[name.group(1)] = {"dtype": kind, "shape": shape, "data_offsets": [begin, len(data)]}
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, len(data)]}
     raw = json.dumps(header).encode()
     raw += b" " * (-len(raw) % 8)
     path.write_bytes(struct.pack("<Q", len(raw)) + raw + data)

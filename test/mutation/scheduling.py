@@ -10,7 +10,6 @@ fusion or scheduling, or of whoever edits a dump, and compared with the local
 program that it was made from. A mutant that is accepted must give the same bytes
 as the program when both run on the host backend. See driver.py.
 """
-import os
 import re
 
 from driver import MESHES, Check, Example

@@ -3,7 +3,7 @@
 // Arenas: blocks that are alive together never overlap, and the arena has no
 // more bytes than are alive at one time where that is possible.
 
-#include "weft/Support/ArenaLayout.h"
+#include "weft/Memory/ArenaLayout.h"
 
 #include "gtest/gtest.h"
 

@@ -3,7 +3,7 @@
 // Sets of bytes against their enumeration: the answers may be too careful, but
 // never wrong, and exact for parts of one tensor.
 
-#include "../../lib/Verify/ByteSet.h"
+#include "../../lib/Verify/Plan/ByteSet.h"
 
 #include "gtest/gtest.h"
 

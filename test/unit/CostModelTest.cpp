@@ -4,6 +4,7 @@
 // and on buffers.
 
 #include "weft/Cost/CostModel.h"
+#include "weft/Cost/ExternalModels.h"
 
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
@@ -45,6 +46,9 @@ Machine makeMachine() {
 class CostModelTest : public testing::Test {
 protected:
   CostModelTest() : machine(makeMachine()) {
+    DialectRegistry registry;
+    registerCostExternalModels(registry);
+    context.appendDialectRegistry(registry);
     context.loadDialect<WeftDialect, rt::WeftRTDialect, arith::ArithDialect,
                         func::FuncDialect, linalg::LinalgDialect,
                         math::MathDialect, memref::MemRefDialect,
@@ -229,7 +233,7 @@ TEST_F(CostModelTest, Collectives) {
   auto ops =
       parse("%x: tensor<8xf32>, %m: memref<8xf32>, %g: memref<32xf32>", R"(
     %0 = weft.all_gather %x on @mesh <{"tp"}> dims [0] {channel = @gather.tp} : (tensor<8xf32>) -> tensor<32xf32>
-    %1 = weft_rt.start "all_gather" {axes = #weft.axes<{"tp"}>, dims = array<i64: 0>, mesh = @mesh}
+    %1 = weft_rt.start <all_gather, mesh = @mesh, axes = <{"tp"}>, dims = [0]>
         ins(%m : memref<8xf32>) outs(%g : memref<32xf32>) {channel = @gather.tp}
     %2 = weft.all_reduce sum %x on @mesh <{"fsdp"}> : (tensor<8xf32>) -> tensor<8xf32>
     %3 = weft.reduce_scatter sum %x on @mesh <{"dp", "tp"}> dims [0] : (tensor<8xf32>) -> tensor<1xf32>

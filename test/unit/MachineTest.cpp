@@ -116,6 +116,13 @@ TEST(Machine, SaysOnWhichLine) {
       errorWithLineOf(replaced("\"latency_ns\": 50", "\"latency_ns\": -1")),
       "m.json:7: 'levels[1].latency_ns' is -1: expected a number from 0 "
       "to 1e18");
+  EXPECT_EQ(errorWithLineOf(replaced("\"name\": \"m\",",
+                                     "\"name\": \"m\",\n\"name\": \"m\",")),
+            "m.json:3: 'name' stands here for the second time");
+  EXPECT_EQ(errorWithLineOf(replaced("\"latency_ns\": 50",
+                                     "\"latency_ns\": 50,\n"
+                                     "\"latency_n\\u0073\": 1")),
+            "m.json:8: 'levels[1].latency_ns' stands here for the second time");
   // What is missing is missing in an object.
   EXPECT_EQ(errorWithLineOf(replaced("\"kernel_overhead_ns\": 10, ", "")),
             "m.json:4: 'compute.kernel_overhead_ns' is missing");

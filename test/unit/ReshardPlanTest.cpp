@@ -90,6 +90,8 @@ TEST_F(ReshardPlanTest, AllReduceIsOneStep) {
   // 2 * 7 / 8 of 20 bytes is 35.
   EXPECT_EQ(plan(make({{}}, {dp, tp}), make({{}}), {5}),
             "all_reduce sum {\"dp\", \"tp\"} -> [{}], local 5, 35 bytes\n");
+  EXPECT_EQ(plan(make({}, {dp}), make({}), {}),
+            "all_reduce sum {\"dp\"} -> [], local scalar, 4 bytes\n");
 }
 
 TEST_F(ReshardPlanTest, PermutedAndSwappedAxes) {

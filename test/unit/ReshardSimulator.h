@@ -2,7 +2,7 @@
 
 // Runs reshard plans on simulated ranks. Every rank holds a dense local array.
 // Valid elements are numbers that name their global index (and, in a partial
-// state, the rank's contribution); what lies behind the end of a dimension is
+// state, the rank's contribution); what lies past the end of a dimension is
 // NaN. Steps move and combine elements as abi.h describes the collectives, and
 // what each rank receives from others is counted.
 //
@@ -15,7 +15,7 @@
 #ifndef WEFT_TEST_UNIT_RESHARDSIMULATOR_H
 #define WEFT_TEST_UNIT_RESHARDSIMULATOR_H
 
-#include "weft/Support/Reshard.h"
+#include "weft/Sharding/Reshard.h"
 
 #include <string>
 #include <vector>

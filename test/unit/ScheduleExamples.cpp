@@ -86,7 +86,7 @@ private:
     return buffer;
   }
 
-  /// The sum over ranks behind every second matmul.
+  /// The sum over ranks after every second matmul.
   int sum(int x, int w) {
     if (shape.activation == 0 || w % 2 == 0)
       return x;
@@ -252,6 +252,73 @@ ScheduleProblem test::makeRandomChain(uint64_t seed, int size) {
     for (int other = 0; other < i; ++other)
       if (isBeside[other] && below(size) == 0)
         problem.addDependence(other, i);
+  }
+  problem.finalize();
+  return problem;
+}
+
+ScheduleProblem test::makeRandomDelays(uint64_t seed, int size) {
+  std::mt19937_64 random(seed);
+  auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  ScheduleProblem problem;
+  std::vector<int> chain;
+  for (int i = 0; i < size; ++i) {
+    ScheduleTask task;
+    bool isBeside = below(3) == 0;
+    bool isCollective = isBeside ? below(3) != 0 : chain.size() % 2 == 1;
+    task.duration = 1 + below(isBeside ? 800 : 300);
+    if (isCollective) {
+      task.channel = isBeside ? 1 : 0;
+      task.link = below(8) == 0 ? 1 : 0;
+      task.role = isBeside ? TaskRole::Gather : TaskRole::Activation;
+    }
+    problem.addTask(task);
+    if (!chain.empty() && (!isBeside || below(3) == 0))
+      problem.addDependence(
+          isBeside ? chain[below(chain.size())] : chain.back(), i);
+    // What is beside the chain is used by it at times, and by what is beside.
+    for (int other = 0; other < i; ++other)
+      if (below(2 * size) == 0)
+        problem.addDependence(other, i);
+    if (!isBeside)
+      chain.push_back(i);
+  }
+  problem.finalize();
+  return problem;
+}
+
+ScheduleProblem test::makeRandomTwins(uint64_t seed, int size) {
+  std::mt19937_64 random(seed);
+  auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  ScheduleProblem problem;
+  int last[] = {-1, -1};
+  bool isSum[] = {false, below(2) == 0};
+  for (int i = 0; i < size; ++i) {
+    ScheduleTask task;
+    int twin = below(2);
+    bool isBeside = below(4) == 0;
+    if (isBeside ? below(2) == 0 : isSum[twin]) {
+      task.channel = isBeside ? 1 : 0;
+      task.link = below(8) == 0 ? 1 : 0;
+      task.role = isBeside ? TaskRole::Gather : TaskRole::Activation;
+    }
+    task.duration = 1 + below(task.isCollective() ? 400 : 600);
+    problem.addTask(task);
+    // What is beside comes before or after one of the chains, or both.
+    for (int chain = 0; chain < 2; ++chain)
+      if (last[chain] >= 0 && (isBeside ? below(4) == 0 : chain == twin))
+        problem.addDependence(last[chain], i);
+    for (int other = 0; other < i && !isBeside; ++other)
+      if (problem.task(other).role == TaskRole::Gather && below(2) == 0)
+        problem.addDependence(other, i);
+    if (isBeside)
+      continue;
+    last[twin] = i;
+    isSum[twin] = !isSum[twin];
   }
   problem.finalize();
   return problem;

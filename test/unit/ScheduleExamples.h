@@ -42,7 +42,7 @@ struct ExpertShape {
 };
 
 /// A step whose layers are two matmuls and two of an expert, with an exchange
-/// in front of those and one behind them, and its backward pass, in which other
+/// in front of those and one after them, and its backward pass, in which other
 /// exchanges take part that only a gradient needs. All share one link.
 ScheduleProblem makeExpertStep(const ExpertShape &shape);
 
@@ -53,6 +53,15 @@ ScheduleProblem makeRandomProblem(uint64_t seed, int size);
 /// row, as computations and the exchanges between experts do. The others are
 /// beside parts of it: gathers, reductions, and computations of all lengths.
 ScheduleProblem makeRandomChain(uint64_t seed, int size);
+
+/// A chain of computations and sums on one link, which other collectives take
+/// up for longer than the computations between two sums last.
+ScheduleProblem makeRandomDelays(uint64_t seed, int size);
+
+/// A random problem of `size` tasks, most of which are two chains of
+/// computations and sums on one link, as of two microbatches; gathers that both
+/// need, and computations that come before, after or beside all of it.
+ScheduleProblem makeRandomTwins(uint64_t seed, int size);
 
 } // namespace mlir::weft::test
 

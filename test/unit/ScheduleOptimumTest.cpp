@@ -3,11 +3,13 @@
 // Schedules of small random problems against the best of all orders, in time
 // and in memory, and under limits that program order does not keep.
 
+#include "FastestOrder.h"
 #include "ScheduleExamples.h"
 #include "weft/Schedule/Scheduler.h"
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace mlir::weft;
@@ -23,51 +25,6 @@ Schedule run(const ScheduleProblem &problem, SchedulePolicy policy,
   options.isLean = isLean;
   return makeSchedule(problem, options);
 }
-
-/// The time of the fastest of all orders, each with its waits as late as
-/// possible.
-class FastestOrder {
-public:
-  explicit FastestOrder(const ScheduleProblem &problem)
-      : problem(problem), isDone(problem.size(), false),
-        end(problem.size(), 0) {}
-
-  int64_t get() {
-    go(0, 0, std::vector<int64_t>(problem.getNumResources(), 0));
-    return least;
-  }
-
-private:
-  void go(int count, int64_t now, const std::vector<int64_t> &freeAt) {
-    if (count == problem.size()) {
-      for (int64_t one : end)
-        now = std::max(now, one);
-      least = std::min(least, now);
-      return;
-    }
-    for (int i = 0; i < problem.size(); ++i) {
-      bool isReady = !isDone[i];
-      int64_t begin = now;
-      for (int before : problem.predecessors(i)) {
-        isReady = isReady && isDone[before];
-        begin = std::max(begin, end[before]);
-      }
-      if (!isReady || begin >= least)
-        continue;
-      std::vector<int64_t> nextFree = freeAt;
-      int64_t &free = nextFree[problem.resource(i)];
-      end[i] = free = std::max(begin, free) + problem.task(i).duration;
-      isDone[i] = true;
-      go(count + 1, problem.task(i).isCollective() ? begin : end[i], nextFree);
-      isDone[i] = false;
-    }
-  }
-
-  const ScheduleProblem &problem;
-  std::vector<bool> isDone;
-  std::vector<int64_t> end;
-  int64_t least = std::numeric_limits<int64_t>::max();
-};
 
 /// The bytes of the order that needs least: by sets of tasks that are done.
 int64_t getLeastBytes(const ScheduleProblem &problem) {
@@ -140,15 +97,43 @@ TEST(ScheduleOptimumTest, RandomProblemsAreNearTheFastestOrder) {
   EXPECT_LE(worst, 0.10);
 }
 
+TEST(ScheduleOptimumTest, SmallProblemsAreNearTheFastestLineWithinALimit) {
+  double sum = 0, worst = 0;
+  int count = 0, numTight = 0;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    ScheduleProblem problem = makeRandomProblem(seed + 70000, 3 + seed % 4);
+    int64_t lean = run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes;
+    int64_t unlimited = FastestOrder(problem).get();
+    for (int64_t limit : {lean, lean + lean / 5}) {
+      int64_t fastest = FastestLine(problem, limit).get();
+      int64_t best = run(problem, SchedulePolicy::Best, limit).result.time;
+      ASSERT_GE(best, fastest) << seed;
+      ASSERT_GE(fastest, unlimited) << seed;
+      double over = static_cast<double>(best) /
+                        static_cast<double>(std::max<int64_t>(fastest, 1)) -
+                    1;
+      sum += over;
+      worst = std::max(worst, over);
+      ++count;
+      numTight += fastest > unlimited;
+    }
+  }
+  EXPECT_LE(sum / count, 0.005);
+  EXPECT_LE(worst, 0.10);
+  EXPECT_GT(numTight, 20);
+}
+
 TEST(ScheduleOptimumTest, NoBoundIsAboveTheFastestOrder) {
   // In how many problems each of the bounds is the only one that is reached.
-  int numByWaits = 0, numReached = 0;
+  int numByWaits = 0, numByPaths = 0, numReached = 0;
   constexpr int kNumProblems = 10000;
   for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
     int size = 4 + static_cast<int>(seed % 5);
     ScheduleProblem problem = seed % 4 == 0
                                   ? makeRandomProblem(seed + 40000, size)
-                                  : makeRandomChain(seed, size);
+                              : seed % 4 == 1 ? makeRandomDelays(seed, size + 1)
+                              : seed % 4 == 2 ? makeRandomTwins(seed, size + 1)
+                                              : makeRandomChain(seed, size);
     int64_t fastest = FastestOrder(problem).get();
     ScheduleBound bound = computeLowerBound(problem);
     ASSERT_LE(bound.compute, fastest) << seed;
@@ -156,11 +141,96 @@ TEST(ScheduleOptimumTest, NoBoundIsAboveTheFastestOrder) {
     ASSERT_LE(bound.path, fastest) << seed;
     ASSERT_LE(bound.headsAndTails, fastest) << seed;
     ASSERT_LE(bound.workAndWaits, fastest) << seed;
+    ASSERT_LE(bound.twoPaths, fastest) << seed;
     numReached += bound.get() == fastest;
     numByWaits += bound.workAndWaits > bound.headsAndTails;
+    numByPaths +=
+        bound.twoPaths > std::max(bound.workAndWaits, bound.headsAndTails);
   }
   EXPECT_GT(numByWaits, 100);
+  EXPECT_GT(numByPaths, 50);
   EXPECT_GT(numReached, kNumProblems / 2);
+}
+
+TEST(ScheduleOptimumTest, NoComputationIsBesideTwoCollectivesInARow) {
+  // A long computation could hide either of two collectives: the second starts
+  // only when the first was waited for.
+  ScheduleProblem problem;
+  ScheduleTask compute, collective;
+  compute.duration = 10;
+  collective.duration = 100;
+  collective.channel = 0;
+  collective.role = TaskRole::Activation;
+  int before = problem.addTask(compute);
+  int first = problem.addTask(collective), second = problem.addTask(collective);
+  int behind = problem.addTask(compute);
+  compute.duration = 150;
+  problem.addTask(compute);
+  problem.addDependence(before, first);
+  problem.addDependence(first, second);
+  problem.addDependence(second, behind);
+  problem.finalize();
+  EXPECT_EQ(FastestOrder(problem).get(), 10 + 150 + 100 + 10);
+  EXPECT_EQ(computeLowerBound(problem).workAndWaits, 10 + 150 + 100 + 10);
+}
+
+TEST(ScheduleOptimumTest, TwoMicrobatchesAreNotBothAhead) {
+  // Each has two sums on one link before its long computation. Whichever is
+  // first, little can be computed until two sums are done, one after the other
+  // and with a computation in between.
+  ScheduleProblem problem;
+  ScheduleTask compute, sum;
+  compute.duration = 10;
+  sum.duration = 60;
+  sum.channel = sum.link = 0;
+  sum.role = TaskRole::Activation;
+  int last[] = {problem.addTask(compute), problem.addTask(compute)};
+  auto addToBoth = [&](const ScheduleTask &task) {
+    for (int &one : last) {
+      int next = problem.addTask(task);
+      problem.addDependence(one, next);
+      one = next;
+    }
+  };
+  addToBoth(sum);
+  addToBoth(compute);
+  addToBoth(sum);
+  compute.duration = 150;
+  addToBoth(compute);
+  problem.finalize();
+  ScheduleBound bound = computeLowerBound(problem);
+  EXPECT_EQ(bound.twoPaths, 340 + (10 + 60 + 10 + 60) - 30);
+  EXPECT_LT(std::max(bound.headsAndTails, bound.workAndWaits), bound.twoPaths);
+  EXPECT_LE(bound.twoPaths, FastestOrder(problem).get());
+}
+
+TEST(ScheduleOptimumTest, ALongGatherDelaysThePath) {
+  // It is longer than all that is computed between two sums on its link, and
+  // nothing else can be computed meanwhile.
+  ScheduleProblem problem;
+  ScheduleTask compute, sum;
+  compute.duration = 10;
+  sum.duration = 20;
+  sum.channel = sum.link = 0;
+  sum.role = TaskRole::Activation;
+  int last = problem.addTask(compute);
+  auto addBehind = [&](const ScheduleTask &task) {
+    int next = problem.addTask(task);
+    problem.addDependence(last, next);
+    last = next;
+  };
+  for (int i = 0; i < 3; ++i) {
+    addBehind(sum);
+    addBehind(compute);
+  }
+  sum.duration = 45;
+  int gather = problem.addTask(sum);
+  addBehind(compute);
+  problem.addDependence(gather, last);
+  problem.finalize();
+  // 10 ns of the gather are beside what is computed between two sums.
+  EXPECT_EQ(FastestOrder(problem).get(), 5 * 10 + 3 * 20 + 45 - 10);
+  EXPECT_EQ(computeLowerBound(problem).workAndWaits, 5 * 10 + 3 * 20 + 45 - 10);
 }
 
 TEST(ScheduleOptimumTest, LeastMemoryIsThatOfTheBestOrder) {
@@ -179,6 +249,38 @@ TEST(ScheduleOptimumTest, LeastMemoryIsThatOfTheBestOrder) {
   }
   EXPECT_GT(numLess, kNumProblems / 4);
   EXPECT_LE(numMissed, kNumProblems / 100);
+}
+
+TEST(ScheduleOptimumTest, SmallBuffersAreMovedAmongManyLargeOnes) {
+  // A chain keeps many large values over its peak, where something that is not
+  // of the chain is read as well. Only the small value that program order makes
+  // first can be made after the peak.
+  constexpr int kNumLarge = 20;
+  ScheduleProblem problem;
+  int small = problem.addBuffer(50, problem.addTask({}));
+  std::vector<int> large;
+  int last = -1;
+  auto addNext = [&] {
+    int next = problem.addTask({});
+    if (last >= 0)
+      problem.addDependence(last, next);
+    return last = next;
+  };
+  for (int i = 0; i < kNumLarge; ++i)
+    large.push_back(problem.addBuffer(100, addNext()));
+  int first = problem.addBuffer(60, addNext());
+  int second = problem.addBuffer(60, last);
+  int beside = problem.addTask({});
+  problem.addReader(first, beside);
+  problem.addReader(second, addNext());
+  problem.addReader(small, last);
+  for (int i = kNumLarge; i-- > 0;)
+    problem.addReader(large[i], addNext());
+  problem.finalize();
+  EXPECT_EQ(run(problem, SchedulePolicy::Sync, 0).result.peakBytes,
+            100 * kNumLarge + 60 + 60 + 50);
+  EXPECT_EQ(run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes,
+            100 * kNumLarge + 60 + 60);
 }
 
 TEST(ScheduleOptimumTest, ALimitBelowProgramOrderIsKept) {

@@ -129,7 +129,7 @@ TEST(ScheduleTest, AGradientIsReducedBesideTheNextMatmul) {
   StepShape shape;
   ScheduleProblem problem = makeStep(shape);
   Schedule best = run(problem, SchedulePolicy::Best);
-  // All collectives are hidden but the last reduction, behind which nothing
+  // All collectives are hidden but the last reduction, after which nothing
   // but its update comes, and which the work before it hides but for 0 ns.
   EXPECT_EQ(best.result.time, best.bound.get());
 }
@@ -202,7 +202,7 @@ TEST(ScheduleBoundTest, CollectivesBetweenLayersCannotBeHidden) {
 }
 
 TEST(ScheduleBoundTest, ALongTaskFillsOneGapOfAChainOnly) {
-  // Three matmuls with an exchange behind each of the first two, and a long one
+  // Three matmuls with an exchange after each of the first two, and a long one
   // that could be cut in two for the bounds of one resource.
   ScheduleProblem problem;
   int last = -1;

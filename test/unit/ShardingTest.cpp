@@ -2,7 +2,7 @@
 
 // Meshes, axis references and sharding values.
 
-#include "weft/Support/Sharding.h"
+#include "weft/Sharding/Sharding.h"
 
 #include "gtest/gtest.h"
 

@@ -5,6 +5,7 @@
 
 #include "weft/Simulate/Simulate.h"
 
+#include "weft/Cost/ExternalModels.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Simulate/Durations.h"
 #include "weft/Simulate/Trace.h"
@@ -48,22 +49,22 @@ weft.channel @reduce on @mesh <{"fsdp"}> purpose reduce
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
 func.func @step() attributes {weft_rt.arena_bytes = 448 : i64,
-    weft_rt.args = [{local = tensor<2x4xf32>, name = "w"}],
-    weft_rt.results = [{alias = 0 : index, local = tensor<2x4xf32>, name = "w"},
-                       {local = tensor<4x4xf32>, name = "y"}]} {
+    weft_rt.args = [#weft_rt.tensor<name = "w", local = tensor<2x4xf32>, global = tensor<2x4xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "w", local = tensor<2x4xf32>, global = tensor<2x4xf32>, alias = 0, value = 0>,
+        #weft_rt.tensor<name = "y", local = tensor<4x4xf32>, global = tensor<4x4xf32>, value = 0>]} {
   %w = weft_rt.buffer argument 0 : memref<2x4xf32>
   %y = weft_rt.buffer result 1 : memref<4x4xf32>
   %g = weft_rt.buffer arena 0 : memref<4x4xf32>
   %p = weft_rt.buffer arena 64 : memref<4x4xf32>
   %r = weft_rt.buffer arena 128 : memref<2x4xf32>
-  %t0 = weft_rt.start "all_gather" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, mesh = @mesh}
+  %t0 = weft_rt.start <all_gather, mesh = @mesh, axes = <{"fsdp"}>, dims = [0]>
       ins(%w : memref<2x4xf32>) outs(%g : memref<4x4xf32>) {channel = @gather}
   weft_rt.gemm %y, %y into %p {indexing_maps = [#mk, #kn, #mn], weft_rt.values = array<i64: 1, 1, 3>}
       : memref<4x4xf32>, memref<4x4xf32> into memref<4x4xf32>
   weft_rt.wait %t0
-  %t1 = weft_rt.start "reduce_scatter" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, kind = #weft<reduce_kind sum>, mesh = @mesh}
+  %t1 = weft_rt.start <reduce_scatter, mesh = @mesh, axes = <{"fsdp"}>, reduce = sum, dims = [0]>
       ins(%p : memref<4x4xf32>) outs(%r : memref<2x4xf32>) {channel = @reduce, weft_rt.values = array<i64: 3, 4>}
-  %t2 = weft_rt.start "all_gather" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, mesh = @mesh}
+  %t2 = weft_rt.start <all_gather, mesh = @mesh, axes = <{"fsdp"}>, dims = [0]>
       ins(%w : memref<2x4xf32>) outs(%g : memref<4x4xf32>) {channel = @gather}
   weft_rt.wait %t1
   weft_rt.wait %t2
@@ -74,6 +75,9 @@ func.func @step() attributes {weft_rt.arena_bytes = 448 : i64,
 class SimulateTest : public testing::Test {
 protected:
   SimulateTest() {
+    DialectRegistry registry;
+    registerCostExternalModels(registry);
+    context.appendDialectRegistry(registry);
     context.loadDialect<WeftDialect, rt::WeftRTDialect, arith::ArithDialect,
                         affine::AffineDialect, func::FuncDialect,
                         memref::MemRefDialect, scf::SCFDialect>();
@@ -172,7 +176,7 @@ TEST_F(SimulateTest, LoopsWithCollectivesAreUnrolled) {
       %c1 = arith.constant 1 : index
       %c3 = arith.constant 3 : index
       scf.for %i = %c0 to %c3 step %c1 {
-        %t0 = weft_rt.start "all_reduce" {axes = #weft.axes<{"fsdp"}>, kind = #weft<reduce_kind sum>, mesh = @mesh}
+        %t0 = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"fsdp"}>, reduce = sum>
             ins(%w : memref<8xf32>) outs(%w : memref<8xf32>) {channel = @reduce}
         weft_rt.wait %t0
       }

@@ -63,6 +63,8 @@ private:
   double productSeconds(weft_rt_type type, int64_t m, int64_t n, int64_t k);
   ProductFigures measureProducts(const char *name, weft_rt_type type);
   void measureMemory(Figures &figures);
+  void launch(int32_t kernel, void *const *buffers, int64_t extent,
+              int64_t grain);
   void measureKernels(Figures &figures);
   void measureCollectives(Figures &figures);
 
@@ -149,13 +151,14 @@ ProductFigures Probe::measureProducts(const char *name, weft_rt_type type) {
 }
 
 /// buffers: from, to. An iteration is 4 KiB.
-void copyKernel(void *const *buffers, int64_t begin, int64_t end) {
+void copyKernel(void *const *buffers, const int64_t *, int64_t begin,
+                int64_t end) {
   std::memcpy(static_cast<char *>(buffers[1]) + begin * 4096,
               static_cast<char *>(buffers[0]) + begin * 4096,
               (end - begin) * 4096);
 }
 
-void emptyKernel(void *const *, int64_t, int64_t) {}
+void emptyKernel(void *const *, const int64_t *, int64_t, int64_t) {}
 
 constexpr int64_t chainLength = 32, chainElements = 1024;
 
@@ -173,19 +176,32 @@ void chainOf(float *values) {
 }
 
 /// Multiplications and additions that stay in registers, as those of exp do.
-void chainKernel(void *const *buffers, int64_t begin, int64_t end) {
+void chainKernel(void *const *buffers, const int64_t *, int64_t begin,
+                 int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     chainOf(static_cast<float *>(buffers[0]) + i * chainElements);
+}
+
+enum { kCopyKernel, kEmptyKernel, kChainKernel };
+const weft_rt_kernel_entry kernels[] = {{"copy", -1, copyKernel, 2, 0},
+                                        {"empty", -1, emptyKernel, 2, 0},
+                                        {"chain", -1, chainKernel, 2, 0}};
+
+/// Launches a kernel over [0, extent) on the host.
+void Probe::launch(int32_t kernel, void *const *buffers, int64_t extent,
+                   int64_t grain) {
+  const int64_t config[] = {extent, grain};
+  weft_rt_launch launch = {kernel, 2, config};
+  api->launch(self, -1, &launch, buffers, nullptr);
 }
 
 void Probe::measureKernels(Figures &figures) {
   void *buffers[] = {arena + 64, arena + (64 << 20)};
   figures.kernelOverheadNs =
-      1e9 * time([&] { api->launch(self, -1, emptyKernel, buffers, 1, 1); });
+      1e9 * time([&] { launch(kEmptyKernel, buffers, 1, 1); });
   const int64_t pieces = 64;
   std::memset(arena, 0, 64 + pieces * chainElements * sizeof(float));
-  double seconds =
-      time([&] { api->launch(self, -1, chainKernel, buffers, pieces, 1); });
+  double seconds = time([&] { launch(kChainKernel, buffers, pieces, 1); });
   figures.elementwisePerSecond =
       2.0 * double(pieces * chainElements * chainLength) / seconds;
 }
@@ -198,8 +214,8 @@ void Probe::measureMemory(Figures &figures) {
   void *buffers[] = {arena, arena + (64 << 20)};
   double overhead = figures.kernelOverheadNs / 1e9;
   for (int64_t size : sizes) {
-    double seconds = time(
-        [&] { api->launch(self, -1, copyKernel, buffers, size / 4096, 4); });
+    double seconds =
+        time([&] { launch(kCopyKernel, buffers, size / 4096, 4); });
     double rate = 2.0 * double(size) / std::max(seconds - overhead, 1e-9);
     figures.byBytes.push_back({2.0 * double(size), rate});
     figures.bytesPerSecond = rate;
@@ -256,6 +272,9 @@ std::string weft::rt::measure(const MeasureOptions &options, Figures &figures) {
   program.abi_version = WEFT_RT_ABI_VERSION;
   program.struct_size = sizeof(program);
   program.name = "measure";
+  program.backend = "host";
+  program.num_kernels = std::size(kernels);
+  program.kernels = kernels;
   program.num_ranks = int32_t(options.ranks);
   program.num_axes = 1;
   program.axes = &axis;

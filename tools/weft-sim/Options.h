@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// weft-sim's command line. What is not its own goes to the compiler's options.
+// weft-sim's command line: its own options, and the compiler's but for those
+// that say what to write.
 
 #ifndef WEFT_TOOLS_WEFT_SIM_OPTIONS_H
 #define WEFT_TOOLS_WEFT_SIM_OPTIONS_H
 
-#include "weft/Compile/Compile.h"
+#include "weft/Compile/Options.h"
 #include "weft/Simulate/Simulate.h"
 
 namespace mlir::weft {
 
 struct SimOptions {
+  /// The machine is the one that is simulated, too.
   CompileOptions compile;
   SimulateOptions simulate;
-  std::string machine = "host";
   /// Files to write and to read; empty: none.
   std::string trace, durations, report;
 };
@@ -23,8 +24,7 @@ struct SimOptions {
 std::string parseSimOptions(llvm::ArrayRef<llvm::StringRef> arguments,
                             SimOptions &options);
 
-/// The text of `--help`.
-llvm::StringRef getSimHelp();
+void printSimHelp(llvm::raw_ostream &os);
 
 } // namespace mlir::weft
 

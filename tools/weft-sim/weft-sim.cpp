@@ -7,6 +7,8 @@
 #include "Options.h"
 #include "Summary.h"
 
+#include "weft/Compile/Compile.h"
+
 #include "weft/Report/MakeReport.h"
 #include "weft/Simulate/Trace.h"
 #include "weft/Support/Guard.h"
@@ -40,7 +42,7 @@ static std::string loadDurations(const std::string &path,
 
 /// Says which path cannot be read or written, before anything is read.
 static std::string checkPaths(const SimOptions &options) {
-  const std::string &machine = options.machine;
+  const std::string &machine = options.compile.machine;
   std::string machineFile = Machine::isShipped(machine) ? "" : machine;
   for (const std::string &path : {options.compile.input, options.durations})
     if (std::string problem = checkInputPath(path); !problem.empty())
@@ -104,16 +106,20 @@ static int simulateModule(ModuleOp module, const SimOptions &options,
       continue;
     Simulation result =
         simulate(function, CostModel(machine, mesh), options.simulate);
+    StagedFile trace, page;
     if (!options.trace.empty())
-      problem = writeOutputFile(options.trace, [&](raw_ostream &os) {
+      problem = trace.write(options.trace, [&](raw_ostream &os) {
         writeTrace(result.timeline, os);
       });
     if (problem.empty() && !options.report.empty()) {
       Report report = makeReport(function, machine, result.timeline);
       report.title = result.timeline.title;
-      problem = writeOutputFile(
-          options.report, [&](raw_ostream &os) { writeReport(report, os); });
+      problem = page.write(options.report,
+                           [&](raw_ostream &os) { writeReport(report, os); });
     }
+    for (StagedFile *file : {&trace, &page})
+      if (problem.empty())
+        problem = file->keep();
     if (!problem.empty())
       return fail(problem);
     PrintableStream summary(llvm::outs());
@@ -127,9 +133,6 @@ static int run(SimOptions options) {
   std::string error = checkPaths(options);
   if (!error.empty())
     return fail(error);
-  auto machine = Machine::load(options.machine, error);
-  if (failed(machine))
-    return fail(error);
   MeasuredDurations durations;
   if (!options.durations.empty()) {
     error = loadDurations(options.durations, durations);
@@ -139,12 +142,16 @@ static int run(SimOptions options) {
     return fail(error);
   MLIRContext context;
   OwningOpRef<ModuleOp> module = compileInput(context, options.compile);
-  return module ? simulateModule(*module, options, *machine) : 1;
+  if (!module)
+    return 1;
+  auto machine = Machine::load(chooseMachine(options.compile, *module), error);
+  return succeeded(machine) ? simulateModule(*module, options, *machine)
+                            : fail(error);
 }
 
 static int runTool(ArrayRef<StringRef> arguments) {
   if (llvm::is_contained(arguments, "--help")) {
-    llvm::outs() << getSimHelp();
+    printSimHelp(llvm::outs());
     return 0;
   }
   if (llvm::is_contained(arguments, "--version")) {

@@ -4,17 +4,19 @@
 // together on their ranks. Exit codes as weft-compile's: 1 for a program that
 // is wrong, 2 for wrong usage.
 
+#include "weft/Canonicalize/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Support/Guard.h"
 #include "weft/Support/OutputPath.h"
 #include "weft/Support/Printable.h"
 #include "weft/Support/Version.h"
-#include "weft/Verify/Canonicalization.h"
-#include "weft/Verify/IssueOrder.h"
-#include "weft/Verify/Partitioning.h"
-#include "weft/Verify/Passes.h"
-#include "weft/Verify/Planning.h"
+#include "weft/Verify/Elements/Canonicalization.h"
+#include "weft/Verify/Elements/Passes.h"
+#include "weft/Verify/Plan/IssueOrder.h"
+#include "weft/Verify/Plan/Passes.h"
+#include "weft/Verify/Plan/Planning.h"
+#include "weft/Verify/Sums/Partitioning.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -120,7 +122,13 @@ using Proof = LogicalResult (*)(ModuleOp before, ModuleOp after);
 /// phase.
 Proof getProofFrom(StringRef phase) {
   return llvm::StringSwitch<Proof>(phase)
-      .Case("source", weft::verifyCanonicalization)
+      .Case("source",
+            [](ModuleOp before, ModuleOp after) {
+              // Both say of every value which one it is.
+              return success(
+                  succeeded(weft::checkValues(before)) &&
+                  succeeded(weft::verifyCanonicalization(before, after)));
+            })
       .Case("global",
             [](ModuleOp before, ModuleOp after) {
               return weft::verifyPartitioning(before, after);

@@ -13,24 +13,12 @@
 #ifndef WEFT_ANALYSIS_TRAFFIC_H
 #define WEFT_ANALYSIS_TRAFFIC_H
 
-#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/IR/Collectives.h"
 
 namespace mlir::weft {
 
-/// Values are those of weft_rt_collective_kind.
-enum class CollectiveKind {
-  AllGather = 0,
-  ReduceScatter = 1,
-  AllReduce = 2,
-  AllToAll = 3,
-  Permute = 4
-};
-
 /// Returns the kind of a weft collective, or nullopt for other ops.
 std::optional<CollectiveKind> getCollectiveKind(Operation *op);
-
-/// Returns the name of a kind, as in "all_gather".
-StringRef stringifyCollectiveKind(CollectiveKind kind);
 
 /// Returns the axes of a weft collective.
 AxesAttr getCollectiveAxes(Operation *op);
@@ -40,12 +28,6 @@ FlatSymbolRefAttr getCollectiveMesh(Operation *op);
 
 /// Returns the channel that a weft collective names, or null.
 FlatSymbolRefAttr getCollectiveChannel(Operation *op);
-
-/// Returns the weft.wait of a started collective, or null for other ops.
-WaitOp getWait(Operation *op);
-
-/// Returns the bytes that `type` takes in memory: bits packed, i1 in a byte.
-int64_t getBufferBytes(ShapedType type);
 
 /// Returns the bytes that a rank receives by a weft collective, whether its
 /// results are tensors or futures.

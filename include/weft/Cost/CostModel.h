@@ -90,9 +90,9 @@ public:
 
 private:
   int64_t getOpNanoseconds(Operation *op, const Slowdown &slowdown) const;
-  int64_t getProductNanoseconds(Operation *op, ArrayAttr maps,
+  int64_t getProductNanoseconds(const OpWork &work,
                                 const Slowdown &slowdown) const;
-  int64_t getKernelNanoseconds(double bytes, double operations,
+  int64_t getKernelNanoseconds(const OpWork &work,
                                const Slowdown &slowdown) const;
   int64_t getRegionNanoseconds(Region &region, const Slowdown &slowdown) const;
   Slowdown computeSlowdown(func::FuncOp function) const;

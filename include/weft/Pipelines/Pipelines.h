@@ -64,8 +64,8 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
       llvm::cl::init("f32")};
   Option<std::string> accumulate{
       *this, "accumulate",
-      llvm::cl::desc("the mesh axis that each rank goes through by itself: "
-                     "microbatches")};
+      llvm::cl::desc("the mesh axis whose parts each rank computes one after "
+                     "the other: microbatches")};
 };
 
 /// Stays in `global`: one form of each computation, with shardings completed at
@@ -82,7 +82,8 @@ void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
 
 /// Gradient accumulation.
 struct Accumulation {
-  /// The mesh axis that each rank goes through by itself; empty: none.
+  /// The mesh axis whose parts each rank computes one after the other; empty:
+  /// none.
   std::string axis;
   /// Weights are gathered for each microbatch: less memory, more bytes.
   bool regather = false;
@@ -98,6 +99,16 @@ void buildPartitionStepsPipeline(OpPassManager &pm,
                                  const Accumulation &accumulation = {});
 
 void registerMakeOneRankPass();
+
+/// Stays in `local`: channels, fused kernels, and names of what takes time.
+void buildFusePipeline(OpPassManager &pm, bool mergeChannels = false);
+
+/// `local` to `scheduled`: all of that, then the order, with weft-schedule's
+/// own choices where none are given.
+void buildSchedulePipeline(OpPassManager &pm);
+
+/// `scheduled` to `planned`: gives every value its place in memory.
+void buildPlanPipeline(OpPassManager &pm);
 
 /// Registers `weft-canonicalize-global` and `weft-global-to-local`.
 void registerWeftPipelines();

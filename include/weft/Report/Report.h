@@ -7,7 +7,7 @@
 #ifndef WEFT_REPORT_REPORT_H
 #define WEFT_REPORT_REPORT_H
 
-#include "weft/Simulate/Timeline.h"
+#include "weft/Support/Timeline.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -37,9 +37,8 @@ struct Report {
   Timeline timeline;
   /// The longest chain of ops that depend on each other.
   std::optional<int64_t> criticalPathNs;
-  /// Whether the schedule's bound comes of work and waits, and not of heads and
-  /// tails.
-  bool isBoundByWaits = false;
+  /// The largest of the schedule's own bounds.
+  std::string boundTerm = "heads and tails";
   /// What arguments, results and arena may take together.
   std::optional<int64_t> memoryLimit;
   /// Bytes of arguments, results and arena; 0: not known.

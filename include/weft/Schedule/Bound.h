@@ -42,7 +42,14 @@ std::vector<int> findLongestPath(const TaskGraph &graph);
 /// path, of the resource for which that is most.
 int64_t computeWorkAndWaits(const TaskGraph &graph);
 
-/// Five bounds on the time of any schedule, in nanoseconds.
+/// How long the compute stream must stand still since two paths advance on the
+/// links that they share. `reversed` is `graph` with time turned round, `tails`
+/// are its heads, and no schedule is faster than `bound`.
+int64_t computeIdleOfTwoPaths(const TaskGraph &graph, const TaskGraph &reversed,
+                              const std::vector<int64_t> &heads,
+                              const std::vector<int64_t> &tails, int64_t bound);
+
+/// Six bounds on the time of any schedule, in nanoseconds.
 struct ScheduleBound {
   /// All work of the compute stream.
   int64_t compute = 0;
@@ -54,9 +61,12 @@ struct ScheduleBound {
   int64_t headsAndTails = 0;
   /// The work of one resource and its waits beside the longest path.
   int64_t workAndWaits = 0;
+  /// The work of the compute stream and its waits beside two paths.
+  int64_t twoPaths = 0;
 
   int64_t get() const {
-    return std::max({compute, link, path, headsAndTails, workAndWaits});
+    return std::max(
+        {compute, link, path, headsAndTails, workAndWaits, twoPaths});
   }
 };
 

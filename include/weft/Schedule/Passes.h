@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Declaration and registration of the pass that makes schedules.
+// Declaration and registration of the passes that make schedules.
 
 #ifndef WEFT_SCHEDULE_PASSES_H
 #define WEFT_SCHEDULE_PASSES_H
@@ -14,6 +14,9 @@ namespace mlir::weft {
 
 #define GEN_PASS_REGISTRATION
 #include "weft/Schedule/Passes.h.inc"
+
+/// Replaces each weft.optimization_barrier in an op by its inputs.
+void eraseBarriers(Operation *root);
 
 } // namespace mlir::weft
 

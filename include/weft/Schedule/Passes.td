@@ -19,6 +19,30 @@ def SchedulePass : Pass<"weft-schedule", "::mlir::ModuleOp"> {
     *Requires* fused kernels, and a channel on each collective.
     *Ensures* that block order is issue order, and that all collectives are
     started and waited for.
+
+    Example: the gather is started before the product that does not need it, and waited for after it.
+    ```mlir
+    weft.mesh @mesh = <["fsdp"=2]>
+    weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+    func.func @f(%x: tensor<64x64xf32>, %v: tensor<64x64xf32>, %w: tensor<32x64xf32>) -> tensor<64x64xf32> {
+      %0 = weft.matmul %x, %v {weft.op = "matmul v", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %1 = weft.all_gather %w on @mesh <{"fsdp"}> dims [0] {channel = @gather.fsdp, weft.op = "all_gather w"}
+           : (tensor<32x64xf32>) -> tensor<64x64xf32>
+      %2 = weft.matmul %0, %1 {weft.op = "matmul w", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      return %2 : tensor<64x64xf32>
+    }
+    ```
+    `weft-opt --weft-schedule` prints:
+    ```text
+    %0 = weft.all_gather ... weft.op = "all_gather w"
+    %1 = weft.matmul ... weft.op = "matmul v"
+    %2 = weft.wait %0
+    %3 = weft.matmul %1, %2 ... weft.op = "matmul w"
+    ```
   }];
   let options = [
     Option<"policy", "policy", "std::string", /*default=*/"\"best\"",
@@ -38,6 +62,57 @@ def SchedulePass : Pass<"weft-schedule", "::mlir::ModuleOp"> {
            "the limit nothing fits">,
     Option<"machine", "machine", "std::string", /*default=*/"\"host\"",
            "a machine's name or the file that describes it">];
+  let dependentDialects = ["::mlir::weft::WeftDialect"];
+}
+
+def RecomputePass : Pass<"weft-recompute", "::mlir::ModuleOp"> {
+  let summary = "compute values again, so that less memory is needed";
+  let description = [{
+    While the step in program order needs more than `bytes`, what is alive where
+    most is needed, and read only later, is computed again before it is read.
+    What frees most bytes for its time comes first; up to 16 kernels and
+    products are repeated together. Stops when no more is gained. Results are
+    the same bits: the same ops are done on the same values.
+
+    *Requires* fused kernels, and a channel on each collective.
+    *Ensures* that what is repeated is kept apart by weft.optimization_barrier.
+
+    Example: what the first product makes is computed again for the last one,
+    since it would be alive beside the operand and the result of the third.
+    ```mlir
+    func.func @f(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %0 = weft.matmul %x, %w {weft.op = "first", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %1 = weft.matmul %0, %w {weft.op = "second", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %2 = weft.matmul %1, %w {weft.op = "third", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %3 = weft.matmul %2, %0 {weft.op = "last", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      return %3 : tensor<64x64xf32>
+    }
+    ```
+    `weft-opt --weft-recompute` prints:
+    ```text
+    %0 = weft.matmul ... "first"
+    %2 = weft.matmul ... "third"
+    weft.optimization_barrier
+    weft.matmul
+    weft.matmul ... "last"
+    ```
+  }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", /*default=*/"0",
+           "bytes that the step may need in program order; 0: as few as it can">,
+    Option<"machine", "machine", "std::string", /*default=*/"\"host\"",
+           "a machine's name or the file that describes it">];
+  let statistics = [
+    Statistic<"numRecomputed", "num-recomputed",
+              "kernels and products that are repeated">];
   let dependentDialects = ["::mlir::weft::WeftDialect"];
 }
 

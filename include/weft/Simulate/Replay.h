@@ -6,7 +6,7 @@
 // collective (which takes no time), or waits until one is done. Collectives of
 // one channel and group run in the order of their starts, one after another.
 // One gets ready when all members have started it and the one before it is
-// done; then it takes its turn on its link, behind those that got ready before
+// done; then it takes its turn on its link, after those that got ready before
 // it (ties: in program order), at all members at once, and then it takes its
 // time.
 //

@@ -10,7 +10,7 @@
 
 #include "weft/Cost/CostModel.h"
 #include "weft/Simulate/Durations.h"
-#include "weft/Simulate/Timeline.h"
+#include "weft/Support/Timeline.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

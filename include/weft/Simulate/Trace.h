@@ -8,7 +8,7 @@
 #ifndef WEFT_SIMULATE_TRACE_H
 #define WEFT_SIMULATE_TRACE_H
 
-#include "weft/Simulate/Timeline.h"
+#include "weft/Support/Timeline.h"
 
 #include "llvm/Support/raw_ostream.h"
 

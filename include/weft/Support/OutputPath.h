@@ -6,12 +6,15 @@
 #ifndef WEFT_SUPPORT_OUTPUTPATH_H
 #define WEFT_SUPPORT_OUTPUTPATH_H
 
+#include "weft/Support/TemporaryFile.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <string>
+#include <system_error>
 
 namespace mlir::weft {
 
@@ -36,6 +39,23 @@ std::string checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
 /// Says whether the path is that of a character device, such as /dev/null,
 /// which is written to as it is.
 bool isDevice(llvm::StringRef path);
+
+/// A file beside its place, which it takes when all else has been written: of
+/// several outputs there are all or none. A device is written to at once.
+class StagedFile {
+public:
+  /// Writes the file. Returns what went wrong, or an empty text.
+  std::string write(llvm::StringRef path,
+                    llvm::function_ref<void(llvm::raw_ostream &)> write);
+  /// Renames it, if one was written.
+  std::string keep();
+
+private:
+  std::string describe(std::error_code error) const;
+
+  std::string path, target;
+  TemporaryFile file;
+};
 
 /// Writes a file beside `path` and renames it. Returns what went wrong, or an
 /// empty text.

@@ -76,7 +76,8 @@ def _merged(build, value, batching, contracting):
 
 def _iteration_dims(lhs_shape, rhs_shape, batch, contracting):
     """Numbers the iteration space as dot_general orders its result, contracted dims last."""
-    lhs_dims, rhs_dims = [None] * len(lhs_shape), [None] * len(rhs_shape)
+    lhs_dims: list = [None] * len(lhs_shape)
+    rhs_dims: list = [None] * len(rhs_shape)
     count = 0
     for l, r in batch:
         lhs_dims[l] = rhs_dims[r] = count

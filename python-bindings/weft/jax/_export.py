@@ -4,7 +4,9 @@
 
 import contextlib
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import numpy as np
@@ -41,8 +43,9 @@ class Lowered:
     result_keys: list = field(default_factory=list)
 
 
-def export(fn, *args, mesh=None, in_shardings=None, out_shardings=None, donate_argnums=(),
-           locations=True):
+def export(fn: Callable[..., Any], *args: Any, mesh: Any = None, in_shardings: Any = None,
+           out_shardings: Any = None, donate_argnums: int | Sequence[int] | None = (),
+           locations: bool = True) -> Module:
     """Exports `fn`, called with `args`, to weft's input form.
 
     fn: a function or what jax.jit made of it. args: arrays, numbers or

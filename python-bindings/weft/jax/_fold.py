@@ -6,6 +6,8 @@ Only what index arithmetic is made of: an operation without an entry here is
 simply not known.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -70,7 +72,7 @@ def _concatenate(op, shape, *parts):
     return np.concatenate(parts, op.attributes["dimension"].value)
 
 
-_REDUCE = {"add": np.sum, "and": np.all, "or": np.any, "maximum": np.max, "minimum": np.min}
+_REDUCE: dict[str, Callable] = {"add": np.sum, "and": np.all, "or": np.any, "maximum": np.max, "minimum": np.min}
 
 
 def _reduce(op, shape, a, start):
@@ -83,7 +85,7 @@ def _reduce(op, shape, a, start):
     return _ELEMENTWISE[combine](part, start)
 
 
-_STRUCTURAL = {
+_STRUCTURAL: dict[str, Callable] = {
     "constant": _constant, "iota": _iota, "compare": _compare,
     "broadcast_in_dim": _broadcast, "slice": _slice, "concatenate": _concatenate,
     "reduce": _reduce,

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _contract, _fold, _lookup, _slices, _sorting, _windows
+from weft.jax import _barrier, _contract, _fold, _lookup, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -24,7 +24,7 @@ UNROLL_LIMIT = 4096
 
 # Custom calls and marks that say nothing about values.
 _MARKS = {"annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"}
-_PASS_THROUGH = {"stablehlo.optimization_barrier", "sdy.propagation_barrier"}
+_PASS_THROUGH = {"sdy.propagation_barrier"}
 _REJECTED = {
     "sdy.manual_computation": "is a shard_map; weft partitions the global program itself",
     "stablehlo.rng_bit_generator": "draws random bits; use a threefry key or pass the bits in",
@@ -51,6 +51,8 @@ class Importer:
         self._meshes = meshes
         self._locations = UserLocations(keep_locations)
         self._copies = 0
+        self._loops = 0
+        self._unmarked = {}
         self.build = None
 
     def run(self, source, target_block, arguments):
@@ -148,12 +150,22 @@ class Importer:
     def _call(self, op, name, operands):
         self._locations.enter_call(op.location)
         callee = self._functions[name]
+        if self._loops and self._recomputes_unmarked(name):
+            operands = _barrier.place(self.build, operands)
         results = self._block(callee.regions[0].blocks[0], operands, {})
         self._locations.leave_call()
         return results
 
+    def _recomputes_unmarked(self, name):
+        if name not in self._unmarked:
+            self._unmarked[name] = _barrier.recomputes_unmarked(self._functions[name])
+        return self._unmarked[name]
+
     def _func_call(self, op, operands, env):
         return self._call(op, op.attributes["callee"].value, operands)
+
+    def _stablehlo_optimization_barrier(self, op, operands, env):
+        return _barrier.place(self.build, operands)
 
     def _stablehlo_composite(self, op, operands, env):
         if ir.StringAttr(op.attributes["name"]).value == "chlo.top_k":
@@ -180,7 +192,9 @@ class Importer:
             self._copies += 1
             if self._copies > UNROLL_LIMIT:
                 raise self.error(op, f"needs more than {UNROLL_LIMIT} unrolled iterations")
+            self._loops += 1
             operands = self._block(body, operands, env)
+            self._loops -= 1
 
     def _stablehlo_case(self, op, operands, env):
         """lax.cond and lax.switch: the branch if it is known, else a choice of results."""

@@ -73,7 +73,7 @@ def dynamic_update_slice(build, table, update, indices):
     if None not in starts or 0 in sizes:
         return insert_at(build, table, update, starts)
     covered, window = None, update
-    for dim, start in enumerate(starts):
+    for dim in range(len(starts)):
         if shape[dim] == sizes[dim]:
             continue
         window, inside = _stretch(build, window, dim, indices[dim], shape[dim], sizes[dim])
@@ -122,7 +122,6 @@ def _window(build, table, starts, sizes, dim):
 
 
 def _replace_part(build, table, update, dim, start):
-    shape = shape_of(table)
     old = build.parts.get(table)
     pieces = dict(old.pieces) if old is not None and old.dim == dim else {0: table}
     kept = {}

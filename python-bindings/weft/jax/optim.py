@@ -6,6 +6,8 @@ Both are to be called inside the function that is exported. They count in float6
 every mode of JAX, and add tensors in the order of the tree's leaves.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
@@ -13,7 +15,7 @@ import jax.numpy as jnp
 _EXPONENT = 0x7FF0000000000000
 
 
-def global_norm(grads):
+def global_norm(grads: Any) -> jax.Array:
     """The norm of all elements of a tree of arrays, as a float32.
 
     Squares and sums are float64: of float32 and narrower elements the squares are exact, and
@@ -24,7 +26,7 @@ def global_norm(grads):
         return _norm(grads).astype(jnp.float32)
 
 
-def clip_by_global_norm(grads, max_norm):
+def clip_by_global_norm(grads: Any, max_norm: float) -> tuple[Any, jax.Array]:
     """Scales a tree of arrays so that its norm is at most `max_norm`. Returns the tree and
     the norm that it had, as a float32.
 

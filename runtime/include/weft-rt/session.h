@@ -22,6 +22,14 @@
  * Threads. A session is used by one thread at a time. Different sessions are
  * independent.
  *
+ * Ranks. A backend may run only some of a program's ranks in this process, the
+ * session's ranks (weft_rt_session_ranks), or none; those of this build run
+ * all. Arguments and results are dense tensors of the global shape all the
+ * same: an argument is given whole, and the ranks get their shares of it; a
+ * result is refused unless these ranks hold all parts of it. Statistics,
+ * traffic, profile, trace, flight record and calls are those of the session's
+ * ranks.
+ *
  * Processes. The ranks are threads of the process that created the session. A
  * process that is forked from it has none of them: there every call that needs
  * a rank answers WEFT_RT_UNUSABLE, and closing the session frees nothing.
@@ -106,6 +114,11 @@ typedef struct weft_rt_options {
                               soon, or else in the middle of it */
   void *poll_context;
   int32_t force_threads; /* 1: `threads` may be above 4 for each core */
+  const char *backend; /* NULL: the one that the program is for; else this one,
+                          which may refuse the program */
+  int32_t catch_signals; /* 1: a signal that means a fault of compiled code
+                            (SIGSEGV, SIGBUS, SIGFPE, SIGILL) fails its rank;
+                            for tools, as handlers are the whole process's */
 } weft_rt_options;
 
 #define WEFT_RT_OPTIONS_INIT                                                   \
@@ -124,6 +137,8 @@ typedef struct weft_rt_options {
    0,                                                                          \
    NULL,                                                                       \
    NULL,                                                                       \
+   0,                                                                          \
+   NULL,                                                                       \
    0}
 
 typedef struct weft_rt_session weft_rt_session;
@@ -131,6 +146,11 @@ typedef struct weft_rt_session weft_rt_session;
 /* The message of this thread's last failure; "" before the first. Valid until
  * the thread's next failure. */
 const char *weft_rt_last_error(void);
+
+/* Loads a shared library with a backend, which runs its code, and makes the
+ * backend known to sessions that are created after that. It must be made for
+ * this version of the runtime, by the compiler that made the runtime. */
+weft_rt_status weft_rt_load_backend(const char *path);
 
 /* Loads a shared object and creates a session for its weft_program. */
 weft_rt_status weft_rt_session_open(const char *path,
@@ -151,6 +171,10 @@ void weft_rt_session_close(weft_rt_session *session);
 /* The manifest (of rank 0, where ranks have different programs). */
 const weft_rt_program *weft_rt_session_program(const weft_rt_session *session);
 
+/* The ranks that run in this process, ascending. */
+const int64_t *weft_rt_session_ranks(const weft_rt_session *session,
+                                     int64_t *count);
+
 /* Index of the argument, or result, with this name; -1: there is none. */
 int32_t weft_rt_session_find_argument(const weft_rt_session *session,
                                       const char *name);
@@ -167,7 +191,8 @@ weft_rt_status weft_rt_session_set_argument(weft_rt_session *session,
                                             int64_t bytes);
 
 /* Joins the ranks' shares of a result into a dense buffer of its global shape.
- * Where ranks hold the same part, the lowest rank's is taken. */
+ * Where ranks hold the same part, that of the lowest of the session's ranks is
+ * taken. Invalid, and nothing is written, if a part is held by none of them. */
 weft_rt_status weft_rt_session_get_result(weft_rt_session *session,
                                           int32_t index, void *data,
                                           int64_t bytes);
@@ -188,7 +213,7 @@ typedef struct weft_rt_stats {
   int64_t argument_bytes; /* per rank, like the next two */
   int64_t result_bytes;   /* results that alias no argument */
   int64_t arena_bytes;
-  int64_t total_bytes; /* of all ranks, with alignment */
+  int64_t total_bytes; /* of all the session's ranks, with alignment */
 } weft_rt_stats;
 
 void weft_rt_session_stats(const weft_rt_session *session,
@@ -205,7 +230,8 @@ typedef enum weft_rt_activity {
   WEFT_RT_IN_STEP = 0, /* whole steps; the others are parts of them */
   WEFT_RT_IN_GEMM = 1,
   WEFT_RT_IN_KERNEL = 2,
-  WEFT_RT_IN_COLLECTIVE = 3
+  WEFT_RT_IN_COLLECTIVE = 3,
+  WEFT_RT_IN_COPY = 4
 } weft_rt_activity;
 
 /* What one rank spent on one op of the program, or on all that have no op.
@@ -214,14 +240,14 @@ typedef struct weft_rt_profile_row {
   int64_t rank;
   weft_rt_activity activity;
   const char *name; /* what is done: "step", the shape of a contraction, a
-                       kernel's function, a collective */
+                       kernel, a collective, a copy */
   const char *op;   /* weft_rt_op.name, or NULL */
   int64_t calls;
   double seconds;      /* by the clock; more than one where ranks share cores */
   double cpu_seconds;  /* of the rank's thread; its helpers are not counted */
   double wait_seconds; /* collectives: not moving data */
   double work;         /* contractions: additions and multiplications;
-                          collectives: bytes that arrived */
+                          collectives: bytes that arrived; copies: bytes */
 } weft_rt_profile_row;
 
 /* The profile, rank by rank, in the order of first use; of all steps but the
@@ -233,6 +259,10 @@ weft_rt_status weft_rt_session_profile(weft_rt_session *session,
 
 /* What each rank did last: up to 32 collectives per rank, one a line. */
 const char *weft_rt_session_flight_record(weft_rt_session *session);
+
+/* The calls that each rank made in the last step, one a line, where the backend
+ * keeps them, as `null` does; else "". Valid until the next step. */
+const char *weft_rt_session_calls(weft_rt_session *session);
 
 /* Writes the trace (Chrome trace events, as Perfetto reads them): per rank, a
  * row of what its thread does and a row per channel. Invalid unless

@@ -96,18 +96,30 @@ static void run(const weft_rt_api *api, weft_rt_rank *rank, int32_t op,
 }
 
 /* buffers: state, total */
-static void addTotal(void *const *buffers, int64_t begin, int64_t end) {
+static void addTotal(void *const *buffers, const int64_t *scalars,
+                     int64_t begin, int64_t end) {
   float *state = buffers[0];
   for (int64_t i = begin; i < end; ++i)
     state[i] += *(const float *)buffers[1];
 }
 
 /* buffers: the rank's thread, which leaves the work to the helpers */
-static void crashElsewhere(void *const *buffers, int64_t begin, int64_t end) {
+static void crashElsewhere(void *const *buffers, const int64_t *scalars,
+                           int64_t begin, int64_t end) {
   if (!pthread_equal(pthread_self(), *(const pthread_t *)buffers[0]))
     raise(SIGSEGV);
   usleep(100000);
 }
+
+static const weft_rt_kernel_entry kernels[] = {
+    {"addTotal", -1, addTotal, 2, 0},
+    {"crashElsewhere", -1, crashElsewhere, 1, 0}};
+static const int64_t tenByFour[] = {10, 4}, eightByOne[] = {8, 1};
+static const weft_rt_launch launchAddTotal = {0, 2, tenByFour},
+                            launchCrashElsewhere = {1, 2, eightByOne},
+                            launchNoKernel = {2, 2, eightByOne},
+                            launchNoGrain = {0, 1, tenByFour},
+                            launchNoConfig = {0, 2, 0};
 
 static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
                       float *scratch) {
@@ -134,8 +146,14 @@ static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
   if (mode == ACCUMULATE_CRASH_HELPER) {
     pthread_t self = pthread_self();
     void *buffers[] = {&self};
-    api->launch(rank, -1, crashElsewhere, buffers, 8, 1);
+    api->launch(rank, -1, &launchCrashElsewhere, buffers, 0);
   }
+  if (mode == ACCUMULATE_NO_KERNEL)
+    api->launch(rank, -1, &launchNoKernel, &out, 0);
+  if (mode == ACCUMULATE_NO_GRAIN)
+    api->launch(rank, -1, &launchNoGrain, &out, 0);
+  if (mode == ACCUMULATE_NO_CONFIG)
+    api->launch(rank, -1, &launchNoConfig, &out, 0);
   if (mode == ACCUMULATE_BAD_BUFFER)
     run(api, rank, -1, &reduceTotal, (const void *)64, out);
   while (mode == ACCUMULATE_HANG)
@@ -166,13 +184,14 @@ static void entry(const weft_rt_api *api, weft_rt_rank *rank,
   run(api, rank, opGather, &gatherX, x, outputs[2]);
 #endif
   void *buffers[] = {outputs[0], total};
-  api->launch(rank, opAdd, addTotal, buffers, 10, 4);
+  api->launch(rank, opAdd, &launchAddTotal, buffers, 0);
 }
 
 const weft_rt_program weft_program = {
     .abi_version = WEFT_RT_ABI_VERSION,
     .struct_size = sizeof(weft_rt_program),
     .name = "accumulate",
+    .backend = "host",
     .num_ranks = rankCount,
     .num_axes = 2,
     .axes = axes,
@@ -186,6 +205,8 @@ const weft_rt_program weft_program = {
     .traffic = traffic,
     .num_ops = sizeof(ops) / sizeof(ops[0]),
     .ops = ops,
+    .num_kernels = sizeof(kernels) / sizeof(kernels[0]),
+    .kernels = kernels,
     .max_operands = 1,
     .arena_bytes = 64,
 #ifdef ACCUMULATE_OTHER_PLAN

@@ -21,7 +21,10 @@ enum {
   ACCUMULATE_HANG = 9,             /* never returns */
   ACCUMULATE_CRASH = 10,           /* is killed by a signal */
   ACCUMULATE_CRASH_HELPER = 11,    /* a helper is, if there is one */
-  ACCUMULATE_BAD_BUFFER = 12       /* who moves its data is */
+  ACCUMULATE_BAD_BUFFER = 12,      /* who moves its data is */
+  ACCUMULATE_NO_KERNEL = 13,       /* launches a kernel that is not there */
+  ACCUMULATE_NO_GRAIN = 14,        /* launches without a grain */
+  ACCUMULATE_NO_CONFIG = 15        /* launches with no numbers where two are */
 };
 
 enum { ACCUMULATE_BAD_RANK = 2 };

@@ -1,7 +1,7 @@
 // RUN: %equivalence %s --mesh tp=2 --mesh tp=3 --mesh dp=2,tp=4 --mesh dp=2,sp=2,tp=2 --mesh dp=3,sp=2,tp=2
 
 // Activations at rest over the sequence, along the ranks that share the
-// weights: gathered in front of a column's contraction, scattered behind a
+// weights: gathered in front of a column's contraction, scattered after a
 // row's; a norm on the sequence's parts; in bf16 with f32 sums.
 weft.mesh @mesh = <["dp"=1, "sp"=1, "tp"=1]>
 func.func @block(

@@ -86,3 +86,49 @@ func.func @sliced(
   %e = tensor.collapse_shape %block [[0, 1, 2]] : tensor<2x5x2xf32> into tensor<20xf32>
   return %a, %b, %c, %d, %e : tensor<2x4xf32>, tensor<6x5xf32>, tensor<5x2xf32>, tensor<6x5x4xf32>, tensor<20xf32>
 }
+
+// -----
+
+// Values that are put into themselves: whole, and slices of them, at places
+// that data say.
+func.func @intoItself(%x: tensor<4x3xf32> {weft.name = "x"}, %p: tensor<i32> {weft.name = "p"})
+    -> (tensor<4x3xf32> {weft.name = "whole"}, tensor<4x3xf32> {weft.name = "row"},
+        tensor<4x3xf32> {weft.name = "rows"}) {
+  %p0 = tensor.extract %p[] : tensor<i32>
+  %i = arith.index_cast %p0 : i32 to index
+  %y = arith.addf %x, %x : tensor<4x3xf32>
+  %a = tensor.insert_slice %y into %y[%i, 0] [4, 3] [1, 1] : tensor<4x3xf32> into tensor<4x3xf32>
+  %a1 = tensor.insert_slice %a into %a[0, 0] [4, 3] [1, 1] : tensor<4x3xf32> into tensor<4x3xf32>
+  %unit = tensor.expand_shape %a1 [[0], [1, 2]] output_shape [4, 1, 3] : tensor<4x3xf32> into tensor<4x1x3xf32>
+  %same = tensor.insert_slice %unit into %unit[0, 0, 0] [4, 1, 3] [1, 2, 1] : tensor<4x1x3xf32> into tensor<4x1x3xf32>
+  %flat = tensor.collapse_shape %same [[0], [1, 2]] : tensor<4x1x3xf32> into tensor<4x3xf32>
+  %a2 = arith.mulf %flat, %y : tensor<4x3xf32>
+  %row = tensor.extract_slice %y[1, 0] [1, 3] [1, 1] : tensor<4x3xf32> to tensor<1x3xf32>
+  %b = tensor.insert_slice %row into %y[%i, 0] [1, 3] [1, 1] : tensor<1x3xf32> into tensor<4x3xf32>
+  %rows = tensor.extract_slice %b[%i, 0] [2, 3] [1, 1] : tensor<4x3xf32> to tensor<2x3xf32>
+  %c = tensor.insert_slice %rows into %b[1, 0] [2, 3] [1, 1] : tensor<2x3xf32> into tensor<4x3xf32>
+  return %a2, %b, %c : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// -----
+
+// A number on the same number, and that padded with it.
+func.func @zerosOnZeros(%x: tensor<2xf32> {weft.name = "x"})
+    -> (tensor<1x6xf32> {weft.name = "zeros"}, tensor<2x7xf32> {weft.name = "padded"}) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant dense<0.0> : tensor<1xf32>
+  %two = arith.constant dense<0.0> : tensor<1x2xf32>
+  %a = tensor.insert_slice %one into %two[0, 1] [1, 1] [1, 1] : tensor<1xf32> into tensor<1x2xf32>
+  %b = tensor.pad %a low[0, 1] high[0, 3] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x2xf32> to tensor<1x6xf32>
+  %wide = arith.constant dense<0.0> : tensor<1x5xf32>
+  %c = tensor.insert_slice %x into %wide[0, 1] [1, 2] [1, 1] : tensor<2xf32> into tensor<1x5xf32>
+  %d = tensor.insert_slice %one into %c[0, 4] [1, 1] [1, 1] : tensor<1xf32> into tensor<1x5xf32>
+  %e = tensor.pad %d low[1, 2] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x5xf32> to tensor<2x7xf32>
+  return %b, %e : tensor<1x6xf32>, tensor<2x7xf32>
+}

@@ -5,7 +5,7 @@
     experts.py STEP.mlir SEED
 
 A layer is a matmul with a weight that is gathered, and one expert's matmul, with
-tokens that cross the axis of the experts in front of it and behind it. The
+tokens that cross the axis of the experts in front of it and after it. The
 backward pass goes the same way, gathers again, and sums gradients. Sizes and the
 number of layers depend on the seed.
 """

@@ -30,7 +30,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import equivalence
 import interpreter
-import mlir_text
 import ml_dtypes
 import numpy as np
 from elements import BF16, dtype_of

@@ -5,7 +5,7 @@
     random_orders.py FIRST COUNT [--cpus A,B]
 
 Each program has up to three reductions over the same loops, of different orders
-or of the same, with an elementwise op in front and one behind, so that they
+or of the same, with an elementwise op in front and one after, so that they
 share kernels in many ways.
 """
 

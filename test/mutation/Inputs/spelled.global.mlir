@@ -13,7 +13,7 @@ module {
     %c1 = arith.constant 1 : index
     %c3 = arith.constant 3 : index
     %zero = arith.constant 0.0 : bf16
-    // A product in bf16, behind a call.
+    // A product in bf16, after a call.
     %xe = tensor.empty() : tensor<6x4xbf16>
     %xb = arith.truncf %x : tensor<6x4xf32> to tensor<6x4xbf16>
     %product = func.call @product(%xb, %w) : (tensor<6x4xbf16>, tensor<4x8xbf16>) -> tensor<6x8xbf16>

@@ -203,12 +203,18 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
   if (attr.getName() == kCertificateAttr && !isa<StringAttr>(attr.getValue()))
     return op->emitOpError("'weft.certificate' must be a string, got ")
            << attr.getValue();
+  if (attr.getName() == kTargetAttr &&
+      !(isa<ModuleOp>(op) && isa<TargetAttr>(attr.getValue())))
+    return op->emitOpError("'weft.target' must be a #weft.target on a module, "
+                           "got ")
+           << attr.getValue();
   // On an op whose global result type cannot be seen from the local one.
   if (attr.getName() == kGlobalTypeAttr && !isa<TypeAttr>(attr.getValue()))
     return op->emitOpError("'weft.global_type' must be a type, got ")
            << attr.getValue();
   if (llvm::is_contained({kOpNameAttr, kScheduleAttr, kOrderAttr,
-                          kGlobalTypeAttr, kInvarianceAttr, kCertificateAttr},
+                          kGlobalTypeAttr, kInvarianceAttr, kCertificateAttr,
+                          kTargetAttr},
                          attr.getName().getValue()))
     return success();
   if (attr.getName() != kShardingsAttr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a collective does to its buffers follows from the collective, its
-// attributes and the size of its group.
+// What a collective does to its buffers follows from the collective and the
+// size of its group.
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
@@ -12,105 +12,148 @@ using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::rt;
 
+//===----------------------------------------------------------------------===//
+// The attribute
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// Whether nothing lies between a buffer's elements, which are in row-major
-/// order.
-bool isDense(MemRefType type) {
-  auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout());
-  if (!layout)
-    return true;
-  int64_t expected = 1;
-  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
-    if (type.getDimSize(i) != 1 && layout.getStrides()[i] != expected)
-      return false;
-    expected *= type.getDimSize(i);
+/// Whether a collective has a parameter, must have it, or may.
+enum class Need { No, Yes, Maybe };
+
+Need needsIf(bool condition) { return condition ? Need::Yes : Need::No; }
+
+} // namespace
+
+LogicalResult CollectiveAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, CollectiveKind kind,
+    FlatSymbolRefAttr, AxesAttr, ReduceKindAttr reduce, OrderAttr order,
+    DenseI64ArrayAttr dims, DenseI64ArrayAttr splitDims,
+    DenseI64ArrayAttr concatDims, DenseI64ArrayAttr sources) {
+  bool reduces = kind == CollectiveKind::AllReduce ||
+                 kind == CollectiveKind::ReduceScatter;
+  bool isAlongDims = kind == CollectiveKind::AllGather ||
+                     kind == CollectiveKind::ReduceScatter;
+  struct {
+    StringRef name;
+    Attribute given;
+    Need need;
+  } parameters[] = {
+      {"reduce", reduce, needsIf(reduces)},
+      {"order", order, reduces ? Need::Maybe : Need::No},
+      {"dims", dims, needsIf(isAlongDims)},
+      {"split_dims", splitDims, needsIf(kind == CollectiveKind::AllToAll)},
+      {"concat_dims", concatDims, needsIf(kind == CollectiveKind::AllToAll)},
+      {"sources", sources, needsIf(kind == CollectiveKind::Permute)}};
+  for (const auto &[name, given, need] : parameters) {
+    if (!given && need == Need::Yes) // collective_c1
+      return emitError() << stringifyCollectiveKind(kind) << " has no '" << name
+                         << "'";
+    if (given && need == Need::No) // collective_c1
+      return emitError() << stringifyCollectiveKind(kind) << " has '" << name
+                         << "', which is not for collectives of its kind";
   }
-  return true;
+  return success();
 }
 
-/// The dim that `params` has under `name` for buffer `number`; nullopt if there
-/// is none.
-std::optional<int64_t> getDim(StartOp op, StringRef name, unsigned number) {
-  auto dims = op.getParams().getAs<DenseI64ArrayAttr>(name);
-  int64_t rank = cast<MemRefType>(op.getIns()[number].getType()).getRank();
-  if (!dims || dims.size() != static_cast<int64_t>(op.getIns().size()) ||
-      dims[number] < 0 || dims[number] >= rank)
-    return std::nullopt;
-  return dims[number];
+CollectiveAttr CollectiveAttr::withMesh(FlatSymbolRefAttr mesh) const {
+  return get(getContext(), getKind(), mesh, getAxes(), getReduce(), getOrder(),
+             getDims(), getSplitDims(), getConcatDims(), getSources());
 }
 
-/// Multiplies, or divides, the size of the dim under `name` by the group's
-/// size; false if that cannot be.
-bool resize(StartOp op, StringRef name, unsigned number, int64_t group,
-            bool grows, SmallVectorImpl<int64_t> &shape) {
-  std::optional<int64_t> dim = getDim(op, name, number);
-  if (!dim)
+//===----------------------------------------------------------------------===//
+// The op
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Multiplies, or divides, the size of the dim that `dims` has for buffer
+/// `number` by the group's size; false if that cannot be.
+bool resize(DenseI64ArrayAttr dims, unsigned number, int64_t group, bool grows,
+            SmallVectorImpl<int64_t> &shape) {
+  if (number >= dims.size() || dims[number] < 0 ||
+      dims[number] >= static_cast<int64_t>(shape.size()))
     return false;
+  int64_t &size = shape[dims[number]];
   if (grows)
-    return !llvm::MulOverflow(shape[*dim], group, shape[*dim]);
-  bool divides = shape[*dim] % group == 0;
-  shape[*dim] /= group;
+    return !llvm::MulOverflow(size, group, size);
+  bool divides = size % group == 0;
+  size /= group;
   return divides;
 }
 
-/// The sizes that the collective makes of those of input `number`.
-bool getOutputShape(StartOp op, unsigned number, int64_t group,
-                    SmallVectorImpl<int64_t> &shape) {
-  StringRef kind = op.getCollective();
-  if (kind == "all_gather")
-    return resize(op, "dims", number, group, /*grows=*/true, shape);
-  if (kind == "reduce_scatter")
-    return resize(op, "dims", number, group, /*grows=*/false, shape);
-  if (kind == "all_to_all")
-    return resize(op, "split_dims", number, group, /*grows=*/false, shape) &&
-           resize(op, "concat_dims", number, group, /*grows=*/true, shape);
-  return true;
+/// Makes of the sizes of input `number` those that its output has.
+bool makeOutputShape(CollectiveAttr collective, unsigned number, int64_t group,
+                     SmallVectorImpl<int64_t> &shape) {
+  switch (collective.getKind()) {
+  case CollectiveKind::AllGather:
+    return resize(collective.getDims(), number, group, /*grows=*/true, shape);
+  case CollectiveKind::ReduceScatter:
+    return resize(collective.getDims(), number, group, /*grows=*/false, shape);
+  case CollectiveKind::AllToAll:
+    return resize(collective.getSplitDims(), number, group, /*grows=*/false,
+                  shape) &&
+           resize(collective.getConcatDims(), number, group, /*grows=*/true,
+                  shape);
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::Permute:
+    return true;
+  }
+  llvm_unreachable("a collective that is not listed");
+}
+
+/// Whether each list of dims has one for each of so many buffers.
+bool hasDims(CollectiveAttr collective, int64_t count) {
+  return llvm::all_of(
+      ArrayRef<DenseI64ArrayAttr>{collective.getDims(),
+                                  collective.getSplitDims(),
+                                  collective.getConcatDims()},
+      [&](DenseI64ArrayAttr dims) { return !dims || dims.size() == count; });
+}
+
+LogicalResult verifySources(StartOp op, int64_t group) {
+  if (op.getKind() != CollectiveKind::Permute)
+    return success();
+  ArrayRef<int64_t> sources = op.getCollective().getSources();
+  if (static_cast<int64_t>(sources.size()) == group &&
+      llvm::all_of(sources, [&](int64_t source) {
+        return source >= -1 && source < group;
+      }))
+    return success();
+  return op.emitOpError("has no source in its group of ")
+         << group << " for each of its members"; // start_c4
 }
 
 } // namespace
 
-LogicalResult StartOp::verify() {
-  if (getIns().size() != getOuts().size()) // start_c1
-    return emitOpError("has ")
-           << getOuts().size() << " outputs, expected " << getIns().size();
-  StringRef known[] = {"all_gather", "reduce_scatter", "all_reduce",
-                       "all_to_all", "permute"};
-  if (!llvm::is_contained(known, getCollective())) // start_c2
-    return emitOpError("has unknown collective '") << getCollective() << "'";
-  auto axes = getParams().getAs<AxesAttr>("axes");
-  auto meshName = getParams().getAs<FlatSymbolRefAttr>("mesh");
-  MeshAttr mesh = axes && meshName ? lookupMesh(*this, meshName) : nullptr;
-  // That they are there is for the proofs to see.
-  if (!mesh)
-    return success();
-  int64_t group = 1;
-  for (AxisRefAttr axis : axes.getAxes()) {
-    std::optional<int64_t> size = getAxisRefSize(mesh, axis);
-    if (!size || *size < 1) // start_c3
-      return emitOpError("has an axis ")
-             << axis.getName() << " that its mesh has not";
-    group *= *size;
-  }
-  auto sources = getParams().getAs<DenseI64ArrayAttr>("sources");
-  if (getCollective() == "permute" &&
-      (!sources || sources.size() != group ||
-       llvm::any_of(sources.asArrayRef(), [&](int64_t source) {
-         return source < -1 || source >= group;
-       }))) // start_c3
-    return emitOpError("has no source in its group of ")
-           << group << " for each of its members";
+MeshAttr StartOp::getMesh() {
+  return lookupMesh(*this, getCollective().getMesh());
+}
+
+LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &) {
+  if (getIns().empty() || getIns().size() != getOuts().size()) // start_c1
+    return emitOpError("has ") << getIns().size() << " inputs and "
+                               << getOuts().size() << " outputs";
+  CollectiveAttr collective = getCollective();
+  FailureOr<int64_t> group =
+      verifyGroup(*this, collective.getMesh(), collective.getAxes());
+  if (failed(group) ||
+      failed(verifyChannel(*this, collective.getAxes(),
+                           getChannelAttr())) || // start_c2
+      failed(verifySources(*this, *group)))
+    return failure();
   for (auto [i, in, out] : llvm::enumerate(getIns(), getOuts())) {
     auto from = cast<MemRefType>(in.getType());
     auto to = cast<MemRefType>(out.getType());
     SmallVector<int64_t> shape(from.getShape());
     if (!isDense(from) || !isDense(to) ||
-        !getOutputShape(*this, i, group, shape) ||
+        !hasDims(collective, getIns().size()) ||
+        !makeOutputShape(collective, i, *group, shape) ||
         from.getElementType() != to.getElementType() ||
         to.getShape() != ArrayRef(shape)) // start_c3
       return emitOpError("makes no dense ")
              << to << " of input #" << i << " of type " << from
-             << " in groups of " << group;
+             << " in groups of " << *group;
   }
   return success();
 }

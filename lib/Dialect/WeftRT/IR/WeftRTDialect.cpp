@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -17,8 +18,18 @@ using namespace mlir::weft::rt;
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.cpp.inc"
 #include "weft/Dialect/WeftRT/IR/WeftRTEnums.cpp.inc"
 
+#include "weft/Dialect/WeftRT/IR/LaunchConfig.cpp.inc"
+
+// GCC does not see that MLIR's parser of optional integers sets those it gives.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #define GET_ATTRDEF_CLASSES
 #include "weft/Dialect/WeftRT/IR/WeftRTAttrs.cpp.inc"
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #define GET_OP_CLASSES
 #include "weft/Dialect/WeftRT/IR/WeftRTOps.cpp.inc"
@@ -61,6 +72,11 @@ bool isCountable(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
 
 } // namespace
 
+bool mlir::weft::rt::isScalar(Type type) {
+  return type.isIndex() ||
+         (type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 64);
+}
+
 bool mlir::weft::rt::isBuffer(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || !memref.hasStaticShape() ||
@@ -80,6 +96,15 @@ bool mlir::weft::rt::isBuffer(Type type) {
       return false;
   return isCountable(shape, layout ? layout.getStrides() : ArrayRef(dense),
                      getElementBytes(memref.getElementType()));
+}
+
+bool mlir::weft::rt::isDense(MemRefType type) {
+  SmallVector<int64_t> strides = getBufferStrides(type);
+  for (auto [size, stride, expected] :
+       llvm::zip(type.getShape(), strides, getDenseStrides(type.getShape())))
+    if (size != 1 && stride != expected)
+      return false;
+  return true;
 }
 
 int64_t mlir::weft::rt::getElementBytes(Type element) {
@@ -105,6 +130,21 @@ int64_t mlir::weft::rt::getSpan(MemRefType type) {
   return last + 1;
 }
 
+SmallVector<int64_t> mlir::weft::rt::getDenseStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int i = static_cast<int>(shape.size()) - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+SmallVector<int64_t> mlir::weft::rt::getBufferStrides(MemRefType type) {
+  // Not MLIR's own strides of dense memrefs, which do not exist for sizes of 0.
+  if (type.getLayout().isIdentity())
+    return getDenseStrides(type.getShape());
+  auto [strides, offset] = type.getStridesAndOffset();
+  return strides;
+}
+
 namespace {
 
 /// What the region sees of an operand: a tensor in place of a buffer.
@@ -120,10 +160,12 @@ bool hasTensor(TypeRange types) {
 
 LogicalResult verifyInputs(FusedOp op) {
   Block &block = op.getBody().front();
-  if (block.getNumArguments() != op.getInputs().size()) // fused_c1
+  unsigned numInputs = op.getInputs().size();
+  unsigned numArguments = numInputs + op.getScalars().size();
+  if (block.getNumArguments() != numArguments) // fused_c1
     return op.emitOpError("region has ")
            << block.getNumArguments() << " arguments, expected "
-           << op.getInputs().size();
+           << numArguments;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     if (isa<MemRefType>(input.getType()) != op.isOnBuffers()) // fused_c3
       return op.emitOpError("input #")
@@ -135,6 +177,12 @@ LogicalResult verifyInputs(FusedOp op) {
              << i << " has type " << block.getArgument(i).getType()
              << ", expected " << expected;
   }
+  for (auto [i, scalar] : llvm::enumerate(op.getScalars()))
+    if (Type type = block.getArgument(numInputs + i).getType();
+        type != scalar.getType()) // fused_c1
+      return op.emitOpError("region argument #")
+             << numInputs + i << " has type " << type << ", expected "
+             << scalar.getType();
   return success();
 }
 
@@ -201,6 +249,20 @@ LogicalResult verifyOps(FusedOp fused) {
 
 } // namespace
 
+/// On tensors it is a function. On buffers it reads and writes these.
+void FusedOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  auto add = [&](MemoryEffects::Effect *effect, OpOperand &operand) {
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(effect, &operand);
+  };
+  for (OpOperand &input : getInputsMutable())
+    add(MemoryEffects::Read::get(), input);
+  for (OpOperand &out : getOutsMutable())
+    add(MemoryEffects::Write::get(), out);
+}
+
 LogicalResult FusedOp::verify() {
   if (!getOuts().empty() && getNumResults() != 0) // fused_c3
     return emitOpError("has ")
@@ -222,25 +284,70 @@ LogicalResult verifyValue(Operation *op, int64_t id) {
          << id << ", expected one from 0 on below 2^62";
 }
 
+/// What a step says of one of its results, which may lie in one of so many
+/// arguments.
+LogicalResult verifyResult(Operation *op, TensorAttr result, unsigned number,
+                           uint64_t numArgs) {
+  if (!result.getValue())
+    return op->emitOpError("does not say which value its result ")
+           << number << " is";
+  if (std::optional<int64_t> alias = result.getAlias();
+      alias && (*alias < 0 || static_cast<uint64_t>(*alias) >= numArgs))
+    return op->emitOpError("has result ")
+           << number << " in argument " << *alias << " of " << numArgs;
+  return verifyValue(op, *result.getValue());
+}
+
 /// What a step says of its arguments or results.
-LogicalResult verifyEntries(Operation *op, NamedAttribute attr) {
-  auto entries = dyn_cast<ArrayAttr>(attr.getValue());
-  for (Attribute element : entries ? entries.getValue() : ArrayRef<Attribute>())
-    for (StringRef key : {"value", "alias"}) {
-      auto entry = dyn_cast<DictionaryAttr>(element);
-      Attribute number = entry ? entry.get(key) : nullptr;
-      if (!number)
-        continue;
-      auto integer = dyn_cast<IntegerAttr>(number);
-      if (!integer ||
-          !(integer.getType().isIndex() || integer.getType().isInteger(64)))
-        return op->emitOpError("has '")
-               << key << "' = " << number << " in '"
-               << attr.getName().getValue() << "', expected an integer";
-      if (key == "value" && failed(verifyValue(op, integer.getInt())))
-        return failure();
-    }
+LogicalResult verifyTensors(Operation *op, StringRef name, Attribute list) {
+  bool areResults = name == WeftRTDialect::kResultsAttr;
+  auto args = op->getAttrOfType<ArrayAttr>(WeftRTDialect::kArgsAttr);
+  auto tensors = dyn_cast<ArrayAttr>(list);
+  if (!tensors || !llvm::all_of(tensors, llvm::IsaPred<TensorAttr>))
+    return op->emitOpError("has '")
+           << name << "' = " << list << ", expected an array of "
+           << "#weft_rt.tensor";
+  for (auto [i, attr] : llvm::enumerate(tensors)) {
+    auto tensor = cast<TensorAttr>(attr);
+    std::string what =
+        (areResults ? "result #" : "argument #") + std::to_string(i);
+    if (tensor.getSharding() &&
+        failed(
+            verifySharding(op, tensor.getSharding(), tensor.getGlobal(), what)))
+      return failure();
+    if (areResults &&
+        failed(verifyResult(op, tensor, i, args ? args.size() : 0)))
+      return failure();
+    if (!areResults && (tensor.getAlias() || tensor.getValue()))
+      return op->emitOpError("has ")
+             << tensor << " as " << what
+             << ", but only results have an alias and a value";
+  }
   return success();
+}
+
+/// What a function says that launches name.
+LogicalResult verifyKernel(Operation *op, StringRef name, Attribute value) {
+  if (!isa<FunctionOpInterface>(op))
+    return op->emitOpError("has '")
+           << name << "', which only functions may have";
+  if (name == WeftRTDialect::kImageAttr) {
+    if (isa<FlatSymbolRefAttr>(value))
+      return success();
+    return op->emitOpError("has '")
+           << name << "' = " << value << ", expected the name of a global";
+  }
+  auto list = dyn_cast<ArrayAttr>(value);
+  bool isRight =
+      list && llvm::all_of(list, [](Attribute entry) {
+        auto type = dyn_cast<TypeAttr>(entry);
+        return type && (isBuffer(type.getValue()) || isScalar(type.getValue()));
+      });
+  if (isRight)
+    return success();
+  return op->emitOpError("has '")
+         << name << "' = " << value
+         << ", expected the types of buffers and scalars";
 }
 
 } // namespace
@@ -267,8 +374,10 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
            << name << "' = " << attr.getValue()
            << ", which only products may have, and must be a type of floats";
   }
+  if (name == kTakesAttr || name == kImageAttr)
+    return verifyKernel(op, name, attr.getValue());
   if (name == kArgsAttr || name == kResultsAttr)
-    return verifyEntries(op, attr);
+    return verifyTensors(op, name, attr.getValue());
   if (name != kValuesAttr && name != kReadsAttr)
     return success();
   auto ids = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -288,6 +397,38 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
     if (failed(verifyValue(op, id)))
       return failure();
   return success();
+}
+
+LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringAttr, RankedTensorType local,
+                                 RankedTensorType global, ShardingAttr,
+                                 std::optional<int64_t>,
+                                 std::optional<int64_t>) {
+  if (local.hasStaticShape() && global.hasStaticShape() &&
+      local.getRank() == global.getRank() &&
+      local.getElementType() == global.getElementType()) // tensor_c1
+    return success();
+  return emitError() << "a rank cannot hold " << local << " of " << global
+                     << ": expected static shapes of one rank and element type";
+}
+
+TensorAttr TensorAttr::withoutValue() const {
+  return get(getContext(), getName(), getLocal(), getGlobal(), getSharding(),
+             getAlias(), std::nullopt);
+}
+
+static SmallVector<TensorAttr> getTensors(Operation *planned, StringRef name) {
+  auto list = planned->getAttrOfType<ArrayAttr>(name);
+  return list ? llvm::to_vector(list.getAsRange<TensorAttr>())
+              : SmallVector<TensorAttr>();
+}
+
+SmallVector<TensorAttr> mlir::weft::rt::getArgs(Operation *planned) {
+  return getTensors(planned, WeftRTDialect::kArgsAttr);
+}
+
+SmallVector<TensorAttr> mlir::weft::rt::getResults(Operation *planned) {
+  return getTensors(planned, WeftRTDialect::kResultsAttr);
 }
 
 LogicalResult BufferOp::verify() {
@@ -367,4 +508,91 @@ LogicalResult GemmOp::verify() {
   if (numDoubles % 3 != 0) // gemm_c3
     return emitOpError("mixes f64 with other types");
   return success();
+}
+
+namespace {
+
+/// Says whether a buffer, indexed by `map`, has the sizes of the updates.
+bool hasSizes(AffineMap map, ArrayRef<int64_t> shape, ArrayRef<int64_t> sizes) {
+  for (auto [i, size] : llvm::enumerate(shape))
+    if (sizes[map.getDimPosition(i)] != size)
+      return false;
+  return true;
+}
+
+} // namespace
+
+LogicalResult ScatterAddOp::verify() {
+  auto table = cast<MemRefType>(getTable().getType());
+  auto indices = cast<MemRefType>(getIndices().getType());
+  auto updates = cast<MemRefType>(getUpdates().getType());
+  int64_t axis = getAxis();
+  bool isRight = axis >= 0 && axis < table.getRank() &&
+                 table.getElementType() == updates.getElementType() &&
+                 indices.getElementType().isSignlessInteger(); // c1
+  SmallVector<int64_t> rest(table.getShape());
+  if (isRight)
+    rest.erase(rest.begin() + axis);
+  unsigned numDims = updates.getRank();
+  isRight = isRight && isIndexing(getTableMap(), numDims, rest.size()) &&
+            isIndexing(getIndexMap(), numDims, indices.getRank()) &&
+            hasSizes(getTableMap(), rest, updates.getShape()) &&
+            hasSizes(getIndexMap(), indices.getShape(),
+                     updates.getShape()); // c2
+  if (isRight)
+    return success();
+  return emitOpError("adds ")
+         << updates << " into " << table << " by indices of " << indices
+         << ", which its axis and maps do not allow";
+}
+
+LogicalResult CopyOp::verify() {
+  auto from = cast<MemRefType>(getSource().getType());
+  auto to = cast<MemRefType>(getTarget().getType());
+  if (from.getShape() == to.getShape() && isDense(from) && isDense(to) &&
+      from.getElementType() == to.getElementType()) // copy_c1
+    return success();
+  return emitOpError("copies ")
+         << from << " to " << to
+         << ", expected dense buffers of one shape and element type";
+}
+
+LogicalResult ReadScalarOp::verify() {
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (static_cast<int64_t>(getIndices().size()) == type.getRank()) // c1
+    return success();
+  return emitOpError("has ") << getIndices().size() << " indices for " << type;
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getKernelAttr());
+  if (!kernel) // launch_c1
+    return emitOpError("launches @") << getKernel() << ", which is no function";
+  auto takes = kernel->getAttrOfType<ArrayAttr>(WeftRTDialect::kTakesAttr);
+  if (!takes)
+    return emitOpError("launches @") << getKernel() << ", which has no '"
+                                     << WeftRTDialect::kTakesAttr << "'";
+  if (llvm::equal(takes.getAsValueRange<TypeAttr>(), getOperandTypes()))
+    return success();
+  return emitOpError("passes (")
+         << getOperandTypes() << ") to @" << getKernel() << ", which takes ("
+         << llvm::to_vector(takes.getAsValueRange<TypeAttr>()) << ")";
+}
+
+SmallVector<int64_t> LaunchNumbersAttr::getNumbers() const {
+  return llvm::to_vector(getValues().asArrayRef());
+}
+
+SmallVector<int64_t> HostRangeAttr::getNumbers() const {
+  return {getExtent(), getGrain()};
+}
+
+LogicalResult
+HostRangeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t extent, int64_t grain) {
+  if (extent >= 0 && grain >= 1) // host_range_c1
+    return success();
+  return emitError() << "a range of " << extent << " iterations in pieces of "
+                     << grain << " is none";
 }

@@ -1,5 +1,6 @@
 // RUN: weft-opt %s | weft-opt | FileCheck %s
 // RUN: weft-opt %s --mlir-print-op-generic | weft-opt | FileCheck %s
+// RUN: weft-opt %s | not grep '[^ ]  '
 
 weft.mesh @mesh = <["dp"=2, "tp"=4]>
 

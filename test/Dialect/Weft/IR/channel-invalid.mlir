@@ -18,17 +18,6 @@ func.func @collective_c1_unknown(%x: tensor<8xf32>) -> tensor<16xf32> {
 
 weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
 weft.channel @c on @mesh <{"fsdp"}> purpose gather
-weft.mesh @other = <["fsdp"=2]>
-func.func @collective_c1_mesh(%x: tensor<8xf32>) -> tensor<16xf32> {
-  // expected-error @+1 {{'weft.all_gather' op is on mesh @other, but its channel @c is on @mesh}}
-  %0 = weft.all_gather %x on @other <{"fsdp"}> dims [0] {channel = @c} : (tensor<8xf32>) -> tensor<16xf32>
-  return %0 : tensor<16xf32>
-}
-
-// -----
-
-weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
-weft.channel @c on @mesh <{"fsdp"}> purpose gather
 func.func @collective_c1_axes(%x: tensor<8xf32>) -> tensor<16xf32> {
   // expected-error @+1 {{'weft.all_gather' op is over #weft.axes<{"tp"}>, but its channel @c is over #weft.axes<{"fsdp"}>}}
   %0 = weft.all_gather %x on @mesh <{"tp"}> dims [0] {channel = @c} : (tensor<8xf32>) -> tensor<16xf32>

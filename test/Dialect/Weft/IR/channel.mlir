@@ -2,6 +2,7 @@
 // RUN: weft-opt %s --mlir-print-op-generic | weft-opt | FileCheck %s
 // RUN: weft-opt %s --emit-bytecode | weft-opt | FileCheck %s
 // RUN: weft-opt %s --cse --canonicalize | FileCheck %s
+// RUN: weft-opt %s | not grep '[^ ]  '
 
 weft.mesh @mesh = <["fsdp"=2, "tp"=4]>
 // CHECK: weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather

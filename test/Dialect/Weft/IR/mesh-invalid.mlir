@@ -47,3 +47,11 @@ module attributes {a = #weft.sharding<@mesh, [{}], partial = mean {"tp"}>} {}
 
 // expected-error @+1 {{expected 'storage' or 'partial', got 'replicated'}}
 module attributes {a = #weft.sharding<@mesh, [{}], replicated = {"tp"}>} {}
+
+// -----
+
+// expected-note @below {{the first is here}}
+weft.mesh @a = <["dp"=2]>
+func.func private @between()
+// expected-error @below {{'weft.mesh' op is the second mesh of the module, expected one}}
+weft.mesh @b = <["dp"=2]>

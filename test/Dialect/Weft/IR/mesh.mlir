@@ -1,12 +1,15 @@
 // RUN: weft-opt %s | weft-opt | FileCheck %s
 // RUN: weft-opt %s --mlir-print-op-generic | weft-opt | FileCheck %s
+// RUN: weft-opt %s | not grep '[^ ]  '
 
 // CHECK: weft.mesh @mesh = <["dp"=2, "tp"=4]>
 weft.mesh @mesh = <["dp"=2, "tp"=4]>
 
 // A mesh of no axes is one rank.
 // CHECK: weft.mesh @one = <[]>
-weft.mesh @one = <[]>
+module @inside {
+  weft.mesh @one = <[]>
+}
 
 // CHECK: #weft.mesh_axis<"tp" = 4>, #weft.axis_ref<"tp":(2)2>, #weft.axes<{"dp", "tp":(1)2}>, #weft.dim_sharding<{"dp", ?}>, #weft.dim_sharding<{}>
 func.func private @attributes() attributes {attrs = [#weft.mesh_axis<"tp" = 4>, #weft.axis_ref<"tp":(2)2>, #weft.axes<{"dp", "tp":(1)2}>, #weft.dim_sharding<{"dp", ?}>, #weft.dim_sharding<{}>]}

@@ -156,3 +156,25 @@ func.func @fused_c2_no_yield() {
   }
   return
 }
+
+// -----
+
+func.func @fused_c1_scalar(%m: memref<8xf32>, %i: index) {
+  // expected-error @+1 {{'weft_rt.fused' op region argument #1 has type 'i32', expected 'index'}}
+  weft_rt.fused ins(%m : memref<8xf32>) scalars(%i : index) outs(%m : memref<8xf32>) {
+  ^bb0(%a: tensor<8xf32>, %s: i32):
+    weft_rt.yield %a : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fused_c1_scalars(%m: memref<8xf32>, %i: index) {
+  // expected-error @+1 {{'weft_rt.fused' op region has 1 arguments, expected 2}}
+  weft_rt.fused ins(%m : memref<8xf32>) scalars(%i : index) outs(%m : memref<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    weft_rt.yield %a : tensor<8xf32>
+  }
+  return
+}

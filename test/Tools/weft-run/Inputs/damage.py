@@ -42,8 +42,8 @@ def unseal(path, data):
 
 
 def damage_anywhere(path, data):
-    """No bit may flip unnoticed, but for those of the mark."""
-    places = range(0, len(data) - len(MARK), 1 + len(data) // 150)
+    """No bit may flip unnoticed."""
+    places = [*range(0, len(data), 1 + len(data) // 150), len(data) - len(MARK), len(data) - 1]
     for place in places:
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
@@ -52,7 +52,7 @@ def damage_anywhere(path, data):
         for flags in ([], ["--inspect"]):
             found = subprocess.run(["weft-run", path + ".damaged", *flags], capture_output=True, timeout=60)
             assert found.returncode == 1, (place, found)
-            assert b"the file is damaged: its checksum is" in found.stderr, (place, found)
+            assert b"the file is damaged: " in found.stderr, (place, found)
     print("all refused")
 
 

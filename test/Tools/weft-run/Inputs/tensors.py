@@ -3,7 +3,7 @@
 
   tensors.py write FILE NAME:DTYPE:SHAPE:VALUES...   e.g. x:F32:2x2:1,2,3,4
   tensors.py waves FILE NAME:SHAPE...                F32 values whose sums are rounded
-  tensors.py raw FILE HEADER BYTES [LENGTH]          a header as given, zeros behind
+  tensors.py raw FILE HEADER BYTES [LENGTH]          a header as given, zeros after
                                                      it, and a length that may lie
   tensors.py print FILE                              one tensor a line, by name
   tensors.py digest FILE                             what weft-run --digest prints for it

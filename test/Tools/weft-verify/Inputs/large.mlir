@@ -2,7 +2,7 @@ weft.mesh @mesh = <["fsdp"=2, "tp"=4]>
 weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
 weft.channel @data.tp on @mesh <{"tp"}> purpose data
 func.func @step() attributes {weft_rt.arena_bytes = 128 : i64,
-    weft_rt.args = [{local = tensor<4xf32>, name = "w"}, {local = tensor<8xf32>, name = "x"}],
+    weft_rt.args = [#weft_rt.tensor<name = "w", local = tensor<4xf32>, global = tensor<4xf32>>, #weft_rt.tensor<name = "x", local = tensor<8xf32>, global = tensor<8xf32>>],
     weft_rt.results = []} {
   %w = weft_rt.buffer argument 0 "w" : memref<4xf32>
   %x = weft_rt.buffer argument 1 "x" : memref<8xf32>
@@ -11,10 +11,10 @@ func.func @step() attributes {weft_rt.arena_bytes = 128 : i64,
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
   %c1 = arith.constant 1 : index
-    %a = weft_rt.start "all_gather" {axes = #weft.axes<{"fsdp"}>, dims = array<i64: 0>, mesh = @mesh}
+    %a = weft_rt.start <all_gather, mesh = @mesh, axes = <{"fsdp"}>, dims = [0]>
       ins(%w : memref<4xf32>) outs(%g : memref<8xf32>) {channel = @gather.fsdp, weft.op = "all_gather w", weft_rt.values = array<i64: 0, 2>}
     weft_rt.wait %a
-    %b = weft_rt.start "all_reduce" {axes = #weft.axes<{"tp"}>, kind = #weft<reduce_kind sum>, mesh = @mesh}
+    %b = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
       ins(%x : memref<8xf32>) outs(%s : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce x", weft_rt.values = array<i64: 1, 3>}
     weft_rt.wait %b
   return

@@ -16,6 +16,12 @@ class Weft_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 
 def Weft_MeshAxisAttr : Weft_Attr<"MeshAxis", "mesh_axis"> {
   let summary = "a named mesh axis and its size";
+  let description = [{
+    Example: the axes of a mesh.
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "tp"=4]>
+    ```
+  }];
   let parameters = (ins StringRefParameter<"axis name">:$name, "int64_t":$size);
   let assemblyFormat = "`<` $name `=` $size `>`";
 }
@@ -25,6 +31,11 @@ def Weft_MeshAttr : Weft_Attr<"Mesh", "mesh"> {
   let description = [{
     Rank ids are row-major over the axes: on `["dp"=2, "tp"=4]` rank 5 has
     dp = 1, tp = 1. Axis names are unique, sizes are positive.
+
+    Example: 8 ranks.
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "tp"=4]>
+    ```
   }];
   let parameters = (ins ArrayRefParameter<"MeshAxisAttr">:$axes);
   let hasCustomAssemblyFormat = 1;
@@ -45,6 +56,14 @@ def Weft_AxisRefAttr : Weft_Attr<"AxisRef", "axis_ref"> {
     `"tp"` is a whole axis. `"tp":(2)4` is the sub-axis of size 4 that is left
     after the `2` major-most parts: a coordinate c along `tp` is
     `(hi * 4 + mid) * rest + lo` with hi in [0, 2), and the sub-axis is `mid`.
+
+    Example: two parts of one axis shard a dimension each.
+    ```mlir
+    weft.mesh @mesh = <["tp"=8]>
+    func.func @f(%x: tensor<2x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"tp":(1)2}, {"tp":(2)4} ]>}) {
+      return
+    }
+    ```
   }];
   // size 0 stands for the whole axis.
   let parameters = (ins StringRefParameter<"axis name">:$name,
@@ -60,6 +79,16 @@ def Weft_AxisRefAttr : Weft_Attr<"AxisRef", "axis_ref"> {
 
 def Weft_AxesAttr : Weft_Attr<"Axes", "axes"> {
   let summary = "a list of axes, major first";
+  let description = [{
+    Example: the sum over eight ranks, of which the four along tp are neighbours.
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "tp"=4]>
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = weft.all_reduce sum %x on @mesh <{"dp", "tp"}> : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+  }];
   let parameters = (ins ArrayRefParameter<"AxisRefAttr">:$axes);
   let hasCustomAssemblyFormat = 1;
 }
@@ -69,6 +98,14 @@ def Weft_DimShardingAttr : Weft_Attr<"DimSharding", "dim_sharding"> {
   let description = [{
     `{"dp", "fsdp"}` cuts the dimension over dp, and each part over fsdp.
     `{"dp", ?}` is open: propagation may add axes.
+
+    Example: four parts of the first dimension; the second one is open.
+    ```mlir
+    weft.mesh @mesh = <["dp"=2, "fsdp"=2]>
+    func.func @f(%x: tensor<8x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"dp", "fsdp"}, {?} ]>}) {
+      return
+    }
+    ```
   }];
   let parameters = (ins ArrayRefParameter<"AxisRefAttr">:$axes, "bool":$isOpen);
   let hasCustomAssemblyFormat = 1;
@@ -122,7 +159,7 @@ def Weft_OrderAttr : Weft_Attr<"Order", "order"> {
     loops, the first one major. K is cut in `leaves` equal parts. A leaf is one
     sum in a fixed order, which starts at the combiner's identity (+0, or 1):
 
-    - weft.matmul: the chain of runtime/gemm/gemm.h over the leaf's elements.
+    - weft.matmul: the chain of runtime/backends/host/gemm/gemm.h over the leaf's elements.
     - linalg.generic with `lanes` = 1: a chain in the order of K.
     - linalg.generic with `lanes` = n > 1, where the last loop is a reduction:
       lane j is the chain of the elements whose index along the last loop,
@@ -171,7 +208,11 @@ def Weft_InvarianceAttr : Weft_Attr<"Invariance", "invariance"> {
     the sizes of `axes`. Reductions carry orders of at most `leaves` leaves. Axes
     that are not listed may change bits when their size changes.
 
-    Example: weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
+    Example:
+    ```mlir
+    module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+    }
+    ```
   }];
   let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$leaves);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -179,6 +220,24 @@ def Weft_InvarianceAttr : Weft_Attr<"Invariance", "invariance"> {
   let extraClassDeclaration = [{
     bool hasAxis(llvm::StringRef name) const;
   }];
+}
+
+def Weft_TargetAttr : Weft_Attr<"Target", "target"> {
+  let summary = "what a program is compiled for";
+  let description = [{
+    On a module, as `weft.target`: the name of a target, and its options. A module
+    without one is for the host. The host's one option is `cpu`, the CPU as LLVM
+    names it; without it, code is for the CPU that the compiler runs on.
+
+    Example:
+    ```mlir
+    module attributes {weft.target = #weft.target<"host", {cpu = "x86-64-v3"}>} {
+    }
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$options);
+  let assemblyFormat = "`<` $name (`,` $options^)? `>`";
 }
 
 #endif // WEFT_DIALECT_WEFT_IR_ATTRS_TD

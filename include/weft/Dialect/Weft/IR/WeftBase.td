@@ -7,6 +7,7 @@
 
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
+include "weft/Dialect/Weft/IR/CollectiveKind.td"
 
 def Weft_Dialect : Dialect {
   let name = "weft";
@@ -50,6 +51,8 @@ def Weft_Dialect : Dialect {
     /// On a module: the proof that its bits do not depend on that (a string of
     /// JSON that goes into the compiled step).
     static constexpr llvm::StringLiteral kCertificateAttr = "weft.certificate";
+    /// On a module: what it is compiled for (a TargetAttr).
+    static constexpr llvm::StringLiteral kTargetAttr = "weft.target";
     /// On a scheduled function: the figures of its schedule (a dictionary).
     static constexpr llvm::StringLiteral kScheduleAttr = "weft.schedule";
   }];

@@ -16,6 +16,7 @@
 
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "weft/Dialect/Weft/IR/CollectiveOpInterface.td"
 include "weft/Dialect/Weft/IR/WeftAttrs.td"
 include "weft/Dialect/Weft/IR/WeftTypes.td"
 
@@ -29,11 +30,19 @@ include "weft/Dialect/Weft/IR/WeftTypes.td"
 // 4. (collective_c4) each future is used once, by a weft.wait.
 def Weft_Communication : Resource<"::mlir::weft::CommunicationResource">;
 
-class Weft_CollectiveOp<string mnemonic, list<Trait> traits = []>
+class Weft_CollectiveOp<string mnemonic, string kind, list<Trait> traits = []>
     : Weft_Op<mnemonic, !listconcat([
         MemoryEffects<[MemRead<Weft_Communication>,
                        MemWrite<Weft_Communication>]>,
-        DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)> {
+        DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+        Weft_CollectiveOpInterface], traits)> {
+  // How the op answers Weft_CollectiveOpInterface, beside what its attributes say.
+  code collectiveMethods = "";
+  let extraClassDeclaration = [{
+    static ::mlir::weft::CollectiveKind getCollectiveKind() {
+      return ::mlir::weft::CollectiveKind::}] # kind # [{;
+    }
+  }] # collectiveMethods;
   let results = (outs Variadic<AnyTypeOf<[AnyRankedTensor, Weft_Future]>>:$outputs);
 }
 
@@ -59,7 +68,7 @@ def Weft_ChannelOp : Weft_Op<"channel", [Symbol,
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh,
                        Weft_AxesAttr:$axes, Weft_PurposeAttr:$purpose);
   let assemblyFormat = [{
-    $sym_name `on` $mesh $axes `purpose` $purpose attr-dict
+    $sym_name `on` $mesh $axes `purpose` `` $purpose attr-dict
   }];
 }
 
@@ -94,7 +103,11 @@ def Weft_WaitOp : Weft_Op<"wait", [
   let hasVerifier = 1;
 }
 
-def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather"> {
+def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather", "AllGather"> {
+  let collectiveMethods = [{
+    ::llvm::ArrayRef<int64_t> getGatheredDims() { return getDims(); }
+    void setGatheredDims(::llvm::ArrayRef<int64_t> dims) { setDims(dims); }
+  }];
   let summary = "gather shards along a dimension";
   let description = [{
     Each member gets the members' tensors, concatenated in member order along
@@ -125,7 +138,12 @@ def Weft_AllGatherOp : Weft_CollectiveOp<"all_gather"> {
   }];
 }
 
-def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter"> {
+def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter", "ReduceScatter"> {
+  let collectiveMethods = [{
+    std::optional<::mlir::weft::ReduceKind> getReduction() { return getKind(); }
+    ::llvm::ArrayRef<int64_t> getScatteredDims() { return getDims(); }
+    void setScatteredDims(::llvm::ArrayRef<int64_t> dims) { setDims(dims); }
+  }];
   let summary = "combine and keep one shard";
   let description = [{
     The members' tensors are combined elementwise, in member order; member j
@@ -152,12 +170,15 @@ def Weft_ReduceScatterOp : Weft_CollectiveOp<"reduce_scatter"> {
                        DenseI64ArrayAttr:$dims,
                        OptionalAttr<FlatSymbolRefAttr>:$channel);
   let assemblyFormat = [{
-    $kind $inputs `on` $mesh $axes `dims` $dims attr-dict
+    `` $kind $inputs `on` $mesh $axes `dims` $dims attr-dict
     `:` functional-type($inputs, $outputs)
   }];
 }
 
-def Weft_AllReduceOp : Weft_CollectiveOp<"all_reduce"> {
+def Weft_AllReduceOp : Weft_CollectiveOp<"all_reduce", "AllReduce"> {
+  let collectiveMethods = [{
+    std::optional<::mlir::weft::ReduceKind> getReduction() { return getKind(); }
+  }];
   let summary = "combine on all ranks";
   let description = [{
     The members' tensors are combined elementwise, in member order, and each
@@ -182,12 +203,18 @@ def Weft_AllReduceOp : Weft_CollectiveOp<"all_reduce"> {
                        FlatSymbolRefAttr:$mesh, Weft_AxesAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$channel);
   let assemblyFormat = [{
-    $kind $inputs `on` $mesh $axes attr-dict
+    `` $kind $inputs `on` $mesh $axes attr-dict
     `:` functional-type($inputs, $outputs)
   }];
 }
 
-def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all"> {
+def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all", "AllToAll"> {
+  let collectiveMethods = [{
+    ::llvm::ArrayRef<int64_t> getScatteredDims() { return getSplitDims(); }
+    void setScatteredDims(::llvm::ArrayRef<int64_t> dims) { setSplitDims(dims); }
+    ::llvm::ArrayRef<int64_t> getGatheredDims() { return getConcatDims(); }
+    void setGatheredDims(::llvm::ArrayRef<int64_t> dims) { setConcatDims(dims); }
+  }];
   let summary = "move a sharding from one dimension to another";
   let description = [{
     Each operand is cut in g equal parts along `split_dims[i]`; part j goes to
@@ -221,7 +248,7 @@ def Weft_AllToAllOp : Weft_CollectiveOp<"all_to_all"> {
   }];
 }
 
-def Weft_PermuteOp : Weft_CollectiveOp<"permute"> {
+def Weft_PermuteOp : Weft_CollectiveOp<"permute", "Permute"> {
   let summary = "send tensors between pairs of ranks";
   let description = [{
     Member i gets the tensors of member `sources[i]`, or zeros where that is -1.

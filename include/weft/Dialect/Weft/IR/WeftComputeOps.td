@@ -8,8 +8,16 @@
 
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "weft/Dialect/Weft/IR/WeftAttrs.td"
+include "weft/Interfaces/CostOpInterface.td"
+include "weft/Interfaces/PartitionOpInterface.td"
+include "weft/Interfaces/ShardingRuleOpInterface.td"
 
-def Weft_MatmulOp : Weft_Op<"matmul", [Pure]> {
+def Weft_MatmulOp : Weft_Op<"matmul", [Pure,
+    DeclareOpInterfaceMethods<Weft_CostOpInterface, ["isComputedInPlace"]>,
+    DeclareOpInterfaceMethods<Weft_PartitionOpInterface>,
+    DeclareOpInterfaceMethods<Weft_ShardingRuleOpInterface,
+        ["keepsPartial", "getComputeClass", "getLoopSizes", "getReductionLoops",
+         "needsOrder"]>]> {
   let summary = "contract two tensors";
   let description = [{
     `result[rmap(i)] = sum over the dims that are not in rmap of
@@ -50,12 +58,14 @@ def Weft_MatmulOp : Weft_Op<"matmul", [Pure]> {
     ::mlir::AffineMap getLhsMap();
     ::mlir::AffineMap getRhsMap();
     ::mlir::AffineMap getResultMap();
-    /// Sizes of the iteration space's dims.
-    llvm::SmallVector<int64_t> getLoopSizes();
   }];
 }
 
-def Weft_TakeOp : Weft_Op<"take", [Pure]> {
+def Weft_TakeOp : Weft_Op<"take", [Pure,
+    DeclareOpInterfaceMethods<Weft_CostOpInterface>,
+    DeclareOpInterfaceMethods<Weft_PartitionOpInterface>,
+    DeclareOpInterfaceMethods<Weft_ShardingRuleOpInterface,
+        ["keepsPartial", "getComputeClass"]>]> {
   let summary = "look up slices of a table";
   let description = [{
     The iteration space is the result's index space.
@@ -95,7 +105,11 @@ def Weft_TakeOp : Weft_Op<"take", [Pure]> {
 }
 
 def Weft_ScatterAddOp : Weft_Op<"scatter_add", [Pure,
-    AllTypesMatch<["init", "result"]>]> {
+    AllTypesMatch<["init", "result"]>,
+    DeclareOpInterfaceMethods<Weft_CostOpInterface, ["isComputedInPlace"]>,
+    DeclareOpInterfaceMethods<Weft_PartitionOpInterface>,
+    DeclareOpInterfaceMethods<Weft_ShardingRuleOpInterface,
+        ["keepsPartial", "getComputeClass"]>]> {
   let summary = "add slices into rows of a tensor, the gradient of take";
   let description = [{
     The iteration space is the index space of `updates`.
@@ -126,6 +140,40 @@ def Weft_ScatterAddOp : Weft_Op<"scatter_add", [Pure,
     $init `,` $indices `,` $updates (`base` $base^)? attr-dict
     `:` type($init) `,` type($indices) `,` type($updates)
   }];
+  let hasVerifier = 1;
+}
+
+def Weft_OptimizationBarrierOp : Weft_Op<"optimization_barrier", [Pure,
+    RangedTypesMatchWith<"results have the types of the inputs",
+                         "inputs", "results", "$_self">,
+    DeclareOpInterfaceMethods<Weft_ShardingRuleOpInterface>]> {
+  let summary = "values as they are, to be computed with again";
+  let description = [{
+    Each result is the input at its place. Two things are promised about the
+    order of the step: what is computed from a result is not taken to be what was
+    computed from its input before, so that the latter need not be kept; and it is
+    computed when all inputs are there. Both are what StableHLO's op of this name
+    is used for: `jax.checkpoint` puts one between the forward pass and what the
+    backward pass computes again.
+
+    The op is gone once the step is scheduled; it takes no time and no memory.
+
+    Constraints:
+    1. (c1) at least one input.
+
+    Example: the backward pass computes `tanh` again, after it has the gradient.
+    ```mlir
+    func.func @f(%x: tensor<8x4xf32>, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %0:2 = weft.optimization_barrier %x, %g : tensor<8x4xf32>, tensor<8x4xf32>
+      %1 = math.tanh %0#0 : tensor<8x4xf32>
+      %2 = arith.mulf %1, %0#1 : tensor<8x4xf32>
+      return %2 : tensor<8x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
   let hasVerifier = 1;
 }
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The weft dialect: its attributes and ops, and how they relate to the value
-// classes of weft/Support (Mesh, Sharding), which do the arithmetic.
+// classes of weft/Sharding (Mesh, Sharding), which do the arithmetic.
 
 #ifndef WEFT_DIALECT_WEFT_IR_WEFTDIALECT_H
 #define WEFT_DIALECT_WEFT_IR_WEFTDIALECT_H
+
+#include "weft/Interfaces/CostOpInterface.h"
+#include "weft/Interfaces/PartitionOpInterface.h"
+#include "weft/Interfaces/ShardingRuleOpInterface.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -36,14 +40,30 @@ struct CommunicationResource
 #define GET_TYPEDEF_CLASSES
 #include "weft/Dialect/Weft/IR/WeftTypes.h.inc"
 
-#define GET_OP_CLASSES
-#include "weft/Dialect/Weft/IR/WeftOps.h.inc"
-
 namespace mlir::weft {
 
 /// Finds the mesh that `symbol` names, from `op` outwards; null if there is
 /// none.
 MeshAttr lookupMesh(Operation *op, FlatSymbolRefAttr symbol);
+
+/// Number of shards that `axes` make on `mesh`. The axes must be valid.
+int64_t getNumShards(MeshAttr mesh, llvm::ArrayRef<AxisRefAttr> axes);
+
+class CollectiveOpInterface;
+
+namespace detail {
+/// Checks the constraints of CollectiveOpInterface.
+LogicalResult verifyCollectiveOpInterface(CollectiveOpInterface op);
+} // namespace detail
+
+} // namespace mlir::weft
+
+#include "weft/Dialect/Weft/IR/CollectiveOpInterface.h.inc"
+
+#define GET_OP_CLASSES
+#include "weft/Dialect/Weft/IR/WeftOps.h.inc"
+
+namespace mlir::weft {
 
 /// Finds the channel that `symbol` names, from `op` outwards; null if there is
 /// none.
@@ -52,14 +72,27 @@ ChannelOp lookupChannel(Operation *op, FlatSymbolRefAttr symbol);
 /// The tensor type of a tensor or future.
 RankedTensorType getTensorType(Type type);
 
+/// Says whether members only exchange what each has for the others: nothing is
+/// put together that all of them have, and nothing combined.
+bool isExchange(CollectiveKind kind);
+
+/// Makes a collective like `op`, on the same channel, without names or orders;
+/// operand i moves along `gathered[i]` and `scattered[i]`, if the kind has such
+/// dims.
+CollectiveOpInterface createLike(OpBuilder &builder, Location loc,
+                                 CollectiveOpInterface op, TypeRange types,
+                                 ValueRange inputs,
+                                 llvm::ArrayRef<int64_t> gathered,
+                                 llvm::ArrayRef<int64_t> scattered);
+
+/// Returns the weft.wait of a started collective, or null for other ops.
+WaitOp getWait(Operation *op);
+
 /// Checks `sharding` against the mesh that it names and against `type`:
 /// known axes, no axis used twice, one list per dimension. Emits at `op`,
 /// naming `what`, and fails if it does not hold.
 LogicalResult verifySharding(Operation *op, ShardingAttr sharding, Type type,
                              llvm::StringRef what);
-
-/// Number of shards that `axes` make on `mesh`. The axes must be valid.
-int64_t getNumShards(MeshAttr mesh, llvm::ArrayRef<AxisRefAttr> axes);
 
 /// The size of `axis` on `mesh`, or nullopt if the mesh does not have it or
 /// the sub-axis does not fit.

@@ -9,11 +9,16 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "weft/Dialect/Weft/IR/WeftAttrs.td"
+include "weft/Interfaces/PartitionOpInterface.td"
+include "weft/Interfaces/ShardingRuleOpInterface.td"
 
 def Weft_MeshOp : Weft_Op<"mesh", [Symbol]> {
   let summary = "name the mesh of ranks";
   let description = [{
     The mesh that shardings and collectives refer to.
+
+    Constraints:
+    1. (c1) it is the only mesh of its module.
 
     Example:
     ```mlir
@@ -22,10 +27,14 @@ def Weft_MeshOp : Weft_Op<"mesh", [Symbol]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Weft_MeshAttr:$mesh);
   let assemblyFormat = "$sym_name `=` $mesh attr-dict";
+  let hasVerifier = 1;
 }
 
 def Weft_ShardOp : Weft_Op<"shard", [Pure, SameOperandsAndResultType,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<Weft_PartitionOpInterface>,
+    DeclareOpInterfaceMethods<Weft_ShardingRuleOpInterface,
+        ["keepsPartial", "movesPartial"]>]> {
   let summary = "fix the sharding of a value";
   let description = [{
     The user's word: the value has this sharding. Propagation starts from it

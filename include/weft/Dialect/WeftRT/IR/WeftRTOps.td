@@ -7,98 +7,28 @@
 #ifndef WEFT_DIALECT_WEFTRT_IR_OPS_TD
 #define WEFT_DIALECT_WEFTRT_IR_OPS_TD
 
-include "mlir/IR/EnumAttr.td"
-include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-def WeftRT_Dialect : Dialect {
-  let name = "weft_rt";
-  let cppNamespace = "::mlir::weft::rt";
-  let summary = "a rank's program on planned buffers";
-  let useDefaultAttributePrinterParser = 1;
-  let hasOperationAttrVerify = 1;
-  let description = [{
-    Between tensors and machine code: loop nests that were fused
-    (`weft_rt.fused`), contractions and collectives on buffers, and where each
-    buffer lies (`weft_rt.buffer`).
-
-    *Roots.* One `weft_rt.buffer` stands for one block of memory, its root: its
-    result is the root's identity, and its type says the root's bytes. All other
-    shapes and parts are `weft_rt.view`s of it.
-
-    *Values.* Each value of the function that was planned has an id: argument i
-    has id i, the others (results, and what loops carry) follow in order; a view
-    of a value has its id, and so has the future of it. The attribute
-    `weft_rt.values` of an op that touches memory has one id per buffer operand:
-    of the value that it has to read there, or of the value that it writes
-    there. Two operands that are one buffer (updated in place) have two ids.
-    `weft_rt.scatter_add` has the id that it writes of its table there, and the
-    one that it reads of it in `weft_rt.reads`. `weft_rt.assemble` says where a
-    value comes to be without an op that writes it. An entry of the function's
-    attribute `weft_rt.results` has the id of the result as `value`. Whether each
-    read meets the value that it has to is thus a question that a walk over the
-    program answers, whatever the plan. Constants of the module (memref.global)
-    are read without a check.
-
-    *Function attributes.* `weft_rt.args` and `weft_rt.results` describe what the
-    caller gives and wants, `weft_rt.arena_bytes` is the size of the arena,
-    `weft_rt.arena_bound` the most bytes in it that are alive at one time.
-  }];
-  let extraClassDeclaration = [{
-    /// On ops that touch memory: a value id per buffer operand.
-    static constexpr llvm::StringLiteral kValuesAttr = "weft_rt.values";
-    /// On scatter_add: the id of the value that it reads of its table.
-    static constexpr llvm::StringLiteral kReadsAttr = "weft_rt.reads";
-    /// On the planned function: what the caller gives and wants.
-    static constexpr llvm::StringLiteral kArgsAttr = "weft_rt.args";
-    static constexpr llvm::StringLiteral kResultsAttr = "weft_rt.results";
-    /// On the planned function: bytes of the arena, and those of them that are
-    /// alive at once.
-    static constexpr llvm::StringLiteral kArenaBytesAttr =
-        "weft_rt.arena_bytes";
-    static constexpr llvm::StringLiteral kArenaBoundAttr =
-        "weft_rt.arena_bound";
-  }];
-}
-
-def WeftRT_Space : I32EnumAttr<"Space", "where a buffer lies", [
-    I32EnumAttrCase<"Argument", 0, "argument">,
-    I32EnumAttrCase<"Result", 1, "result">,
-    I32EnumAttrCase<"Arena", 2, "arena">]> {
-  let cppNamespace = "::mlir::weft::rt";
-  let genSpecializedAttr = 0;
-}
-
-def WeftRT_SpaceAttr : EnumAttr<WeftRT_Dialect, WeftRT_Space, "space"> {
-  let assemblyFormat = "$value";
-}
-
-/// Where it lies is known but for its first byte. Strides are at least 1 and go
-/// beyond what is inside of their dim, so that no two elements share a byte; it
-/// has fewer than 2^56 bytes.
-def WeftRT_Buffer : Type<CPred<"::mlir::weft::rt::isBuffer($_self)">,
-    "memref of integers, floats or indices with static sizes and strides, of "
-    "less than 2^56 bytes, no two elements of which share one",
-    "::mlir::MemRefType">;
+include "weft/Dialect/WeftRT/IR/WeftRTAttrs.td"
 
 class WeftRT_Op<string mnemonic, list<Trait> traits = []>
     : Op<WeftRT_Dialect, mnemonic, traits>;
 
 def WeftRT_FusedOp : WeftRT_Op<"fused",
     [IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments,
-     RecursiveMemoryEffects]> {
+     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "run a group of linalg ops as one kernel";
   let description = [{
-    The region says what is computed, on tensors: block argument i is input i.
-    Before buffers are planned the inputs are tensors and the op gives what the
-    region yields. Afterwards inputs and `outs` are memrefs, there are no
-    results, and yielded value i is written to `outs[i]`. A buffer that is both
-    an input and an output is updated in place.
+    The region says what is computed, on tensors: block argument i is input i,
+    and the scalars follow. Before buffers are planned the inputs are tensors and
+    the op gives what the region yields. Afterwards inputs and `outs` are
+    memrefs, there are no results, and yielded value i is written to `outs[i]`. A
+    buffer that is both an input and an output is updated in place.
 
     Constraints:
     1. (c1) block argument i has the type of input i, or the tensor type of its
-       shape and element type.
+       shape and element type; the others have the types of the scalars.
     2. (c2) yielded value i has the type of result i, or the tensor type of
        `outs[i]`.
     3. (c3) either results, and inputs that are tensors, or `outs`, and inputs
@@ -138,11 +68,14 @@ def WeftRT_FusedOp : WeftRT_Op<"fused",
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyTypeOf<[AnyRankedTensor, WeftRT_Buffer]>>:$inputs, Variadic<WeftRT_Buffer>:$outs);
+  let arguments = (ins Variadic<AnyTypeOf<[AnyRankedTensor, WeftRT_Buffer]>>:$inputs,
+                       Variadic<WeftRT_Scalar>:$scalars,
+                       Variadic<WeftRT_Buffer>:$outs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `ins` `(` ($inputs^ `:` type($inputs))? `)`
+    (`scalars` `(` $scalars^ `:` type($scalars) `)`)?
     (`outs` `(` $outs^ `:` type($outs) `)`)? (`->` type($results)^)?
     $body attr-dict
   }];
@@ -188,7 +121,9 @@ def WeftRT_BufferOp : WeftRT_Op<"buffer", [Pure]> {
   let arguments = (ins WeftRT_SpaceAttr:$space, I64Attr:$position,
                        OptionalAttr<StrAttr>:$name);
   let results = (outs WeftRT_Buffer:$result);
-  let assemblyFormat = "$space $position ($name^)? attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    `` $space $position ($name^)? attr-dict `:` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -241,7 +176,7 @@ def WeftRT_AssembleOp : WeftRT_Op<"assemble",
   }];
 }
 
-def WeftRT_GemmOp : WeftRT_Op<"gemm", [MemoryEffects<[MemRead, MemWrite]>]> {
+def WeftRT_GemmOp : WeftRT_Op<"gemm"> {
   let summary = "contract two buffers into a third";
   let description = [{
     weft.matmul on buffers: `out = lhs * rhs`, the maps as there. `out` overlaps
@@ -261,7 +196,9 @@ def WeftRT_GemmOp : WeftRT_Op<"gemm", [MemoryEffects<[MemRead, MemWrite]>]> {
         : memref<8x16xf32>, memref<16x4xf32> into memref<8x4xf32>
     ```
   }];
-  let arguments = (ins WeftRT_Buffer:$lhs, WeftRT_Buffer:$rhs, WeftRT_Buffer:$out,
+  let arguments = (ins Arg<WeftRT_Buffer, "", [MemRead]>:$lhs,
+                       Arg<WeftRT_Buffer, "", [MemRead]>:$rhs,
+                       Arg<WeftRT_Buffer, "", [MemWrite]>:$out,
                        AffineMapArrayAttr:$indexing_maps);
   let assemblyFormat = [{
     $lhs `,` $rhs `into` $out attr-dict
@@ -270,12 +207,16 @@ def WeftRT_GemmOp : WeftRT_Op<"gemm", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def WeftRT_ScatterAddOp : WeftRT_Op<"scatter_add",
-    [MemoryEffects<[MemRead, MemWrite]>]> {
+def WeftRT_ScatterAddOp : WeftRT_Op<"scatter_add"> {
   let summary = "add slices into rows of a buffer";
   let description = [{
-    weft.scatter_add on buffers; `table` is updated in place. `base` is a buffer
-    of one index.
+    weft.scatter_add on buffers; `table` is updated in place.
+
+    Constraints:
+    1. (c1) the axis is one of the table's; table and updates have one element
+       type, and indices are integers.
+    2. (c2) the maps are projected permutations of the updates' dims, to the
+       table's but for the axis and to those of the indices, of the same sizes.
 
     Example: gradient of an embedding lookup.
     ```mlir
@@ -287,28 +228,37 @@ def WeftRT_ScatterAddOp : WeftRT_Op<"scatter_add",
         : memref<1024x64xf32>, memref<128xi32>, memref<128x64xf32>
     ```
   }];
-  let arguments = (ins WeftRT_Buffer:$table, WeftRT_Buffer:$indices,
-                       WeftRT_Buffer:$updates, Optional<WeftRT_Buffer>:$base,
+  let arguments = (ins Arg<WeftRT_Buffer, "", [MemRead, MemWrite]>:$table,
+                       Arg<WeftRT_Buffer, "", [MemRead]>:$indices,
+                       Arg<WeftRT_Buffer, "", [MemRead]>:$updates,
+                       Optional<Index>:$base,
                        I64Attr:$axis, AffineMapAttr:$table_map,
                        AffineMapAttr:$index_map);
   let assemblyFormat = [{
-    $table `,` $indices `,` $updates (`base` $base^ `:` type($base))? attr-dict
+    $table `,` $indices `,` $updates (`base` $base^)? attr-dict
     `:` type($table) `,` type($indices) `,` type($updates)
   }];
+  let hasVerifier = 1;
 }
 
 def WeftRT_StartOp : WeftRT_Op<"start", [AttrSizedOperandSegments,
-    MemoryEffects<[MemRead, MemWrite]>]> {
+    MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "begin a collective";
   let description = [{
-    `collective` names the weft op; `params` holds its attributes. `channel`
-    names the weft.channel that it runs on. Until the wait the inputs may not be
-    written, and the outputs neither read nor written.
+    `collective` says what is done, and `channel` names the weft.channel that it
+    is enqueued on, after what the rank has enqueued so far. Until the wait the
+    inputs may not be written, and the outputs neither read nor written.
 
     Constraints:
-    1. (c1) as many outputs as inputs.
-    2. (c2) `collective` is all_gather, reduce_scatter, all_reduce, all_to_all
-       or permute.
+    1. (c1) one or more inputs, and as many outputs.
+    2. (c2) the collective's axes are of its mesh, and its channel is on the same
+       axes.
+    3. (c3) all buffers are dense, one dim for each is in range, and an output
+       has the shape that the collective makes of its input's: of dim `dims[i]`
+       times or divided by the size of the group; of `split_dims[i]` divided and
+       `concat_dims[i]` times it; or the same.
+    4. (c4) a permute has a source in the group, or -1, for each of its members.
 
     Example: a sum over the ranks of a mesh's axis, in place.
     ```mlir
@@ -316,28 +266,34 @@ def WeftRT_StartOp : WeftRT_Op<"start", [AttrSizedOperandSegments,
     weft.channel @data.dp on @mesh <{"dp"}> purpose data
     func.func @f() {
       %x = weft_rt.buffer arena 0 : memref<16xf32>
-      %t = weft_rt.start "all_reduce" {axes = #weft.axes<{"dp"}>, kind = #weft<reduce_kind sum>, mesh = @mesh}
+      %t = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"dp"}>, reduce = sum>
           ins(%x : memref<16xf32>) outs(%x : memref<16xf32>) {channel = @data.dp}
       weft_rt.wait %t
       return
     }
     ```
   }];
-  let arguments = (ins StrAttr:$collective, Variadic<WeftRT_Buffer>:$ins,
-                       Variadic<WeftRT_Buffer>:$outs, DictionaryAttr:$params,
+  let arguments = (ins WeftRT_CollectiveAttr:$collective,
+                       Variadic<WeftRT_Buffer>:$ins,
+                       Variadic<WeftRT_Buffer>:$outs,
                        FlatSymbolRefAttr:$channel);
   let results = (outs I64:$ticket);
   let assemblyFormat = [{
-    $collective $params `ins` `(` $ins `:` type($ins) `)`
+    $collective `ins` `(` $ins `:` type($ins) `)`
     `outs` `(` $outs `:` type($outs) `)` attr-dict
   }];
-  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::weft::CollectiveKind getKind() { return getCollective().getKind(); }
+    /// The mesh that the collective names.
+    ::mlir::weft::MeshAttr getMesh();
+  }];
 }
 
 def WeftRT_WaitOp : WeftRT_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "wait for a collective";
+  let summary = "order what follows after a collective";
   let description = [{
-    Exactly once per weft_rt.start; then its buffers are the program's again.
+    What the rank enqueues from here on is ordered after the collective, whose
+    buffers are the program's again. Exactly once per weft_rt.start.
 
     Example: see weft_rt.start.
     ```mlir
@@ -351,24 +307,89 @@ def WeftRT_WaitOp : WeftRT_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$ticket attr-dict";
 }
 
-def WeftRT_LaunchOp : WeftRT_Op<"launch",
-    [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "run a kernel over a range";
+def WeftRT_CopyOp : WeftRT_Op<"copy"> {
+  let summary = "copy a buffer, or a constant of the module, into a buffer";
   let description = [{
-    Calls the kernel for pieces of `[0, extent)` of at least `grain` iterations.
+    The two do not overlap.
 
-    Example: eight rows, two at least at a time.
+    Constraints:
+    1. (c1) source and target are dense, of one shape and element type.
+
+    Example: a constant.
+    ```mlir
+    memref.global "private" constant @two : memref<2xf32> = dense<[1.0, 2.0]>
+    func.func @f() {
+      %0 = memref.get_global @two : memref<2xf32>
+      %1 = weft_rt.buffer arena 0 : memref<2xf32>
+      weft_rt.copy %0 to %1 : memref<2xf32> to memref<2xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Arg<WeftRT_Buffer, "", [MemRead]>:$source,
+                       Arg<WeftRT_Buffer, "", [MemWrite]>:$target);
+  let assemblyFormat = [{
+    $source `to` $target attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def WeftRT_ReadScalarOp : WeftRT_Op<"read_scalar", [
+    MemoryEffects<[MemRead]>,
+    TypesMatchWith<"the result is an element of the buffer", "buffer", "result",
+                   "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "wait for an element of a buffer";
+  let description = [{
+    The program goes on when all that was enqueued on the rank's queue before is
+    done, with the element at `indices`, or with zero if there is none. It is for
+    loops, branches and places that depend on data; what only kernels need they
+    read themselves.
+
+    Constraints:
+    1. (c1) one index per dim.
+    2. (c2) the result is an element of the buffer, of at most 64 bits.
+
+    Example: how often a loop is gone through.
+    ```mlir
+    %n = weft_rt.buffer argument 0 : memref<i32>
+    %0 = weft_rt.read_scalar %n[] : memref<i32>
+    ```
+  }];
+  let arguments = (ins WeftRT_Buffer:$buffer, Variadic<Index>:$indices);
+  let results = (outs WeftRT_Scalar:$result);
+  let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def WeftRT_LaunchOp : WeftRT_Op<"launch", [AttrSizedOperandSegments,
+    MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "run a kernel";
+  let description = [{
+    `config` says how: each target has an attribute for that, which implements
+    `LaunchConfig`. The kernel gets the addresses of the buffers, and the
+    scalars as 64 bits each.
+
+    Constraints:
+    1. (c1) the kernel is a function of the module, and its `weft_rt.takes` lists
+       the types of the buffers and then those of the scalars.
+
+    Example: eight rows, two at least at a time, on the host.
     ```mlir
     %x = weft_rt.buffer argument 0 : memref<8x128xf32>
-    weft_rt.launch @weft_k0(%x : memref<8x128xf32>) extent 8 grain 2
-    llvm.func @weft_k0(!llvm.ptr, i64, i64)
+    %i = arith.constant 3 : index
+    weft_rt.launch @weft_k0(%x : memref<8x128xf32>) scalars(%i : index)
+        over #weft_rt.host_range<extent = 8, grain = 2>
+    llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64)
+        attributes {weft_rt.takes = [memref<8x128xf32>, index]}
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<WeftRT_Buffer>:$buffers,
-                       I64Attr:$extent, I64Attr:$grain);
+                       Variadic<WeftRT_Scalar>:$scalars,
+                       WeftRT_LaunchConfig:$config);
   let assemblyFormat = [{
-    $kernel `(` ($buffers^ `:` type($buffers))? `)` `extent` $extent
-    `grain` $grain attr-dict
+    $kernel `(` ($buffers^ `:` type($buffers))? `)`
+    (`scalars` `(` $scalars^ `:` type($scalars) `)`)? `over` $config attr-dict
   }];
 }
 

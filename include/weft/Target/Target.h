@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What programs are compiled for. A target is named by the module's attribute
+// `weft.target` (#weft.target<"host">, the default), which travels with it, so
+// that text of any phase can be taken up where it stopped. Passes that all
+// targets share ask it for what differs: which contractions it has, how large a
+// kernel may be, what a kernel may overwrite, and for the code of kernels.
+//
+// There is one object of each target, which lives as long as the program; it
+// has no state, and may be asked from several threads. Each of its questions is
+// about one module, whose #weft.target may have options, and errors are emitted
+// there. The option `cpu` is every target's: what calls the backend runs on
+// one.
+
+#ifndef WEFT_TARGET_TARGET_H
+#define WEFT_TARGET_TARGET_H
+
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <memory>
+#include <string>
+
+namespace mlir::weft {
+
+struct KernelShape;
+
+/// What may be fused into one kernel.
+struct FusionLimits {
+  /// Bytes that one row of a kernel may keep for its later phases.
+  int64_t scratchBytes = 0;
+  unsigned numOps = 0;
+  /// What a kernel may cost to compile: an instruction is 1, a formula 32.
+  size_t compileCost = 0;
+};
+
+/// The buffers of a kernel: each that its op takes once.
+struct KernelBuffers {
+  /// For each buffer operand of the op, which buffer it is.
+  llvm::SmallVector<unsigned> indexOf;
+  /// For each buffer: no other one overlaps it, or none of them is written.
+  llvm::SmallVector<bool> isPrivate;
+};
+
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// The name in #weft.target.
+  virtual llvm::StringRef getName() const = 0;
+
+  /// The backend of the runtime that its programs run on.
+  virtual llvm::StringRef getBackend(ModuleOp module) const {
+    return getName();
+  }
+
+  /// Checks the options of the module's #weft.target; see checkCPU in
+  /// weft/Codegen/Machine/MachineCode.h.
+  virtual LogicalResult verifyOptions(ModuleOp module) const = 0;
+
+  /// The name of the shipped machine that programs are ordered for unless
+  /// another is asked for; see docs/machines.md.
+  virtual llvm::StringRef getDefaultMachine(ModuleOp module) const = 0;
+
+  // Decisions.
+
+  /// Says whether a weft.matmul of such elements is one op of the runtime.
+  virtual bool supportsGemm(ModuleOp module, Type lhs, Type rhs,
+                            Type result) const = 0;
+
+  virtual FusionLimits getFusionLimits(ModuleOp module) const = 0;
+
+  /// Says whether a kernel may write `output`, which it computes, over `input`:
+  /// docs/memory-plan.md, "Updates in place".
+  virtual bool mayUpdateInPlace(const KernelShape &shape, Value input,
+                                Value output) const = 0;
+
+  // Code.
+
+  /// Makes the function `name` of a weft_rt.fused or weft_rt.scatter_add on
+  /// buffers, at the builder's place in the module, and says how to launch it.
+  virtual FailureOr<rt::LaunchConfig>
+  emitKernel(OpBuilder &builder, Operation *op, llvm::StringRef name,
+             const KernelBuffers &buffers) const = 0;
+
+  /// Adds the passes from `planned` to the LLVM dialect: the entry, the table,
+  /// and the kernels as functions or as images in the table. How that becomes a
+  /// file is the same for all targets; see weft/Codegen/Machine/MachineCode.h.
+  virtual void buildLowerPipeline(ModuleOp module, OpPassManager &pm) const = 0;
+};
+
+/// Makes a target known. Of two with the same name the first stays.
+void registerTarget(std::unique_ptr<Target> target);
+
+/// Names of the known targets, sorted, with commas.
+std::string listTargets();
+
+/// The target of that name, or null.
+const Target *findTarget(llvm::StringRef name);
+
+/// The module's target. Emits an error at the module if it is not known, or
+/// does not know its options; null then.
+const Target *lookupTarget(ModuleOp module);
+
+/// The name of the module's target: the default one's if it does not say.
+StringRef getTargetName(ModuleOp module);
+
+/// Makes `name` the module's target, without options but `cpu`.
+void setTarget(ModuleOp module, llvm::StringRef name);
+
+/// Sets the option `name` of the module's #weft.target.
+void setTargetOption(ModuleOp module, llvm::StringRef name,
+                     llvm::StringRef value);
+
+/// The options of the module's #weft.target but `cpu`; empty if it has none.
+DictionaryAttr getOwnTargetOptions(ModuleOp module);
+
+/// The option `name` of the module's #weft.target; null if it has none.
+StringAttr getTargetOption(ModuleOp module, llvm::StringRef name);
+
+} // namespace mlir::weft
+
+#endif // WEFT_TARGET_TARGET_H

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Whether the ranks together compute what the global program says: the proof
+// about partitioning, over the reals.
+
+#ifndef WEFT_VERIFY_SUMS_PARTITIONING_H
+#define WEFT_VERIFY_SUMS_PARTITIONING_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::weft {
+
+/// Proves that the results of `local`, the program of a rank, are those of
+/// `global`, or emits what differs or is in the way. Neither is changed.
+LogicalResult verifyPartitioning(ModuleOp global, ModuleOp local);
+
+} // namespace mlir::weft
+
+#endif // WEFT_VERIFY_SUMS_PARTITIONING_H

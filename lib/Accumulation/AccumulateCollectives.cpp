@@ -1,0 +1,634 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Collectives over a serial axis on one rank: members that differ along that
+// axis alone are values of the same rank, so reductions become joins, and
+// movement becomes slices and concatenations. What is left to do between ranks
+// is done once for all members where it can be.
+//
+// A dimension that is cut over the axes is seen as four: major axes, members,
+// minor axes, and the part. Each of the three is then moved by itself.
+
+#include "Accumulate.h"
+
+#include "weft/Rules/ReductionOrder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+SmallVector<AxisRefAttr>
+SerialAxis::dropFrom(ArrayRef<AxisRefAttr> axes) const {
+  return llvm::filter_to_vector(
+      axes, [&](AxisRefAttr axis) { return axis.getName() != name; });
+}
+
+SmallVector<AxisRefAttr> AxesSplit::getRest() const {
+  SmallVector<AxisRefAttr> rest(major);
+  llvm::append_range(rest, minor);
+  return rest;
+}
+
+std::optional<AxesSplit> weft::splitAxes(ArrayRef<AxisRefAttr> axes,
+                                         const SerialAxis &serial) {
+  AxesSplit split;
+  bool found = false;
+  for (AxisRefAttr axis : axes) {
+    if (axis.getName() != serial.name) {
+      (found ? split.minor : split.major).push_back(axis);
+      continue;
+    }
+    if (found)
+      return std::nullopt;
+    found = true;
+    split.size = axis.isWholeAxis() ? serial.size : axis.getSize();
+    split.stride = serial.size / (axis.getPreSize() * split.size);
+  }
+  if (!found)
+    return std::nullopt;
+  split.numMajor = getNumShards(serial.mesh, split.major);
+  split.numMinor = getNumShards(serial.mesh, split.minor);
+  return split;
+}
+
+namespace {
+
+OrderAttr getOrderOf(Operation *op) {
+  return op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+}
+
+/// Says whether bits may depend on the sizes of the serial axis and of the axes
+/// before it: then their tree may be another.
+bool isFree(Operation *op, const AxesSplit &axes, StringRef serial) {
+  InvarianceAttr invariance = getInvariance(op);
+  return invariance && !invariance.hasAxis(serial) &&
+         llvm::none_of(axes.major, [&](AxisRefAttr axis) {
+           return invariance.hasAxis(axis.getName());
+         });
+}
+
+/// Says whether the tree over all members is one of trees over those along the
+/// serial axis, which are of trees over those along the minor axes.
+bool isNested(const AxesSplit &axes) {
+  auto fits = [](int64_t inner, int64_t outer) {
+    return outer == 1 || llvm::isPowerOf2_64(inner);
+  };
+  return fits(axes.numMinor, axes.size * axes.numMajor) &&
+         fits(axes.size, axes.numMajor);
+}
+
+/// Where a member of a permute is, and where its source is: as a position among
+/// the ranks, and along the serial axis.
+struct Place {
+  int64_t rank, digit;
+
+  Place(int64_t member, const AxesSplit &axes)
+      : rank(member / (axes.size * axes.numMinor) * axes.numMinor +
+             member % axes.numMinor),
+        digit(member / axes.numMinor % axes.size) {}
+};
+
+/// Where one coordinate's values of a permute come from, rank by rank.
+struct Sources {
+  /// The source's coordinate, or -1 for zeros; and its rank.
+  SmallVector<int64_t> digits, ranks;
+
+  /// The one coordinate that all values come from, if they do; -1: zeros only.
+  std::optional<int64_t> getDigit() const {
+    int64_t digit = *std::max_element(digits.begin(), digits.end());
+    bool isOne = llvm::all_of(
+        digits, [&](int64_t other) { return other == digit || other < 0; });
+    return isOne ? std::optional<int64_t>(digit) : std::nullopt;
+  }
+
+  /// The place of rank 0's value among those of all ranks and coordinates, and
+  /// how far the next ranks' places are apart, if all are equally far.
+  std::optional<std::pair<int64_t, int64_t>> getSteps(int64_t size) const {
+    SmallVector<int64_t> places;
+    for (auto [digit, rank] : llvm::zip(digits, ranks))
+      places.push_back(rank * size + digit);
+    int64_t step = places.size() > 1 ? places[1] - places[0] : 0;
+    for (auto [i, place] : llvm::enumerate(places))
+      if (digits[i] < 0 || place != places[0] + int64_t(i) * step)
+        return std::nullopt;
+    return std::pair(places[0], step);
+  }
+};
+
+/// Those of each coordinate.
+SmallVector<Sources> getSources(ArrayRef<int64_t> sources,
+                                const AxesSplit &axes) {
+  SmallVector<int64_t> none(axes.numMajor * axes.numMinor, -1);
+  SmallVector<Sources> result(axes.size, Sources{none, none});
+  for (auto [member, source] : llvm::enumerate(sources)) {
+    if (source < 0)
+      continue;
+    Place to(member, axes), from(source, axes);
+    result[to.digit].digits[to.rank] = from.digit;
+    result[to.digit].ranks[to.rank] = from.rank;
+  }
+  return result;
+}
+
+LogicalResult checkPermute(PermuteOp op, const AxesSplit &axes,
+                           StringRef name) {
+  for (auto [digit, from] : llvm::enumerate(getSources(op.getSources(), axes)))
+    if (!from.getDigit() && !from.getSteps(axes.size))
+      return op.emitOpError("has sources ")
+             << op.getSources() << " in no order that coordinate " << digit
+             << " along '" << name << "' can take: the axis cannot be serial";
+  return success();
+}
+
+} // namespace
+
+LogicalResult weft::checkSerialAxes(Operation *op, const SerialAxis &serial) {
+  auto index = dyn_cast<AxisIndexOp>(op);
+  AxesAttr list =
+      index ? index.getAxes() : cast<CollectiveOpInterface>(op).getAxesAttr();
+  std::optional<AxesSplit> axes = splitAxes(list.getAxes(), serial);
+  if (!axes)
+    return op->emitOpError("is over ")
+           << list << ", in which '" << serial.name
+           << "' stands in two places: the axis cannot be serial";
+  OrderAttr order = getOrderOf(op);
+  if (order && !isNested(*axes) && !isFree(op, *axes, serial.name))
+    return op->emitOpError("joins ")
+           << axes->numMajor * axes->size * axes->numMinor << " leaves over "
+           << list << ", a tree that does not nest at '" << serial.name
+           << "' of size " << axes->size << ": the axis cannot be serial";
+  if (auto permute = dyn_cast<PermuteOp>(op))
+    return checkPermute(permute, *axes, serial.name);
+  return success();
+}
+
+FailureOr<MeshOp> weft::findSerialMesh(ModuleOp module, StringRef axis) {
+  auto meshes = module.getOps<MeshOp>();
+  if (meshes.empty())
+    return module.emitError("expected a weft.mesh with the axis '")
+           << axis << "' to go through serially, found none";
+  MeshOp mesh = *meshes.begin();
+  if (!mesh.getMesh().getAxisIndex(axis))
+    return mesh.emitOpError("has no axis '")
+           << axis << "' to go through serially: " << mesh.getMesh();
+  return mesh;
+}
+
+//===----------------------------------------------------------------------===//
+// Joins
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// `a` and `b` combined as collectives do.
+Value combineScalars(OpBuilder &builder, Location loc, ReduceKind kind, Value a,
+                     Value b) {
+  bool isFloat = isa<FloatType>(a.getType());
+  switch (kind) {
+  case ReduceKind::Sum:
+    return isFloat ? arith::AddFOp::create(builder, loc, a, b).getResult()
+                   : arith::AddIOp::create(builder, loc, a, b);
+  case ReduceKind::Prod:
+    return isFloat ? arith::MulFOp::create(builder, loc, a, b).getResult()
+                   : arith::MulIOp::create(builder, loc, a, b);
+  case ReduceKind::Max:
+    return isFloat ? arith::MaximumFOp::create(builder, loc, a, b).getResult()
+                   : arith::MaxSIOp::create(builder, loc, a, b);
+  case ReduceKind::Min:
+    return isFloat ? arith::MinimumFOp::create(builder, loc, a, b).getResult()
+                   : arith::MinSIOp::create(builder, loc, a, b);
+  case ReduceKind::And:
+    return arith::AndIOp::create(builder, loc, a, b);
+  case ReduceKind::Or:
+    return arith::OrIOp::create(builder, loc, a, b);
+  }
+  llvm_unreachable("a kind that is not listed");
+}
+
+bool hasOpenOrder(ReduceKind kind, Type element) {
+  return isa<FloatType>(element) &&
+         (kind == ReduceKind::Sum || kind == ReduceKind::Prod);
+}
+
+} // namespace
+
+/// A generic op of two leaves: it is not to be taken for a sum of the program.
+Value Join::combine(OpBuilder &builder, Location loc, Value a, Value b) const {
+  auto type = cast<RankedTensorType>(a.getType());
+  Value init = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                       type.getElementType());
+  SmallVector<AffineMap> maps(3,
+                              builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> parallel(type.getRank(),
+                                            utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      builder, loc, type, ValueRange{a, b}, init, maps, parallel,
+      [&](OpBuilder &body, Location loc, ValueRange args) {
+        linalg::YieldOp::create(
+            body, loc, combineScalars(body, loc, kind, args[0], args[1]));
+      });
+  if (hasOpenOrder(kind, type.getElementType()))
+    generic->setAttr(WeftDialect::kOrderAttr,
+                     OrderAttr::get(builder.getContext(), /*leaves=*/2,
+                                    /*lanes=*/1, /*rounded=*/false));
+  return generic.getResult(0);
+}
+
+void Join::add(OpBuilder &builder, Location loc, Value value) {
+  pending.push_back({1, value});
+  auto isDue = [&] {
+    return pending.size() > 1 &&
+           (!isTree || pending.back().first == pending.end()[-2].first);
+  };
+  while (isDue()) {
+    auto [count, right] = pending.pop_back_val();
+    auto &[total, left] = pending.back();
+    left = combine(builder, loc, left, right);
+    total += count;
+  }
+}
+
+Value Join::finish(OpBuilder &builder, Location loc) {
+  while (pending.size() > 1) {
+    Value right = pending.pop_back_val().second;
+    Value &left = pending.back().second;
+    left = combine(builder, loc, left, right);
+  }
+  return pending.back().second;
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of tensors
+//===----------------------------------------------------------------------===//
+
+Value weft::cutPart(OpBuilder &builder, Location loc, Value value, int64_t dim,
+                    int64_t offset, int64_t size) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (size == type.getDimSize(dim))
+    return value;
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes =
+      getAsIndexOpFoldResult(builder.getContext(), type.getShape());
+  offsets[dim] = builder.getIndexAttr(offset);
+  sizes[dim] = builder.getIndexAttr(size);
+  return tensor::ExtractSliceOp::create(builder, loc, value, offsets, sizes,
+                                        strides);
+}
+
+/// Says whether `value` is the elements from `offset` on, along `dim`, of the
+/// tensor that `first` is a part of.
+static bool isPartAt(Value value, tensor::ExtractSliceOp first, int64_t dim,
+                     int64_t offset) {
+  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getSource() != first.getSource() ||
+      !slice.hasUnitStride() ||
+      slice.getType().getRank() != slice.getSourceType().getRank())
+    return false;
+  for (int64_t d = 0; d < slice.getType().getRank(); ++d) {
+    std::optional<int64_t> begin =
+        getConstantIntValue(slice.getMixedOffsets()[d]);
+    if (begin != (d == dim ? offset : 0) ||
+        (d != dim &&
+         slice.getType().getDimSize(d) != slice.getSourceType().getDimSize(d)))
+      return false;
+  }
+  return true;
+}
+
+Value weft::concatParts(OpBuilder &builder, Location loc,
+                        ArrayRef<Value> values, int64_t dim) {
+  if (values.size() == 1)
+    return values.front();
+  auto first = values.front().getDefiningOp<tensor::ExtractSliceOp>();
+  int64_t offset = 0;
+  bool isWhole = first && llvm::all_of(values, [&](Value value) {
+                   bool fits = isPartAt(value, first, dim, offset);
+                   offset +=
+                       cast<RankedTensorType>(value.getType()).getDimSize(dim);
+                   return fits;
+                 });
+  if (isWhole && offset == first.getSourceType().getDimSize(dim))
+    return first.getSource();
+  return tensor::ConcatOp::create(builder, loc, dim, values);
+}
+
+Value weft::makeZeros(OpBuilder &builder, Location loc, RankedTensorType type) {
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+}
+
+/// Sees dimension `dim` as several, of the given sizes.
+Value LocalCollective::expand(Value value, int64_t dim,
+                              ArrayRef<int64_t> sizes) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t d = 0, next = 0; d < type.getRank(); ++d) {
+    int64_t count = d == dim ? sizes.size() : 1;
+    groups.push_back(
+        llvm::to_vector<2>(llvm::seq<int64_t>(next, next + count)));
+    next += count;
+  }
+  shape.erase(shape.begin() + dim);
+  shape.insert(shape.begin() + dim, sizes.begin(), sizes.end());
+  return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), value,
+                                       groups);
+}
+
+/// The inverse of `expand` into the four sizes of getParts.
+Value LocalCollective::collapse(Value value, int64_t dim) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t d = 0; d < type.getRank();) {
+    int64_t count = d == dim ? 4 : 1;
+    groups.push_back(llvm::to_vector<2>(llvm::seq<int64_t>(d, d + count)));
+    d += count;
+  }
+  return tensor::CollapseShapeOp::create(builder, loc, value, groups);
+}
+
+Value LocalCollective::part(Value value, int64_t dim, int64_t index,
+                            int64_t size) const {
+  return cutPart(builder, loc, value, dim, index * size, size);
+}
+
+Value LocalCollective::concat(ArrayRef<Value> values, int64_t dim) const {
+  return concatParts(builder, loc, values, dim);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives between the ranks
+//===----------------------------------------------------------------------===//
+
+OrderAttr LocalCollective::getOrder(int64_t leaves) const {
+  OrderAttr order = getOrderOf(op);
+  return order ? OrderAttr::get(op->getContext(), leaves, order.getLanes(),
+                                order.getRounded())
+               : order;
+}
+
+Value LocalCollective::reduce(Value value, ArrayRef<AxisRefAttr> over,
+                              int64_t group) const {
+  if (group == 1)
+    return value;
+  auto reduce = AllReduceOp::create(
+      builder, loc, TypeRange(value.getType()),
+      ReduceKindAttr::get(op->getContext(), *op.getReduction()), value,
+      op.getMeshAttr(), AxesAttr::get(op->getContext(), over),
+      FlatSymbolRefAttr());
+  if (OrderAttr order = getOrder(group))
+    reduce->setAttr(WeftDialect::kOrderAttr, order);
+  return reduce.getResult(0);
+}
+
+static RankedTensorType scaleDim(Value value, int64_t dim, int64_t times,
+                                 int64_t over) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = shape[dim] * times / over;
+  return type.clone(shape);
+}
+
+Value LocalCollective::reduceScatter(Value value, ArrayRef<AxisRefAttr> over,
+                                     int64_t group, int64_t dim) const {
+  if (group == 1)
+    return value;
+  auto scatter = ReduceScatterOp::create(
+      builder, loc, TypeRange(scaleDim(value, dim, 1, group)),
+      ReduceKindAttr::get(op->getContext(), *op.getReduction()), value,
+      op.getMeshAttr(), AxesAttr::get(op->getContext(), over),
+      builder.getDenseI64ArrayAttr(dim), FlatSymbolRefAttr());
+  if (OrderAttr order = getOrder(group))
+    scatter->setAttr(WeftDialect::kOrderAttr, order);
+  return scatter.getResult(0);
+}
+
+Value LocalCollective::allGather(Value value, ArrayRef<AxisRefAttr> over,
+                                 int64_t group, int64_t dim) const {
+  if (group == 1)
+    return value;
+  return AllGatherOp::create(
+             builder, loc, scaleDim(value, dim, group, 1), value,
+             op.getMeshAttr(), AxesAttr::get(op->getContext(), over),
+             builder.getDenseI64ArrayAttr(dim), FlatSymbolRefAttr())
+      .getResult(0);
+}
+
+Value LocalCollective::allToAll(Value value, ArrayRef<AxisRefAttr> over,
+                                int64_t group, int64_t split,
+                                int64_t concat) const {
+  if (group == 1)
+    return value;
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[split] /= group;
+  shape[concat] *= group;
+  return AllToAllOp::create(
+             builder, loc, type.clone(shape), value, op.getMeshAttr(),
+             AxesAttr::get(op->getContext(), over),
+             builder.getDenseI64ArrayAttr(split),
+             builder.getDenseI64ArrayAttr(concat), FlatSymbolRefAttr())
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Local forms
+//===----------------------------------------------------------------------===//
+
+Join LocalCollective::makeJoin() const {
+  return Join(*op.getReduction(), getOrderOf(op) != nullptr);
+}
+
+/// In a tree the minor axes join first. An open order lets all members join
+/// before anything is moved.
+Value LocalCollective::prepare(Value member) const {
+  if (!getOrderOf(op))
+    return member;
+  if (op.getScatteredDims().empty())
+    return reduce(member, axes.minor, axes.numMinor);
+  if (axes.isLocal())
+    return member;
+  int64_t dim = op.getScatteredDims()[operand];
+  auto type = cast<RankedTensorType>(member.getType());
+  return reduceScatter(expand(member, dim, getParts(type.getDimSize(dim))),
+                       axes.minor, axes.numMinor, dim + 2);
+}
+
+SmallVector<Value> LocalCollective::finish(Value joined) const {
+  bool isOrdered = getOrderOf(op) != nullptr;
+  if (!op.getScatteredDims().empty())
+    return scatter(joined, op.getScatteredDims()[operand]);
+  Value result =
+      isOrdered ? reduce(joined, axes.major, axes.numMajor)
+                : reduce(joined, axes.getRest(), axes.numMajor * axes.numMinor);
+  return SmallVector<Value>(axes.size, result);
+}
+
+/// What is left of a reduce_scatter after the join: each rank keeps its part of
+/// each member's, and the members' parts are cut.
+SmallVector<Value> LocalCollective::scatter(Value joined, int64_t dim) const {
+  SmallVector<Value> results;
+  if (axes.isLocal()) {
+    int64_t size =
+        cast<RankedTensorType>(joined.getType()).getDimSize(dim) / axes.size;
+    for (int64_t member = 0; member < axes.size; ++member)
+      results.push_back(part(joined, dim, member, size));
+    return results;
+  }
+  if (!getOrderOf(op)) {
+    auto type = cast<RankedTensorType>(joined.getType());
+    joined = expand(joined, dim, getParts(type.getDimSize(dim)));
+    joined = reduceScatter(joined, axes.minor, axes.numMinor, dim + 2);
+  }
+  joined = reduceScatter(joined, axes.major, axes.numMajor, dim);
+  for (int64_t member = 0; member < axes.size; ++member)
+    results.push_back(collapse(part(joined, dim + 1, member, 1), dim));
+  return results;
+}
+
+SmallVector<Value> LocalCollective::run(ArrayRef<Value> members) const {
+  if (auto permuteOp = dyn_cast<PermuteOp>(op.getOperation()))
+    return permute(members, permuteOp.getSources());
+  int64_t dim = op.getGatheredDims()[operand];
+  return op.getScatteredDims().empty()
+             ? gather(members, dim)
+             : exchange(members, op.getScatteredDims()[operand], dim);
+}
+
+SmallVector<Value> LocalCollective::gather(ArrayRef<Value> members,
+                                           int64_t dim) const {
+  Value all = concat(members, dim);
+  if (axes.isLocal())
+    return SmallVector<Value>(axes.size, all);
+  auto type = cast<RankedTensorType>(members.front().getType());
+  all = expand(all, dim, {1, axes.size, 1, type.getDimSize(dim)});
+  all = allGather(all, axes.minor, axes.numMinor, dim + 2);
+  all = allGather(all, axes.major, axes.numMajor, dim);
+  return SmallVector<Value>(axes.size, collapse(all, dim));
+}
+
+/// Gives each member what the others have for it: part m of `size` elements
+/// along `split`.
+SmallVector<Value> LocalCollective::exchangeParts(ArrayRef<Value> members,
+                                                  int64_t split,
+                                                  int64_t concatDim,
+                                                  int64_t size) const {
+  SmallVector<Value> results;
+  for (int64_t to = 0; to < axes.size; ++to) {
+    SmallVector<Value> arriving = llvm::map_to_vector(
+        members, [&](Value value) { return part(value, split, to, size); });
+    results.push_back(concat(arriving, concatDim));
+  }
+  return results;
+}
+
+SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
+                                             int64_t split,
+                                             int64_t concatDim) const {
+  auto type = cast<RankedTensorType>(members.front().getType());
+  if (axes.isLocal())
+    return exchangeParts(members, split, concatDim,
+                         type.getDimSize(split) / axes.size);
+  SmallVector<int64_t> parts = getParts(type.getDimSize(split));
+  SmallVector<Value> seen = llvm::map_to_vector(
+      members, [&](Value member) { return expand(member, split, parts); });
+  // Where the two dims begin after both are seen as four.
+  int64_t from = split + (split > concatDim ? 3 : 0);
+  int64_t to = concatDim + (concatDim > split ? 3 : 0);
+  bool isOne = split == concatDim;
+  SmallVector<Value> results;
+  for (Value result : exchangeParts(seen, split + 1, isOne ? to + 1 : to,
+                                    /*size=*/1)) {
+    if (!isOne)
+      result =
+          expand(result, to, {1, axes.size, 1, type.getDimSize(concatDim)});
+    result = allToAll(result, axes.minor, axes.numMinor, from + 2, to + 2);
+    result = allToAll(result, axes.major, axes.numMajor, from, to);
+    result = collapse(result, std::max(from, to));
+    results.push_back(from == to ? result
+                                 : collapse(result, std::min(from, to)));
+  }
+  return results;
+}
+
+SmallVector<Value> LocalCollective::permute(ArrayRef<Value> members,
+                                            ArrayRef<int64_t> list) const {
+  AxesAttr rest = AxesAttr::get(op->getContext(), axes.getRest());
+  auto ranks = llvm::seq<int64_t>(0, axes.numMajor * axes.numMinor);
+  auto type = cast<RankedTensorType>(members.front().getType());
+  SmallVector<Value> results;
+  Value all;
+  for (const Sources &from : getSources(list, axes)) {
+    std::optional<int64_t> digit = from.getDigit();
+    if (!digit) {
+      all = all ? all : gatherStacked(members);
+      results.push_back(pick(all, type, *from.getSteps(axes.size)));
+    } else if (*digit < 0) {
+      results.push_back(makeZeros(builder, loc, type));
+    } else if (llvm::equal(from.ranks, ranks)) {
+      results.push_back(members[*digit]);
+    } else {
+      results.push_back(
+          PermuteOp::create(builder, loc, TypeRange(type), members[*digit],
+                            op.getMeshAttr(), rest,
+                            builder.getDenseI64ArrayAttr(from.ranks),
+                            FlatSymbolRefAttr())
+              .getResult(0));
+    }
+  }
+  return results;
+}
+
+/// All members' values of all ranks, along a new first dim.
+Value LocalCollective::gatherStacked(ArrayRef<Value> members) const {
+  SmallVector<Value> stacked = llvm::map_to_vector(
+      members, [&](Value member) { return addDim(member); });
+  return allGather(concat(stacked, 0), axes.getRest(),
+                   axes.numMajor * axes.numMinor, 0);
+}
+
+/// Of what was gathered the value that is `steps.first` places, and as many
+/// times `steps.second` as ranks are before this one, after the first.
+Value LocalCollective::pick(Value all, RankedTensorType type,
+                            std::pair<int64_t, int64_t> steps) const {
+  Value rank = AxisIndexOp::create(
+      builder, loc, builder.getIndexType(), op.getMeshAttr(),
+      AxesAttr::get(op->getContext(), axes.getRest()));
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value place =
+      arith::MulIOp::create(builder, loc, rank, constant(steps.second));
+  place = arith::AddIOp::create(builder, loc, place, constant(steps.first));
+  auto whole = cast<RankedTensorType>(all.getType());
+  SmallVector<OpFoldResult> offsets(whole.getRank(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(whole.getRank(), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes =
+      getAsIndexOpFoldResult(builder.getContext(), whole.getShape());
+  offsets[0] = place;
+  sizes[0] = builder.getIndexAttr(1);
+  return tensor::ExtractSliceOp::create(builder, loc, type, all, offsets, sizes,
+                                        strides);
+}
+
+/// Sees a tensor as the only part of one with another first dim.
+Value LocalCollective::addDim(Value value) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape = {1};
+  llvm::append_range(shape, type.getShape());
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    groups.push_back({d + 1});
+  if (!groups.empty())
+    groups.front().insert(groups.front().begin(), 0);
+  return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), value,
+                                       groups);
+}

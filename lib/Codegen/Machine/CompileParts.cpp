@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// LLVM in process: target machine, the O3 pipeline, object emission; and the
+// cut of a module into parts that can be compiled beside each other.
+
+#include "CompileParts.h"
+
+#include "weft/Target/Target.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Keeps loops of a few dozen iterations, as over the elements of a head, for
+/// the vectorizer: full unrolling runs before it. LLVM has this as a command
+/// line option only.
+void limitFullUnrolling() {
+  auto &options = llvm::cl::getRegisteredOptions();
+  auto it = options.find("unroll-full-max-count");
+  if (it != options.end())
+    it->second->addOccurrence(1, "unroll-full-max-count", "8");
+}
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    limitFullUnrolling();
+  });
+}
+
+/// The family of processors that the compiler runs on.
+struct NativeTarget {
+  llvm::Triple triple{llvm::sys::getDefaultTargetTriple()};
+  const llvm::Target *target;
+
+  NativeTarget() {
+    initializeOnce();
+    // There is one: initializeOnce registers the machine's own.
+    std::string error;
+    target = llvm::TargetRegistry::lookupTarget(triple, error);
+  }
+};
+
+std::string getNativeFeatures() {
+  std::vector<std::string> features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  llvm::sort(features);
+  return llvm::join(features, ",");
+}
+
+/// Says for which CPU each function is, as inlining and the vectorizer read it
+/// from functions.
+void setFunctionAttributes(llvm::Module &module,
+                           const llvm::TargetMachine &machine) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    if (!machine.getTargetFeatureString().empty())
+      function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+/// Number of ops in a function: a measure of the time that it takes to compile.
+size_t getSize(Operation *op) {
+  size_t size = 0;
+  op->walk([&](Operation *) { ++size; });
+  return size;
+}
+
+} // namespace
+
+StringRef mlir::weft::getCPU(ModuleOp module) {
+  StringAttr cpu = getTargetOption(module, "cpu");
+  return cpu ? cpu.getValue() : StringRef("native");
+}
+
+LogicalResult mlir::weft::checkCPUOption(ModuleOp module) {
+  for (NamedAttribute option : getOwnTargetOptions(module))
+    return module.emitError("target '")
+           << getTargetName(module) << "' has no option " << option.getName()
+           << " = " << option.getValue() << ", expected cpu and its name";
+  return checkCPU(module);
+}
+
+LogicalResult mlir::weft::checkCPU(ModuleOp module) {
+  auto target = module->getAttrOfType<TargetAttr>(WeftDialect::kTargetAttr);
+  DictionaryAttr options = target ? target.getOptions() : DictionaryAttr();
+  if (Attribute cpu = options ? options.get("cpu") : Attribute();
+      cpu && !isa<StringAttr>(cpu))
+    return module.emitError("target '")
+           << target.getName().getValue() << "' has the option cpu = " << cpu
+           << ", expected the name of a CPU";
+  NativeTarget native;
+  StringRef name = getCPU(module);
+  if (name == "native")
+    return success();
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      native.target->createMCSubtargetInfo(native.triple, "", ""));
+  if (!known || !known->isCPUStringValid(name))
+    return module.emitError("unknown CPU '")
+           << name << "' for target '" << native.triple.str() << "'";
+  // LLVM knows older processors of the family too, and ends the process when
+  // it is to make 64-bit code for them.
+  std::unique_ptr<llvm::MCSubtargetInfo> chosen(
+      native.target->createMCSubtargetInfo(native.triple, name, ""));
+  if (native.triple.isX86() && !chosen->checkFeatures("+64bit"))
+    return module.emitError("CPU '")
+           << name << "' has no 64-bit instructions, which '"
+           << native.triple.str() << "' needs";
+  return success();
+}
+
+std::unique_ptr<llvm::TargetMachine>
+mlir::weft::createTargetMachine(StringRef name) {
+  NativeTarget native;
+  bool isNative = name == "native";
+  std::string cpu = isNative ? llvm::sys::getHostCPUName().str() : name.str();
+  std::string features = isNative ? getNativeFeatures() : std::string();
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      native.target->createTargetMachine(native.triple, cpu, features, options,
+                                         llvm::Reloc::PIC_, std::nullopt,
+                                         llvm::CodeGenOptLevel::Default));
+}
+
+bool mlir::weft::convertsBF16(ModuleOp module) {
+  return createTargetMachine(getCPU(module))
+      ->getMCSubtargetInfo()
+      ->checkFeatures("+avx512bf16,+avx512vl");
+}
+
+std::unique_ptr<llvm::Module>
+mlir::weft::optimizeModule(ModuleOp module, llvm::LLVMContext &context,
+                           llvm::TargetMachine &machine) {
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(module, context, "weft");
+  if (!result) {
+    module.emitError("cannot be translated to LLVM IR");
+    return nullptr;
+  }
+  result->setTargetTriple(machine.getTargetTriple());
+  result->setDataLayout(machine.createDataLayout());
+  setFunctionAttributes(*result, machine);
+
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(*result, modules);
+  if (failed(sealProgram(module, *result, machine)))
+    return nullptr;
+  return result;
+}
+
+void mlir::weft::generateObject(llvm::Module &llvmModule,
+                                llvm::TargetMachine &machine,
+                                SmallVectorImpl<char> &object) {
+  llvm::raw_svector_ostream os(object);
+  llvm::legacy::PassManager passes;
+  // A machine that runs this emits object files.
+  machine.addPassesToEmitFile(passes, os, nullptr,
+                              llvm::CodeGenFileType::ObjectFile);
+  passes.run(llvmModule);
+}
+
+std::vector<OwningOpRef<ModuleOp>> mlir::weft::splitModule(ModuleOp module,
+                                                           unsigned count) {
+  // A kernel and the body that it calls stay together.
+  SmallVector<std::pair<LLVM::LLVMFuncOp, size_t>> kernels;
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+    if (!func.isExternal() && func.getSymName().starts_with("weft_k") &&
+        !func.getSymName().ends_with("_body"))
+      kernels.push_back({func, 0});
+  llvm::StringMap<LLVM::LLVMFuncOp> bodies;
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+    if (func.getSymName().ends_with("_body"))
+      bodies[func.getSymName()] = func;
+  for (auto &[func, size] : kernels)
+    if (auto it = bodies.find((func.getSymName() + "_body").str());
+        it != bodies.end())
+      size = getSize(it->second);
+  llvm::stable_sort(kernels,
+                    [](auto &a, auto &b) { return a.second > b.second; });
+
+  count = std::max<unsigned>(1, std::min<size_t>(count, kernels.size()));
+  std::vector<OwningOpRef<ModuleOp>> parts;
+  std::vector<size_t> loads(count, 0);
+  parts.push_back(module.clone());
+  if (count == 1)
+    return parts;
+  OpBuilder builder(module.getContext());
+  for (unsigned i = 1; i < count; ++i) {
+    parts.push_back(ModuleOp::create(module.getLoc()));
+    builder.setInsertionPointToEnd(parts.back()->getBody());
+    // What any kernel may call.
+    for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+      if (func.isExternal())
+        builder.clone(*func);
+  }
+  for (auto [func, size] : kernels) {
+    unsigned best = llvm::min_element(loads) - loads.begin();
+    loads[best] += size + 16;
+    if (best == 0)
+      continue;
+    // The entry only takes the kernel's address.
+    auto declared = cast<LLVM::LLVMFuncOp>(
+        SymbolTable::lookupSymbolIn(*parts[0], func.getSymName()));
+    declared.getBody().getBlocks().clear();
+    builder.setInsertionPointToEnd(parts[best]->getBody());
+    if (auto it = bodies.find((func.getSymName() + "_body").str());
+        it != bodies.end()) {
+      SymbolTable::lookupSymbolIn(*parts[0], it->first())->erase();
+      builder.clone(*it->second);
+    }
+    builder.clone(*func);
+  }
+  return parts;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where values lie. A *root* is a block of memory: an argument or result of the
+// step, or a temporary in the arena. A *place* is a root with an offset and
+// strides; views of a tensor are places in its root.
+//
+// Time is the position of ops in program order. A root is in use from the first
+// op that touches it to the last; roots of the arena whose times meet do not
+// overlap.
+
+#ifndef WEFT_LIB_CODEGEN_PLANNING_BUFFERPLAN_H
+#define WEFT_LIB_CODEGEN_PLANNING_BUFFERPLAN_H
+
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::weft {
+
+struct Root {
+  rt::Space space = rt::Space::Arena;
+  /// What a person calls it.
+  std::string name;
+  /// What it was made for; all that lies in it has the same element type.
+  RankedTensorType type;
+  /// Index of the argument or result.
+  int64_t position = 0;
+  int64_t bytes = 0;
+  /// The values that lie in it so far.
+  llvm::SmallVector<Value> values;
+};
+
+struct Place {
+  int root = -1;
+  /// In elements, as are strides.
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> strides;
+  /// An index value of the planned function that is added to the offset.
+  Value dynamicOffset;
+
+  bool operator==(const Place &other) const {
+    return root == other.root && offset == other.offset &&
+           strides == other.strides && dynamicOffset == other.dynamicOffset;
+  }
+  bool operator!=(const Place &other) const { return !(*this == other); }
+};
+
+/// Positions of all ops of a function, and the last uses of its values.
+class Lifetimes {
+public:
+  explicit Lifetimes(Operation *function);
+
+  int64_t getPosition(Operation *op) const { return first.lookup(op); }
+  int64_t getEnd(Operation *op) const { return last.lookup(op); }
+  /// The position of the last op that uses the value itself (not a view of it);
+  /// an op in a loop that the value outlives counts as the end of the loop, a
+  /// started collective as its wait. That `except` is waited for later does not
+  /// count.
+  int64_t getLastUse(Value value, Operation *except = nullptr) const;
+
+private:
+  int64_t findLastUse(Value value, Operation *except) const;
+
+  llvm::DenseMap<Operation *, int64_t> first, last;
+  mutable llvm::DenseMap<Value, int64_t> lastUses;
+};
+
+/// Numbers of the tensors of a function: argument i has id i, the others follow
+/// in program order. A view of a tensor has its id.
+class ValueIds {
+public:
+  explicit ValueIds(func::FuncOp function);
+
+  int64_t get(Value value) const { return ids.find(value)->second; }
+
+private:
+  void number(Block &block);
+  void number(Value value);
+
+  llvm::DenseMap<Value, int64_t> ids;
+  int64_t next = 0;
+};
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_CODEGEN_PLANNING_BUFFERPLAN_H

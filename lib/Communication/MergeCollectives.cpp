@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// weft-merge-collectives: fewer and cheaper collectives in the program of one
+// rank.
+//
+// In this order: an all_reduce of which each rank keeps its own part becomes a
+// reduce_scatter; a reduce_scatter moves before an all_reduce, which then works
+// on less; collectives without uses go; small reductions of one group that
+// wait for one another needlessly become one. So that they may, what is small
+// and computed from them is moved down to where it is needed.
+//
+// Gathers of weights are left alone: that one is gathered twice was decided
+// before. Gathers of what small reductions made are grouped like these.
+
+#include "weft/Analysis/Traffic.h"
+#include "weft/Communication/Passes.h"
+#include "weft/Rules/ShardingRule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_MERGECOLLECTIVESPASS
+#include "weft/Communication/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+//===----------------------------------------------------------------------===//
+// all_reduce and reduce_scatter
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Says whether `offset` is this rank's position along `axes` times `size`.
+bool isChunkOffset(OpFoldResult offset, AxesAttr axes, int64_t size) {
+  auto value = dyn_cast<Value>(offset);
+  if (!value)
+    return false;
+  if (auto product = value.getDefiningOp<arith::MulIOp>()) {
+    APInt factor;
+    if (!matchPattern(product.getRhs(), m_ConstantInt(&factor)) ||
+        factor != size)
+      return false;
+    value = product.getLhs();
+  } else if (size != 1) {
+    return false;
+  }
+  auto index = value.getDefiningOp<AxisIndexOp>();
+  return index && index.getAxesAttr() == axes;
+}
+
+/// Returns the dimension of which `slice` keeps this rank's part over `axes`,
+/// if that is all it does.
+std::optional<int64_t> getScatteredDim(tensor::ExtractSliceOp slice,
+                                       AxesAttr axes, int64_t group) {
+  RankedTensorType source = slice.getSourceType();
+  if (slice.getType().getRank() != source.getRank() || !slice.hasUnitStride())
+    return std::nullopt;
+  std::optional<int64_t> scattered;
+  for (int64_t dim = 0; dim < source.getRank(); ++dim) {
+    OpFoldResult offset = slice.getMixedOffsets()[dim];
+    int64_t size = slice.getStaticSizes()[dim];
+    if (size == source.getDimSize(dim) && isZeroInteger(offset))
+      continue;
+    if (scattered || size * group != source.getDimSize(dim) ||
+        !isChunkOffset(offset, axes, size))
+      return std::nullopt;
+    scattered = dim;
+  }
+  return scattered;
+}
+
+/// What a collective becomes joins contributions in the same order.
+void copyOrder(Operation *from, Operation *to) {
+  if (Attribute order = from->getAttr(WeftDialect::kOrderAttr))
+    to->setAttr(WeftDialect::kOrderAttr, order);
+}
+
+/// all_reduce, then keep a part -> reduce_scatter.
+bool scatterReduction(AllReduceOp reduce) {
+  if (reduce.getInputs().size() != 1 || !reduce->hasOneUse())
+    return false;
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(*reduce->user_begin());
+  if (!slice)
+    return false;
+  int64_t group = getNumShards(lookupMesh(reduce, reduce.getMeshAttr()),
+                               reduce.getAxes().getAxes());
+  std::optional<int64_t> dim =
+      getScatteredDim(slice, reduce.getAxesAttr(), group);
+  if (!dim)
+    return false;
+  OpBuilder builder(slice);
+  auto scatter = ReduceScatterOp::create(
+      builder, reduce.getLoc(), TypeRange(slice.getType()), reduce.getKind(),
+      reduce.getInputs(), reduce.getMesh(), reduce.getAxes(),
+      ArrayRef<int64_t>{*dim}, reduce.getChannelAttr());
+  copyOrder(reduce, scatter);
+  slice.getResult().replaceAllUsesWith(scatter.getResult(0));
+  slice.erase();
+  reduce.erase();
+  return true;
+}
+
+/// all_reduce, then reduce_scatter over other axes -> the other order. Not
+/// where contributions join in a declared order.
+bool scatterFirst(ReduceScatterOp scatter) {
+  if (scatter.getInputs().size() != 1)
+    return false;
+  auto reduce = scatter.getInputs()[0].getDefiningOp<AllReduceOp>();
+  if (!reduce || reduce.getInputs().size() != 1 || !reduce->hasOneUse() ||
+      reduce.getKind() != scatter.getKind() ||
+      reduce->hasAttr(WeftDialect::kOrderAttr) ||
+      scatter->hasAttr(WeftDialect::kOrderAttr))
+    return false;
+  OpBuilder builder(scatter);
+  auto first = ReduceScatterOp::create(
+      builder, scatter.getLoc(), scatter.getResultTypes(), scatter.getKind(),
+      reduce.getInputs(), scatter.getMesh(), scatter.getAxes(),
+      scatter.getDims(), scatter.getChannelAttr());
+  auto second = AllReduceOp::create(builder, reduce.getLoc(),
+                                    scatter.getResultTypes(), reduce.getKind(),
+                                    first.getResults(), reduce.getMesh(),
+                                    reduce.getAxes(), reduce.getChannelAttr());
+  scatter.replaceAllUsesWith(second);
+  scatter.erase();
+  reduce.erase();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// A reduction that may be moved to any place after `defined` and before
+/// `used`, positions in its block.
+struct Candidate {
+  Operation *op;
+  int64_t defined;
+  int64_t used;
+};
+
+/// What the members of a group have in common.
+using GroupKey = std::tuple<OperationName, std::optional<ReduceKind>, AxesAttr,
+                            Attribute, Attribute>;
+
+std::optional<GroupKey> getGroupKey(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective || isExchange(collective.getCollectiveKind()))
+    return std::nullopt;
+  return GroupKey(op->getName(), collective.getReduction(),
+                  collective.getAxesAttr(), collective.getChannelAttr(),
+                  op->getAttr(WeftDialect::kOrderAttr));
+}
+
+/// Says whether all tensors that the op takes and makes are small.
+bool isSmall(Operation *op, int64_t limit) {
+  auto fits = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || getBufferBytes(tensor) <= limit;
+  };
+  return llvm::all_of(op->getOperandTypes(), fits) &&
+         llvm::all_of(op->getResultTypes(), fits);
+}
+
+/// Small reductions, and what is small and computed from their results alone.
+class SmallOps {
+public:
+  SmallOps(Block &block, int64_t limit) : block(block), limit(limit) {
+    for (Operation &op : block)
+      if (isSmall(&op, limit))
+        add(&op);
+  }
+
+  bool isCandidate(Operation *op) const { return candidates.contains(op); }
+
+  /// Moves what is computed from reductions in front of its first use, unless
+  /// another waits for it.
+  void sink() {
+    for (auto [position, op] : llvm::enumerate(block))
+      positions[&op] = position;
+    for (Operation *op : llvm::reverse(derived)) {
+      if (op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
+            return isReduction(user);
+          }))
+        continue;
+      SmallVector<Operation *> users =
+          llvm::map_to_vector(op->getUsers(), [&](Operation *user) {
+            return block.findAncestorOpInBlock(*user);
+          });
+      Operation *first = *llvm::min_element(
+          users, [&](Operation *a, Operation *b) { return isBefore(a, b); });
+      op->moveBefore(first);
+      stays[op] = getStaying(first);
+    }
+  }
+
+private:
+  Operation *getStaying(Operation *op) const {
+    auto it = stays.find(op);
+    return it == stays.end() ? op : it->second;
+  }
+
+  /// Each move would invalidate the order that the block keeps.
+  bool isBefore(Operation *a, Operation *b) const {
+    Operation *stayingA = getStaying(a), *stayingB = getStaying(b);
+    if (stayingA != stayingB)
+      return positions.at(stayingA) < positions.at(stayingB);
+    while (a != b && a != stayingA) {
+      a = a->getNextNode();
+      if (a == b)
+        return true;
+    }
+    return false;
+  }
+
+  static bool isReduction(Operation *op) {
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    return collective && collective.getReduction();
+  }
+
+  static bool isGather(Operation *op) {
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    return collective &&
+           collective.getCollectiveKind() == CollectiveKind::AllGather;
+  }
+
+  bool isDerived(Operation *op) const {
+    if (!isMemoryEffectFree(op) && !isGather(op))
+      return false;
+    bool isAny = false;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      bool isOne = def && (candidates.contains(def) || derived.contains(def));
+      if (!isOne && !(def && isRematerializable(def)))
+        return false;
+      isAny |= isOne;
+    }
+    return isAny;
+  }
+
+  void add(Operation *op) {
+    bool isNew = isDerived(op);
+    if (isNew)
+      derived.insert(op);
+    if (isReduction(op) || (isNew && isGather(op)))
+      candidates.insert(op);
+  }
+
+  Block &block;
+  int64_t limit;
+  llvm::SetVector<Operation *> candidates, derived;
+  /// Places in the block before anything moved.
+  DenseMap<Operation *, int64_t> positions;
+  /// What has moved stands in front of this op, which has not.
+  DenseMap<Operation *, Operation *> stays;
+};
+
+/// Groups the small reductions of one block.
+class Grouper {
+public:
+  Grouper(Block &block, int64_t limit) : block(block), ops(block, limit) {}
+
+  /// Returns the number of collectives that are gone.
+  unsigned run() {
+    ops.sink();
+    llvm::SetVector<GroupKey> keys;
+    for (Operation &op : block)
+      if (ops.isCandidate(&op))
+        keys.insert(*getGroupKey(&op));
+    unsigned merged = 0;
+    for (const GroupKey &key : keys)
+      merged += groupKey(key);
+    return merged;
+  }
+
+private:
+  SmallVector<Candidate> collect(const GroupKey &key) {
+    DenseMap<Operation *, int64_t> positions;
+    for (auto [position, op] : llvm::enumerate(block))
+      positions[&op] = position;
+    SmallVector<Candidate> candidates;
+    DenseMap<Operation *, int64_t> available;
+    for (Operation &op : block) {
+      if (!ops.isCandidate(&op) || getGroupKey(&op) != key)
+        continue;
+      Candidate candidate{&op, -1, static_cast<int64_t>(positions.size())};
+      for (Value operand : op.getOperands())
+        if (Operation *def = operand.getDefiningOp()) {
+          // The result of another candidate is there where that is used.
+          auto other = available.find(def);
+          candidate.defined = std::max(
+              candidate.defined,
+              other != available.end() ? other->second : positions[def]);
+        }
+      for (Operation *user : op.getUsers())
+        candidate.used = std::min(
+            candidate.used, positions[block.findAncestorOpInBlock(*user)]);
+      available[&op] = candidate.used;
+      candidates.push_back(candidate);
+    }
+    return candidates;
+  }
+
+  /// Stabs the candidates' ranges with as few points as possible, and makes
+  /// one collective at each.
+  unsigned groupKey(const GroupKey &key) {
+    SmallVector<Candidate> candidates = collect(key);
+    llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+      return a.used < b.used;
+    });
+    unsigned merged = 0;
+    while (!candidates.empty()) {
+      int64_t point = candidates.front().used;
+      SmallVector<Operation *> members;
+      SmallVector<Candidate> rest;
+      for (const Candidate &candidate : candidates) {
+        if (candidate.defined < point)
+          members.push_back(candidate.op);
+        else
+          rest.push_back(candidate);
+      }
+      merged += members.size() - 1;
+      if (members.size() > 1)
+        merge(members);
+      candidates = std::move(rest);
+    }
+    return merged;
+  }
+
+  /// Makes one collective of the members, before the first use of any.
+  void merge(ArrayRef<Operation *> members) {
+    SmallVector<Location> locations;
+    SmallVector<Value> inputs, outputs;
+    SmallVector<int64_t> gathered, scattered;
+    Operation *firstUser = nullptr;
+    for (Operation *op : members) {
+      locations.push_back(op->getLoc());
+      llvm::append_range(inputs, op->getOperands());
+      llvm::append_range(outputs, op->getResults());
+      auto member = cast<CollectiveOpInterface>(op);
+      llvm::append_range(gathered, member.getGatheredDims());
+      llvm::append_range(scattered, member.getScatteredDims());
+      for (Operation *user : op->getUsers()) {
+        Operation *outer = block.findAncestorOpInBlock(*user);
+        if (!firstUser || outer->isBeforeInBlock(firstUser))
+          firstUser = outer;
+      }
+    }
+    OpBuilder builder(firstUser);
+    Location loc = builder.getFusedLoc(locations);
+    Operation *group =
+        createLike(builder, loc, cast<CollectiveOpInterface>(members.front()),
+                   ValueRange(outputs).getTypes(), inputs, gathered, scattered);
+    copyOrder(members.front(), group);
+    for (auto [old, result] : llvm::zip(outputs, group->getResults()))
+      old.replaceAllUsesWith(result);
+    for (Operation *op : members)
+      op->erase();
+  }
+
+  Block &block;
+  SmallOps ops;
+};
+
+/// Erases collectives without uses, and what only they used. Every rank runs
+/// this program: a collective is unused on all of them.
+unsigned eraseUnused(Block &block) {
+  unsigned erased = 0;
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    bool isCollective = isa<CollectiveOpInterface>(op);
+    if (!op.use_empty() || (!isCollective && !isOpTriviallyDead(&op)))
+      continue;
+    erased += isCollective;
+    op.erase();
+  }
+  return erased;
+}
+
+struct MergeCollectivesPass
+    : public weft::impl::MergeCollectivesPassBase<MergeCollectivesPass> {
+  using MergeCollectivesPassBase::MergeCollectivesPassBase;
+
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() && func.getBody().hasOneBlock())
+        runOnBlock(func.getBody().front());
+  }
+
+  void runOnBlock(Block &block) {
+    for (auto op : llvm::make_early_inc_range(block.getOps<AllReduceOp>()))
+      numScattered += scatterReduction(op);
+    for (auto op : llvm::make_early_inc_range(block.getOps<ReduceScatterOp>()))
+      numReordered += scatterFirst(op);
+    numErased += eraseUnused(block);
+    numGrouped += Grouper(block, groupLimit).run();
+  }
+};
+
+} // namespace

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Runs the pipelines from the phase that the input is in to the one that the
+// output needs.
+
+#include "Driver.h"
+
+#include "Statistics.h"
+
+#include "weft/Canonicalize/Passes.h"
+#include "weft/Cost/CostModel.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Pipelines/Pipelines.h"
+#include "weft/Schedule/Passes.h"
+#include "weft/Support/Printable.h"
+#include "weft/Target/Target.h"
+#include "weft/Verify/Elements/Canonicalization.h"
+#include "weft/Verify/Elements/Passes.h"
+#include "weft/Verify/Plan/Passes.h"
+#include "weft/Verify/Sums/Partitioning.h"
+#include "weft/Verify/Sums/Passes.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+/// Fails if an option was given that the phase of the input has no use for.
+LogicalResult Driver::refuseOption(bool isGiven, StringRef reason) {
+  if (!isGiven)
+    return success();
+  return fail("the module is in phase '" + stringifyPhase(phase) +
+              "' already, " + reason);
+}
+
+/// Fails between two phases: nothing is proved of what was changed there.
+LogicalResult Driver::checkIsPhase() {
+  if (phase != Phase::Target)
+    return success();
+  WalkResult result = (*module)->walk([](Operation *op) -> WalkResult {
+    if (op->getName().getDialectNamespace() !=
+        rt::WeftRTDialect::getDialectNamespace())
+      return WalkResult::advance();
+    return op->emitOpError(
+        "is beside ops of the LLVM dialect: a module between "
+        "'planned' and 'llvm' is in no phase");
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Checks that the input can still become what was asked for.
+LogicalResult Driver::checkPhase() {
+  if (failed(checkIsPhase()) ||
+      failed(refuseOption(phase > last, "cannot go back to '" +
+                                            stringifyPhase(last).str() + "'")))
+    return failure();
+  bool isLate = phase != Phase::Global;
+  if (failed(refuseOption(isLate && !options.mesh.empty(),
+                          "its mesh cannot be changed")) ||
+      failed(refuseOption(isLate && !options.invariant.empty(),
+                          "its orders cannot be changed")) ||
+      failed(refuseOption(isLate && !options.accumulate.empty(),
+                          "its work is divided")) ||
+      failed(chooseTarget()) ||
+      failed(refuseOption(phase == Phase::Target && !options.report.empty(),
+                          "which has no schedule to report")))
+    return failure();
+  return refuseOption(phase > Phase::Local && !options.compare.empty(),
+                      "its schedule cannot be chosen again");
+}
+
+/// Gives the module the target that was asked for. Kernels of one are no
+/// kernels of another.
+LogicalResult Driver::chooseTarget() {
+  std::string oldName = getTargetName(*module).str();
+  DictionaryAttr oldOptions = getOwnTargetOptions(*module);
+  StringAttr oldCPU = getTargetOption(*module, "cpu");
+  weft::chooseTarget(options, *module);
+  if (failed(refuseOption(getTargetName(*module) != oldName &&
+                              phase >= Phase::Scheduled,
+                          "for target '" + oldName + "'")) ||
+      failed(refuseOption(getOwnTargetOptions(*module) != oldOptions &&
+                              phase >= Phase::Scheduled,
+                          "for other options of target '" + oldName + "'")) ||
+      failed(refuseOption(getTargetOption(*module, "cpu") != oldCPU &&
+                              phase == Phase::Target,
+                          "for another CPU")))
+    return failure();
+  return success(lookupTarget(*module) != nullptr);
+}
+
+/// Checks that the mesh has as many ranks as were asked for; an axis whose
+/// parts each rank computes one after the other has none.
+LogicalResult Driver::checkRanks() {
+  if (!options.ranks)
+    return success();
+  auto meshes = module->getOps<MeshOp>();
+  if (!meshes.empty()) {
+    MeshOp mesh = *meshes.begin();
+    int64_t ranks = mesh.getMesh().getNumRanks() /
+                    mesh.getMesh().getAxisSize(options.accumulate).value_or(1);
+    if (ranks != *options.ranks)
+      return mesh.emitOpError("has ")
+             << ranks << " ranks, expected " << *options.ranks;
+  } else if (*options.ranks != 1) {
+    return module->emitError(
+               "has no weft.mesh, so it runs on 1 rank, expected ")
+           << *options.ranks;
+  }
+  return success();
+}
+
+/// Brings the user's module into canonical form, with the mesh that was asked
+/// for, and proves that it is still the same program.
+LogicalResult Driver::canonicalize() {
+  GlobalOptions global;
+  for (const std::string &axis : options.mesh)
+    global.mesh.push_back(axis);
+  global.inferStorage = options.inferStorage;
+  for (const std::string &axis : options.invariant)
+    global.invariant.push_back(axis);
+  global.leaves = options.leaves;
+  global.partials = options.partials;
+  global.accumulate = options.accumulate;
+  OwningOpRef<ModuleOp> source;
+  if (options.proofs)
+    source = runner.keep(*module);
+  if (failed(runPipeline(
+          [&](OpPassManager &pm) { buildRaiseGlobalPipeline(pm, global); })))
+    return failure();
+  // Both say of every value which one it is.
+  if (source &&
+      (failed(checkValues(*source)) || failed(proveCanonicalization(*source))))
+    return failure();
+  // Where sums are given orders they are compared over the reals.
+  source = nullptr;
+  if (options.proofs && !options.invariant.empty())
+    source = runner.keep(*module);
+  if (failed(runPipeline(
+          [&](OpPassManager &pm) { buildOrderGlobalPipeline(pm, global); })))
+    return failure();
+  return source ? proveCanonicalization(*source) : success();
+}
+
+LogicalResult Driver::proveCanonicalization(ModuleOp source) {
+  return runner.timed("proof of canonicalization",
+                      [&] { return verifyCanonicalization(source, *module); });
+}
+
+/// From the global phase to at most the local one.
+LogicalResult Driver::partition() {
+  if (options.recompute == "none")
+    eraseBarriers(*module);
+  if (phase == Phase::Global && failed(canonicalize()))
+    return failure();
+  if (failed(checkRanks()))
+    return failure();
+  if (phase > Phase::Local || last == Phase::Global)
+    return success();
+  if (phase == Phase::Local)
+    return proveInvariance();
+  OwningOpRef<ModuleOp> canonical;
+  if (options.proofs)
+    canonical = runner.keep(*module);
+  if (failed(runPipeline([&](OpPassManager &pm) {
+        buildPartitionPipeline(pm, {options.accumulate, regather});
+      })))
+    return failure();
+  if (options.proofs && failed(runner.timed("proof of partitioning", [&] {
+        return verifyPartitioning(*canonical, *module);
+      })))
+    return failure();
+  return proveInvariance();
+}
+
+/// Of a program that was partitioned elsewhere, or edited, too.
+LogicalResult Driver::proveInvariance() {
+  if (!options.proofs || !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
+    return success();
+  return runPipeline(
+      [](OpPassManager &pm) { pm.addPass(createVerifyInvariancePass()); });
+}
+
+/// From the local phase to at most the planned one.
+LogicalResult Driver::scheduleAndPlan() {
+  if (!options.compare.empty())
+    unscheduled = module->clone();
+  if (phase <= Phase::Scheduled && last >= Phase::Scheduled &&
+      failed(planner.run(phase, last)))
+    return failure();
+  std::optional<Machine> machine = planner.loadMachine();
+  if (machine && last >= Phase::Scheduled && phase < Phase::Target)
+    warnOfUnknownRates(*module, *machine);
+  PrintableStream said(llvm::errs());
+  Phase reached = detectPhase(*module);
+  // What is kept from the forward pass moves once.
+  if (options.stats && last >= Phase::Local && reached < Phase::Target)
+    printStatistics(*module, said);
+  if (reached == Phase::Planned && failed(planner.checkMemory(said)))
+    return failure();
+  // Of a program that was planned elsewhere, or edited, too.
+  if (phase <= Phase::Planned && last >= Phase::Planned && options.proofs &&
+      failed(runPipeline(buildVerifyPlannedPipeline)))
+    return failure();
+  return planner.prove();
+}
+
+LogicalResult Driver::runPhases() {
+  if (failed(checkPhase()))
+    return failure();
+  // Of a program that enters later; the global pipeline begins with it.
+  if (phase > Phase::Global && phase < Phase::Target &&
+      failed(runPipeline(
+          [](OpPassManager &pm) { pm.addPass(createCheckValuesPass()); })))
+    return failure();
+  if (failed(partition()))
+    return failure();
+  return scheduleAndPlan();
+}
+
+/// Says whether weights that are gathered once for all microbatches fit in the
+/// limit of memory, by planning a copy.
+bool Driver::fitsGatheredOnce() {
+  if (options.accumulate.empty() || planner.getMemoryLimit() == 0 ||
+      last < Phase::Planned || phase != Phase::Global)
+    return true;
+  CompileOptions changed = options;
+  changed.to = Phase::Planned;
+  changed.report.clear();
+  changed.compare.clear();
+  changed.stats = changed.proofs = changed.progress = false;
+  // What is said of a copy that does not fit is nobody's error.
+  ScopedDiagnosticHandler handler(place.getContext(),
+                                  [](Diagnostic &diagnostic) {});
+  PassRunner quiet(*place.getContext(), changed.progress);
+  Driver other(module->clone(), changed, Phase::Planned, place, remarks, quiet);
+  return succeeded(other.runPhases());
+}
+
+LogicalResult Driver::plan() {
+  regather = !fitsGatheredOnce();
+  return runPhases();
+}
+
+LogicalResult Driver::lower() {
+  if (phase == Phase::Target || last < Phase::Target)
+    return success();
+  const Target *target = lookupTarget(*module);
+  if (!target)
+    return failure();
+  return runPipeline(
+      [&](OpPassManager &pm) { target->buildLowerPipeline(*module, pm); });
+}

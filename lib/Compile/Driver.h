@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Takes a module from phase to phase, and proves each step.
+
+#ifndef WEFT_LIB_COMPILE_DRIVER_H
+#define WEFT_LIB_COMPILE_DRIVER_H
+
+#include "PassRunner.h"
+#include "StepPlanner.h"
+
+#include "weft/Compile/Compile.h"
+#include "weft/Report/MakeReport.h"
+
+namespace mlir::weft {
+
+class Driver {
+public:
+  /// Ends at the phase `last`. `place` is the first line of the input.
+  Driver(OwningOpRef<ModuleOp> module, const CompileOptions &options,
+         Phase last, Location place, RemarkLog &remarks, PassRunner &runner)
+      : module(std::move(module)), options(options), last(last), place(place),
+        remarks(remarks), runner(runner),
+        planner(this->module, options, remarks, runner),
+        phase(detectPhase(*this->module)) {}
+  Driver(const Driver &) = delete;
+
+  /// From the phase that the module is in to the planned one, or to the last
+  /// one if that is before.
+  LogicalResult plan();
+
+  /// From there to the last one.
+  LogicalResult lower();
+
+  ModuleOp getModule() const { return *module; }
+  OwningOpRef<ModuleOp> takeModule() { return std::move(module); }
+
+  /// With --compare: the module as it was before it was scheduled.
+  OwningOpRef<ModuleOp> takeUnscheduled() { return std::move(unscheduled); }
+
+private:
+  LogicalResult fail(const Twine &text) { return emitError(place) << text; }
+  LogicalResult refuseOption(bool isGiven, StringRef reason);
+  LogicalResult checkPhase();
+  LogicalResult checkIsPhase();
+  LogicalResult chooseTarget();
+  LogicalResult checkRanks();
+  LogicalResult runPipeline(PassRunner::Build build) {
+    return runner.runPipeline(*module, build);
+  }
+  LogicalResult proveCanonicalization(ModuleOp source);
+  LogicalResult canonicalize();
+  LogicalResult partition();
+  LogicalResult proveInvariance();
+  bool fitsGatheredOnce();
+  LogicalResult scheduleAndPlan();
+  LogicalResult runPhases();
+
+  OwningOpRef<ModuleOp> module;
+  const CompileOptions &options;
+  Phase last;
+  Location place;
+  RemarkLog &remarks;
+  PassRunner &runner;
+  StepPlanner planner;
+  /// The one that the module came in.
+  Phase phase;
+  /// Weights are gathered for each microbatch.
+  bool regather = false;
+  OwningOpRef<ModuleOp> unscheduled;
+};
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_COMPILE_DRIVER_H

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// An order whose plan needs more than the limit is chosen again with so much
+// less memory. How much less is searched, since less memory is slower.
+
+#include "MemoryLoop.h"
+
+#include "PlannedFigures.h"
+
+#include "weft/Analysis/PlanSummary.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+/// How often a policy is planned with less memory each time, and how often what
+/// lies between too much and enough is halved then.
+static constexpr int kMaxPlans = 4, kMaxHalvings = 3;
+
+/// A plan that takes so many percent of the limit at most says that all other
+/// plans fit as well: no plan needs so much more than what was estimated.
+static constexpr int64_t kLoosePercent = 80;
+
+/// Less memory is tried as well, for what has up to so many ops: a faster order
+/// that is not found with more is one with more. In percent of the least that
+/// the step needs, which does not depend on the limit.
+static constexpr int kMaxSmall = 2000;
+static constexpr int64_t kRungs[] = {100, 105, 110, 115, 120, 130, 140,
+                                     150, 165, 180, 200, 250, 300, 400};
+
+int64_t mlir::weft::getPlannedBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr("weft_rt.arena_bytes"))
+      bytes += summarizePlan(func).getTotalBytes();
+  return bytes;
+}
+
+/// The sum of a figure of the schedule over all functions.
+static int64_t getFigure(ModuleOp module, StringRef name) {
+  int64_t sum = 0;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto figures =
+            func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
+      if (auto number = figures.getAs<IntegerAttr>(name))
+        sum += number.getInt();
+  return sum;
+}
+
+SchedulePassOptions MemoryLoop::choose(StringRef policy, int64_t reserve,
+                                       bool isLean) const {
+  SchedulePassOptions chosen = options;
+  chosen.policy = policy.str();
+  chosen.reserve = reserve;
+  chosen.lean = isLean;
+  return chosen;
+}
+
+MemoryLoop::Plan MemoryLoop::attempt(const SchedulePassOptions &chosen,
+                                     bool plans) {
+  Plan plan;
+  plan.module = fused.clone();
+  RemarkLog before = remarks;
+  LogicalResult result = success();
+  {
+    ScopedDiagnosticHandler handler(
+        fused.getContext(), [&](Diagnostic &diagnostic) {
+          plan.said.push_back(std::move(diagnostic));
+        });
+    result = schedule(*plan.module, chosen);
+    if (succeeded(result) && plans)
+      result = planMemory(*plan.module, plan.scheduled);
+  }
+  plan.remarks = std::exchange(remarks, std::move(before));
+  if (failed(result)) {
+    plan.module = nullptr;
+    return plan;
+  }
+  plan.estimatedBytes = getFigure(*plan.module, "peak_bytes");
+  plan.estimatedNanoseconds = getFigure(*plan.module, "step_ns");
+  plan.boundNanoseconds = getFigure(*plan.module, "bound_ns");
+  if (!plans)
+    return plan;
+  notePlannedFigures(*plan.module, machine);
+  plan.bytes = getPlannedBytes(*plan.module);
+  plan.nanoseconds = getFigure(*plan.module, "step_ns");
+  return plan;
+}
+
+bool MemoryLoop::isLoose(int64_t bytes) const {
+  return bytes / kLoosePercent < limit / 100;
+}
+
+/// Does not depend on the limit, so that the limit that an error names is one
+/// that is kept. Where the estimate is too high, orders that need less are
+/// found under the limit of the last one.
+MemoryLoop::Plan &MemoryLoop::getLeast() {
+  if (least)
+    return *least;
+  auto plan = [&](StringRef policy, int64_t reserve, bool isLean,
+                  int64_t within) {
+    SchedulePassOptions chosen = choose(policy, reserve, isLean);
+    chosen.within = within;
+    return attempt(chosen);
+  };
+  least = plan("sync", 0, /*isLean=*/false, -1);
+  if (!least->module)
+    return *least;
+  bool isLess = true;
+  auto take = [&](Plan other) {
+    if (!other.module || other.bytes >= least->bytes)
+      return;
+    least = std::move(other);
+    isLess = true;
+  };
+  take(plan("sync", 0, /*isLean=*/true, -1));
+  for (int i = 0; i < kMaxPlans && isLess; ++i) {
+    isLess = false;
+    for (bool isLean : {false, true})
+      take(plan(options.policy, getOffset(), isLean, least->bytes));
+  }
+  return *least;
+}
+
+/// By how much plans need more than what is estimated; negative: less.
+int64_t MemoryLoop::getOffset() {
+  return getLeast().bytes - getLeast().estimatedBytes;
+}
+
+bool MemoryLoop::isAtBound(const Plan &plan) const {
+  return fits(plan) && plan.estimatedNanoseconds <= plan.boundNanoseconds;
+}
+
+void MemoryLoop::takeFaster(Plan &best, Plan other) const {
+  if (fits(other) && (!fits(best) || other.nanoseconds < best.nanoseconds))
+    best = std::move(other);
+}
+
+/// With `low` bytes in reserve the plan is too large, with `high` it is
+/// `found`: looks for a faster one in between.
+MemoryLoop::Plan MemoryLoop::fitBetween(StringRef policy, bool isLean,
+                                        int64_t low, Plan found, int64_t high) {
+  constexpr int64_t kGranule = 4096;
+  for (int i = 0; i < kMaxHalvings && high - low > kGranule; ++i) {
+    int64_t middle = low + (high - low) / 2;
+    Plan plan = attempt(choose(policy, middle, isLean));
+    bool isEnough = fits(plan);
+    (isEnough ? high : low) = middle;
+    if (isEnough)
+      takeFaster(found, std::move(plan));
+  }
+  return found;
+}
+
+/// The fastest plan of a policy that was found, of which `first` is the one
+/// with the least reserve; a null module if none fits.
+MemoryLoop::Plan MemoryLoop::fitReserve(StringRef policy, bool isLean,
+                                        int64_t reserve, Plan first) {
+  if (fits(first))
+    return first;
+  int64_t tooLittle = reserve, fastest = first.nanoseconds;
+  Plan plan = std::move(first);
+  for (int i = 1; i < kMaxPlans && plan.module; ++i) {
+    tooLittle = reserve;
+    reserve += plan.bytes - limit;
+    plan = attempt(choose(policy, reserve, isLean));
+    if (!fits(plan))
+      continue;
+    // What is lost by the reserve is worth a search.
+    bool isSlower = plan.nanoseconds - fastest > fastest / 1000;
+    return isSlower
+               ? fitBetween(policy, isLean, tooLittle, std::move(plan), reserve)
+               : std::move(plan);
+  }
+  // All that can be left out of the estimate.
+  int64_t most = limit - getLeast().estimatedBytes;
+  if (most <= tooLittle)
+    return Plan();
+  plan = attempt(choose(policy, most, isLean));
+  return fits(plan)
+             ? fitBetween(policy, isLean, tooLittle, std::move(plan), most)
+             : Plan();
+}
+
+MemoryLoop::Plan MemoryLoop::fitPolicy(StringRef policy, Plan first) {
+  if (fits(first) && isLoose(first.bytes))
+    return first;
+  Plan plan = fitReserve(policy, /*isLean=*/false, 0, std::move(first));
+  auto takeOther = [&](bool isLean, int64_t reserve) {
+    takeFaster(plan, fitReserve(policy, isLean, reserve,
+                                attempt(choose(policy, reserve, isLean))));
+  };
+  // The estimate may be too high, so that orders look too large that are not.
+  if (getOffset() < 0)
+    takeOther(/*isLean=*/false, getOffset());
+  if (!fits(plan))
+    takeOther(/*isLean=*/true, std::min<int64_t>(0, getOffset()));
+  return plan;
+}
+
+/// Nobody should have to ask for another policy.
+void MemoryLoop::tryOtherPolicies(Plan &best) {
+  for (StringRef policy : {"next-layer", "greedy", "sync"}) {
+    if (fits(best) && best.nanoseconds <= best.boundNanoseconds)
+      return;
+    SchedulePassOptions chosen = choose(policy, 0, /*isLean=*/false);
+    Plan order = attempt(chosen, /*plans=*/false);
+    bool isKnown = order.module && isLoose(order.estimatedBytes);
+    // No plan is faster than its order: it only adds kernels.
+    if (!isKnown || !fits(best) ||
+        order.estimatedNanoseconds < best.nanoseconds)
+      takeFaster(best, fitPolicy(policy, attempt(chosen)));
+  }
+}
+
+/// Nor should anybody have to ask for less memory. The orders do not depend on
+/// the limit: what it lets through with less, it lets through with more. An
+/// order that is found with more memory than it needs is mostly found again
+/// with less, down to that, so those rungs are passed over.
+void MemoryLoop::tryLessMemory(Plan &best) {
+  int numOps = 0;
+  fused.walk([&](Operation *) { ++numOps; });
+  if (numOps > kMaxSmall || getFigure(*best.module, "communication_ns") == 0)
+    return;
+  auto plan = [&](int64_t within) {
+    SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
+    chosen.within = within;
+    return attempt(chosen);
+  };
+  int64_t base = getLeast().estimatedBytes;
+  int64_t needed = std::numeric_limits<int64_t>::max();
+  for (int64_t rung : llvm::reverse(kRungs)) {
+    int64_t within = base / 100 * rung + base % 100 * rung / 100;
+    if (within >= needed)
+      continue;
+    Plan found = plan(within);
+    needed = found.module ? found.estimatedBytes : within;
+    // With less memory no more gathers are kept: the bound gets no lower.
+    bool isEnough = isAtBound(found);
+    takeFaster(best, std::move(found));
+    if (isEnough)
+      return;
+  }
+  if (isLimited())
+    takeFaster(best, plan(-1));
+}
+
+MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
+  remarks = std::move(plan.remarks);
+  for (Diagnostic &diagnostic : plan.said)
+    fused.getContext()->getDiagEngine().emit(std::move(diagnostic));
+  return {std::move(plan.module), std::move(plan.scheduled)};
+}
+
+MemoryLoop::Fitted MemoryLoop::reportTooLarge() {
+  SchedulePassOptions chosen = options;
+  chosen.leastBytes = getLeast().bytes;
+  OwningOpRef<ModuleOp> copy = fused.clone();
+  (void)schedule(*copy, chosen);
+  return {};
+}
+
+int64_t MemoryLoop::getLeastBytes(int64_t &offset) {
+  if (!getLeast().module)
+    return 0;
+  offset = getOffset();
+  return getLeast().bytes;
+}
+
+MemoryLoop::Fitted MemoryLoop::fit() {
+  Plan first = attempt(choose(options.policy, 0, /*isLean=*/false));
+  if (!fits(first) || !isLoose(first.bytes)) {
+    // What has no plan at all says why.
+    if (!getLeast().module)
+      return tell(std::move(getLeast()));
+    if (getLeast().bytes > limit)
+      return reportTooLarge();
+  }
+  Plan best = fitPolicy(options.policy, std::move(first));
+  if (options.policy == "best") {
+    tryOtherPolicies(best);
+    tryLessMemory(best);
+  }
+  return tell(fits(best) ? std::move(best) : std::move(getLeast()));
+}

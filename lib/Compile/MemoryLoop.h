@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The fastest plan of a step within a limit of memory. Orders are chosen with
+// an estimate of the memory that their plans need; what counts is the plan.
+
+#ifndef WEFT_LIB_COMPILE_MEMORYLOOP_H
+#define WEFT_LIB_COMPILE_MEMORYLOOP_H
+
+#include "weft/Report/MakeReport.h"
+#include "weft/Schedule/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+#include <limits>
+
+namespace mlir::weft {
+
+/// Bytes that a rank needs for a planned module, arguments and results
+/// included.
+int64_t getPlannedBytes(ModuleOp module);
+
+class MemoryLoop {
+public:
+  /// Schedules a fused module.
+  using Schedule = std::function<LogicalResult(
+      ModuleOp module, const SchedulePassOptions &options)>;
+  /// Plans the memory of a scheduled module, of which a copy is kept if the
+  /// plan is to be proved.
+  using PlanMemory = std::function<LogicalResult(
+      ModuleOp module, OwningOpRef<ModuleOp> &scheduled)>;
+  struct Fitted {
+    /// Null after an error.
+    OwningOpRef<ModuleOp> planned;
+    /// What it is a plan of.
+    OwningOpRef<ModuleOp> scheduled;
+  };
+
+  /// `options` say the policy; a plan may need `limit` bytes.
+  MemoryLoop(ModuleOp fused, const SchedulePassOptions &options,
+             const Machine &machine, int64_t limit, RemarkLog &remarks,
+             Schedule schedule, PlanMemory planMemory)
+      : fused(fused), options(options), machine(machine), limit(limit),
+        remarks(remarks), schedule(std::move(schedule)),
+        planMemory(std::move(planMemory)) {}
+
+  /// The plan, whose diagnostics and remarks are told.
+  Fitted fit();
+
+  /// Bytes of the plan that needs least of those that are found, and how many
+  /// more it needs than was estimated; 0 if there is none.
+  int64_t getLeastBytes(int64_t &offset);
+
+private:
+  /// What came of scheduling and planning, and what was said meanwhile. A null
+  /// module: it failed.
+  struct Plan {
+    OwningOpRef<ModuleOp> module, scheduled;
+    std::vector<Diagnostic> said;
+    RemarkLog remarks;
+    int64_t bytes = 0, nanoseconds = 0;
+    /// What the scheduler counts on.
+    int64_t estimatedBytes = 0, estimatedNanoseconds = 0, boundNanoseconds = 0;
+  };
+
+  SchedulePassOptions choose(StringRef policy, int64_t reserve,
+                             bool isLean) const;
+  Plan attempt(const SchedulePassOptions &chosen, bool plans = true);
+  bool isLimited() const { return limit < std::numeric_limits<int64_t>::max(); }
+  bool fits(const Plan &plan) const {
+    return plan.module && plan.bytes <= limit;
+  }
+  bool isLoose(int64_t bytes) const;
+  Plan &getLeast();
+  int64_t getOffset();
+  Plan fitPolicy(StringRef policy, Plan first);
+  Plan fitReserve(StringRef policy, bool isLean, int64_t reserve, Plan first);
+  Plan fitBetween(StringRef policy, bool isLean, int64_t low, Plan found,
+                  int64_t high);
+  /// Says whether it fits, and its order is as fast as any, or almost.
+  bool isAtBound(const Plan &plan) const;
+  void takeFaster(Plan &best, Plan other) const;
+  void tryOtherPolicies(Plan &best);
+  void tryLessMemory(Plan &best);
+  Fitted tell(Plan plan);
+  Fitted reportTooLarge();
+
+  ModuleOp fused;
+  const SchedulePassOptions &options;
+  const Machine &machine;
+  int64_t limit;
+  RemarkLog &remarks;
+  Schedule schedule;
+  PlanMemory planMemory;
+  /// The plan that needs least memory, whatever the limit is.
+  std::optional<Plan> least;
+};
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_COMPILE_MEMORYLOOP_H

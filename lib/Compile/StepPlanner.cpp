@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where memory is limited, or the fastest of all policies is wanted, the order
+// is chosen by the plans that it leads to (MemoryLoop.h); else it is planned
+// once.
+
+#include "StepPlanner.h"
+
+#include "MemoryLoop.h"
+#include "PlannedFigures.h"
+#include "Statistics.h"
+
+#include "weft/Analysis/PlanSummary.h"
+#include "weft/Codegen/Planning/Passes.h"
+#include "weft/Communication/Passes.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Schedule/Passes.h"
+#include "weft/Verify/Elements/Passes.h"
+#include "weft/Verify/Plan/Passes.h"
+#include "weft/Verify/Plan/Planning.h"
+#include "weft/Verify/Sums/Passes.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::weft;
+
+std::optional<Machine> StepPlanner::loadMachine() const {
+  std::string error;
+  FailureOr<Machine> machine = Machine::load(options.machine, error);
+  return succeeded(machine) ? std::optional<Machine>(*machine) : std::nullopt;
+}
+
+SchedulePassOptions StepPlanner::getScheduleOptions() const {
+  SchedulePassOptions pass;
+  pass.policy = options.schedule;
+  pass.machine = options.machine;
+  pass.memoryLimit = options.memoryLimit;
+  return pass;
+}
+
+int64_t StepPlanner::getMemoryLimit() const {
+  if (options.memoryLimit != 0)
+    return std::max<int64_t>(0, options.memoryLimit);
+  std::optional<Machine> machine = loadMachine();
+  return machine ? machine->memoryBytes : 0;
+}
+
+/// From the local phase to kernels that are not ordered yet.
+LogicalResult StepPlanner::fuse() {
+  if (options.proofs)
+    local = runner.keep(*module);
+  return runner.runPipeline(*module, [&](OpPassManager &pm) {
+    buildFusePipeline(pm, options.mergeChannels);
+  });
+}
+
+/// Plans a scheduled module, of which a copy is kept. Many plans are tried:
+/// that their ops are right is for whoever takes one to check.
+LogicalResult StepPlanner::plan(ModuleOp on, OwningOpRef<ModuleOp> &kept) {
+  if (failed(runner.runPasses(on, [](OpPassManager &pm) {
+        // What was written or changed by hand may lack names.
+        pm.addPass(createNameOpsPass());
+        pm.addPass(createVerifyScheduledPass());
+      })))
+    return failure();
+  if (options.proofs || !plans)
+    kept = runner.keep(on);
+  return runner.runPasses(
+      on, [](OpPassManager &pm) { pm.addPass(createPlanBuffersPass()); });
+}
+
+LogicalResult StepPlanner::planScheduled() {
+  if (failed(plan(*module, scheduled)) || failed(runner.checkOps(*module)))
+    return failure();
+  if (std::optional<Machine> machine = loadMachine())
+    notePlannedFigures(*module, *machine);
+  return success();
+}
+
+/// Proves that what is scheduled is the local program, whose certificate the
+/// module has from here on.
+LogicalResult StepPlanner::checkScheduled(ModuleOp scheduled) {
+  if (!local)
+    return success();
+  if (failed(runner.timed("proof of scheduling",
+                          [&] { return verifyScheduling(*local, scheduled); })))
+    return failure();
+  if (Attribute proved = (*local)->getAttr(WeftDialect::kCertificateAttr))
+    (*module)->setAttr(WeftDialect::kCertificateAttr, proved);
+  return success();
+}
+
+/// Makes the program compute more again until a plan of it fits, if it does not
+/// yet: in as few steps as its estimate is good, and then as far as it goes.
+LogicalResult StepPlanner::recompute(
+    function_ref<int64_t(ModuleOp, int64_t &offset)> getLeast, int64_t limit) {
+  constexpr int kMaxTries = 4;
+  int64_t offset = 0;
+  int64_t least = getLeast(*module, offset);
+  int64_t target = limit - offset;
+  OwningOpRef<ModuleOp> changed;
+  for (int i = 0; i <= kMaxTries && least > limit; ++i) {
+    changed = module->clone();
+    RecomputePassOptions pass;
+    pass.machine = options.machine;
+    pass.bytes = i < kMaxTries ? std::max<int64_t>(0, target) : 0;
+    if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
+          pm.addPass(createRecomputePass(pass));
+          pm.addPass(createNameOpsPass());
+        })))
+      return failure();
+    least = getLeast(*changed, offset);
+    target -= std::max<int64_t>(least - limit, 0);
+  }
+  if (changed)
+    module = std::move(changed);
+  return success();
+}
+
+LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
+                                           int64_t limit) {
+  auto schedule = [&](ModuleOp copy, const SchedulePassOptions &chosen) {
+    return runner.runPasses(copy, [&](OpPassManager &pm) {
+      pm.addPass(createSchedulePass(chosen));
+    });
+  };
+  auto planMemory = [&](ModuleOp copy, OwningOpRef<ModuleOp> &kept) {
+    return plan(copy, kept);
+  };
+  SchedulePassOptions chosen = getScheduleOptions();
+  auto getLeast = [&](ModuleOp of, int64_t &offset) {
+    return MemoryLoop(of, chosen, machine, limit, remarks, schedule, planMemory)
+        .getLeastBytes(offset);
+  };
+  bool isLimited = limit < std::numeric_limits<int64_t>::max();
+  if (options.recompute == "auto" && isLimited &&
+      failed(recompute(getLeast, limit)))
+    return failure();
+  MemoryLoop::Fitted fitted =
+      MemoryLoop(*module, chosen, machine, limit, remarks, schedule, planMemory)
+          .fit();
+  if (!fitted.planned)
+    return failure();
+  // Only the plan that is taken is checked and proved.
+  if (!plans) {
+    module = std::move(fitted.scheduled);
+    return success(succeeded(runner.checkOps(*module)) &&
+                   succeeded(checkScheduled(*module)));
+  }
+  module = std::move(fitted.planned);
+  scheduled = std::move(fitted.scheduled);
+  if (failed(runner.checkOps(*module)) ||
+      (scheduled && failed(runner.checkOps(*scheduled))))
+    return failure();
+  return scheduled ? checkScheduled(*scheduled) : success();
+}
+
+LogicalResult StepPlanner::run(Phase from, Phase to) {
+  plans = to > Phase::Scheduled;
+  if (from == Phase::Scheduled)
+    return plans ? planScheduled() : success();
+  if (failed(fuse()))
+    return failure();
+  int64_t limit = getMemoryLimit();
+  std::optional<Machine> machine = loadMachine();
+  // Without a limit, too, what is fastest is known of plans alone; a scheduled
+  // module is that of the plan that would be taken.
+  bool compares = limit > 0 || options.schedule == "best";
+  if (machine && compares)
+    return planWithinLimit(
+        *machine, limit > 0 ? limit : std::numeric_limits<int64_t>::max());
+  if (failed(runner.runPipeline(*module,
+                                [&](OpPassManager &pm) {
+                                  pm.addPass(
+                                      createSchedulePass(getScheduleOptions()));
+                                  pm.addPass(createVerifyScheduledPass());
+                                })) ||
+      failed(checkScheduled(*module)))
+    return failure();
+  return plans ? planScheduled() : success();
+}
+
+LogicalResult StepPlanner::checkMemory(raw_ostream &said) {
+  for (auto func : module->getOps<func::FuncOp>()) {
+    if (options.stats)
+      printMemory(func, said);
+    // An order that was given may need more than one that is chosen here.
+    int64_t limit = getMemoryLimit();
+    if (limit > 0 && failed(checkMemoryLimit(func, limit)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult StepPlanner::prove() {
+  // Nothing is known of what was planned elsewhere.
+  if (scheduled && failed(runner.timed("proof of planning", [&] {
+        return verifyPlanning(*scheduled, *module);
+      })))
+    return failure();
+  scheduled = nullptr;
+  return success();
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How long the compute stream must stand still since two paths advance on links
+// that they share.
+//
+// Two microbatches, say, need the same gathered weights, and each has sums of
+// its own between its layers. Either alone could be far after some time, so
+// that no bound by one path sees that both cannot be: their collectives are
+// done one after the other.
+//
+// Let a(1) -> a(2) -> ... and b(1) -> b(2) -> ... be collectives of a path
+// each. A schedule passes through states (i, j): a(1) to a(i) and b(1) to b(j)
+// are done, and what follows them is not. It begins at (0, 0), ends at (n, m),
+// and each step adds one. Consider the step to (i, j) from state s, and its
+// moment t.
+//
+// - What a(i) and b(j) depend on is done by t, and so are they. So t is at
+// least
+//   L(i, j): on each link the sum of these collectives after the least of their
+//   heads, and the end of a(i) and of b(j) by their own heads.
+// - Nothing that depends on a collective of the paths beyond s has begun. So
+//   what was computed by t takes at most W(s): all tasks that depend on no more
+//   of the paths.
+//
+// The compute stream therefore stood still for at least L(i, j) - W(s) before
+// L(i, j), or not at all. A schedule chooses its way from (0, 0) to (n, m); the
+// way whose largest such time is least is a bound for all of them.
+//
+// With time turned round the same holds for the end of a step. What stands
+// still in its first half and in its second half adds up.
+
+#include "weft/Schedule/Bound.h"
+
+#include <limits>
+
+using namespace mlir::weft;
+
+namespace {
+
+constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max();
+
+/// The paths have so many collectives at most: any of a path are a path too.
+constexpr size_t kMaxPlaces = 300;
+
+/// Collectives that depend on each other in this order.
+struct Chain {
+  Chain(const TaskGraph &graph, const std::vector<int> &path);
+
+  int size() const { return static_cast<int>(tasks.size()); }
+
+  std::vector<int> tasks;
+  /// On how many of them each task depends, and the number, from 1, of the
+  /// first that is it or depends on it; size() + 1: none.
+  std::vector<int> numBefore, firstAfter;
+};
+
+Chain::Chain(const TaskGraph &graph, const std::vector<int> &path)
+    : numBefore(graph.size(), 0) {
+  std::vector<int> all;
+  for (int task : path)
+    if (graph.resources[task] != 0 && graph.durations[task] > 0)
+      all.push_back(task);
+  size_t stride = all.size() / kMaxPlaces + 1;
+  for (size_t i = 0; i < all.size(); i += stride)
+    tasks.push_back(all[i]);
+  firstAfter.assign(graph.size(), size() + 1);
+  std::vector<int> number(graph.size(), 0);
+  for (int i = 0; i < size(); ++i)
+    firstAfter[tasks[i]] = number[tasks[i]] = i + 1;
+  for (int i = 0; i < graph.size(); ++i)
+    for (int before : graph.before[i])
+      numBefore[i] =
+          std::max({numBefore[i], numBefore[before], number[before]});
+  for (int i = graph.size() - 1; i >= 0; --i)
+    for (int after : graph.after[i])
+      firstAfter[i] = std::min(firstAfter[i], firstAfter[after]);
+}
+
+/// A number for each state, or for each pair of places.
+class Grid {
+public:
+  Grid(int rows, int columns, int64_t value)
+      : columns(columns), values(size_t(rows) * columns, value) {}
+
+  int64_t &at(int i, int j) { return values[size_t(i) * columns + j]; }
+
+  /// Makes each number the sum of all in no later row and column.
+  void accumulate() {
+    int rows = static_cast<int>(values.size()) / columns;
+    for (int i = 0; i < rows; ++i)
+      for (int j = 1; j < columns; ++j)
+        at(i, j) += at(i, j - 1);
+    for (int i = 1; i < rows; ++i)
+      for (int j = 0; j < columns; ++j)
+        at(i, j) += at(i - 1, j);
+  }
+
+private:
+  int columns;
+  std::vector<int64_t> values;
+};
+
+/// Two paths that advance from the beginning of a step.
+class TwoPaths {
+public:
+  TwoPaths(const TaskGraph &graph, const std::vector<int64_t> &heads);
+
+  /// How long the compute stream stands still at least in the first `most` ns.
+  int64_t getIdle(int64_t most);
+
+private:
+  void addLink(int link);
+
+  const TaskGraph &graph;
+  const std::vector<int64_t> &heads;
+  Chain a, b;
+  /// L and W of each state.
+  Grid earliest, work;
+};
+
+/// What takes longest of what is not on `path`.
+std::vector<int> findOtherPath(const TaskGraph &graph,
+                               const std::vector<int> &path) {
+  TaskGraph other = graph;
+  for (int task : path)
+    other.durations[task] = 0;
+  return findLongestPath(other);
+}
+
+TwoPaths::TwoPaths(const TaskGraph &graph, const std::vector<int64_t> &heads)
+    : graph(graph), heads(heads), a(graph, findLongestPath(graph)),
+      b(graph, findOtherPath(graph, findLongestPath(graph))),
+      earliest(a.size() + 1, b.size() + 1, 0),
+      work(a.size() + 1, b.size() + 1, 0) {
+  for (int i = 0; i < graph.size(); ++i)
+    if (graph.resources[i] == 0)
+      work.at(a.numBefore[i], b.numBefore[i]) += graph.durations[i];
+  work.accumulate();
+  for (int link = 1; link < graph.numResources; ++link)
+    addLink(link);
+  auto getEnd = [&](int task) { return heads[task] + graph.durations[task]; };
+  for (int i = 0; i <= a.size(); ++i)
+    for (int j = 0; j <= b.size(); ++j) {
+      int64_t &time = earliest.at(i, j);
+      time = std::max({time, i > 0 ? getEnd(a.tasks[i - 1]) : 0,
+                       j > 0 ? getEnd(b.tasks[j - 1]) : 0});
+    }
+}
+
+/// What a(i) or b(j) depends on, of one link.
+void TwoPaths::addLink(int link) {
+  int lastA = a.size() + 1, lastB = b.size() + 1;
+  Grid sum(lastA + 1, lastB + 1, 0);
+  int64_t head = kInfinite;
+  for (int i = 0; i < graph.size(); ++i) {
+    bool isNeeded = a.firstAfter[i] < lastA || b.firstAfter[i] < lastB;
+    if (graph.resources[i] != link || graph.durations[i] == 0 || !isNeeded)
+      continue;
+    sum.at(a.firstAfter[i], b.firstAfter[i]) += graph.durations[i];
+    head = std::min(head, heads[i]);
+  }
+  sum.accumulate();
+  for (int i = 0; i < lastA; ++i)
+    for (int j = 0; j < lastB; ++j) {
+      int64_t needed = sum.at(i, lastB) + sum.at(lastA, j) - sum.at(i, j);
+      if (needed > 0)
+        earliest.at(i, j) = std::max(earliest.at(i, j), head + needed);
+    }
+}
+
+int64_t TwoPaths::getIdle(int64_t most) {
+  Grid idle(a.size() + 1, b.size() + 1, kInfinite);
+  idle.at(0, 0) = 0;
+  for (int i = 0; i <= a.size(); ++i)
+    for (int j = 0; j <= b.size(); ++j) {
+      int64_t time = std::min(earliest.at(i, j), most), &least = idle.at(i, j);
+      auto comeFrom = [&](int fromI, int fromJ) {
+        least = std::min(least, std::max(idle.at(fromI, fromJ),
+                                         time - work.at(fromI, fromJ)));
+      };
+      if (i > 0)
+        comeFrom(i - 1, j);
+      if (j > 0)
+        comeFrom(i, j - 1);
+    }
+  return idle.at(a.size(), b.size());
+}
+
+} // namespace
+
+int64_t mlir::weft::computeIdleOfTwoPaths(const TaskGraph &graph,
+                                          const TaskGraph &reversed,
+                                          const std::vector<int64_t> &heads,
+                                          const std::vector<int64_t> &tails,
+                                          int64_t bound) {
+  TwoPaths opening(graph, heads), closing(reversed, tails);
+  return std::max({opening.getIdle(kInfinite), closing.getIdle(kInfinite),
+                   opening.getIdle(bound / 2) + closing.getIdle(bound / 2)});
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Conversions from and to bf16 become shifts and additions of integers. What is
+// left moves 16 bits, and is given that type: to choose between vectors of
+// bf16, say, LLVM would call functions that the C++ compiler's library may not
+// have. No other op is expanded, so that a maximum of zeros stays what arith
+// says.
+
+#include "StoreAsInteger.h"
+
+#include "weft/Target/Host/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_EXPANDBFLOATPASS
+#include "weft/Target/Host/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Rounds to the nearest, ties to even: adds half of what is cut off, less one
+/// unit if the rest is even. NaN would become something else.
+struct RoundToBfloat : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isBF16() ||
+        !getElementTypeOrSelf(op.getIn().getType()).isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Value in = op.getIn();
+    Type i32 = withElement(in.getType(), rewriter.getI32Type()),
+         i16 = withElement(in.getType(), rewriter.getI16Type());
+    Value sixteen = createInteger(rewriter, loc, i32, 16);
+    Value bits = arith::BitcastOp::create(rewriter, loc, i32, in);
+    Value odd = arith::AndIOp::create(
+        rewriter, loc, arith::ShRUIOp::create(rewriter, loc, bits, sixteen),
+        createInteger(rewriter, loc, i32, 1));
+    Value half = arith::AddIOp::create(
+        rewriter, loc, odd, createInteger(rewriter, loc, i32, 0x7fff));
+    Value sum = arith::AddIOp::create(rewriter, loc, bits, half);
+    Value high = arith::TruncIOp::create(
+        rewriter, loc, i16,
+        arith::ShRUIOp::create(rewriter, loc, sum, sixteen));
+    Value isNaN =
+        arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::UNO, in, in);
+    Value result = arith::SelectOp::create(
+        rewriter, loc, isNaN, createInteger(rewriter, loc, i16, 0x7fc0), high);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), result);
+    return success();
+  }
+};
+
+/// bf16 is the upper half of an f32.
+struct ExtendBfloat : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getIn().getType()).isBF16() ||
+        !getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Type i32 = withElement(op.getType(), rewriter.getI32Type()),
+         i16 = withElement(op.getType(), rewriter.getI16Type());
+    Value bits = arith::BitcastOp::create(rewriter, loc, i16, op.getIn());
+    Value wide = arith::ExtUIOp::create(rewriter, loc, i32, bits);
+    Value high = arith::ShLIOp::create(rewriter, loc, wide,
+                                       createInteger(rewriter, loc, i32, 16));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), high);
+    return success();
+  }
+};
+
+/// f64 goes by way of f32, which holds each bf16.
+struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getIn().getType()).isBF16() ||
+        !getElementTypeOrSelf(op.getType()).isF64())
+      return failure();
+    Type f32 = withElement(op.getType(), rewriter.getF32Type());
+    Value single =
+        arith::ExtFOp::create(rewriter, op.getLoc(), f32, op.getIn());
+    rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, op.getType(), single);
+    return success();
+  }
+};
+
+struct ExpandBfloatPass
+    : public weft::impl::ExpandBfloatPassBase<ExpandBfloatPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<RoundToBfloat, ExtendBfloat, ExtendThroughF32>(&getContext());
+    auto isBfloat = [](Type type) { return type.isBF16(); };
+    if (failed(expandCasts(getOperation(), std::move(patterns), isBfloat)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Conversions from and to f8E4M3FN and f8E5M2 become arithmetic on f32 and its
+// bits, as ml_dtypes defines them: to the nearest, ties to even; what is too
+// large is an infinity in f8E5M2, and NaN in f8E4M3FN, which has none. Of a NaN
+// comes one NaN, whatever its bits are: these are the processor's. What is left
+// moves 8 bits, and is given that type.
+
+#include "StoreAsInteger.h"
+
+#include "weft/Target/Host/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_EXPANDFLOAT8PASS
+#include "weft/Target/Host/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// How the 7 bits beside the sign are divided. The largest exponent is for
+/// infinity and NaN if there is an infinity; else only all bits set is NaN.
+struct Format {
+  int mantissaBits, bias;
+  bool hasInfinity;
+
+  /// The place of the exponent, and how much further it is in f32.
+  int shift() const { return 23 - mantissaBits; }
+  int rebias() const { return 127 - bias; }
+  /// The bits of infinity, or of NaN.
+  int limit() const { return hasInfinity ? 0x7c : 0x7f; }
+  /// The bits of the NaN that computations give.
+  int nan() const { return hasInfinity ? 0x7e : 0x7f; }
+};
+
+std::optional<Format> getFormat(Type type) {
+  if (isa<Float8E4M3FNType>(type))
+    return Format{3, 7, false};
+  if (isa<Float8E5M2Type>(type))
+    return Format{2, 15, true};
+  return std::nullopt;
+}
+
+bool isFloat8(Type type) { return getFormat(type).has_value(); }
+
+/// Arithmetic on i32 and f32.
+class Bits {
+public:
+  Bits(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  Value number(int64_t value) {
+    return createInteger(builder, loc, builder.getI32Type(), value);
+  }
+  Value number(float value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(value));
+  }
+  template <typename Op> Value make(Value a, Value b) {
+    return Op::create(builder, loc, a, b);
+  }
+  template <typename Op> Value cast(Type type, Value a) {
+    return Op::create(builder, loc, type, a);
+  }
+  Value add(Value a, Value b) { return make<arith::AddIOp>(a, b); }
+  Value left(Value a, int bits) {
+    return make<arith::ShLIOp>(a, number(int64_t(bits)));
+  }
+  Value right(Value a, int bits) {
+    return make<arith::ShRUIOp>(a, number(int64_t(bits)));
+  }
+  Value mask(Value a, int64_t bits) {
+    return make<arith::AndIOp>(a, number(bits));
+  }
+  Value toBits(Value a) {
+    return cast<arith::BitcastOp>(builder.getI32Type(), a);
+  }
+  Value toFloat(Value a) {
+    return cast<arith::BitcastOp>(builder.getF32Type(), a);
+  }
+  Value isBelow(Value a, int64_t limit) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a,
+                                 number(limit));
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+};
+
+/// The bits of f8 from those of f32, which are no NaN's, both without sign.
+Value roundMagnitude(Bits b, Value magnitude, Format format) {
+  int shift = format.shift();
+  // Adds half of what is cut off, less one unit if the rest is even.
+  Value odd = b.mask(b.right(magnitude, shift), 1);
+  Value half = b.add(odd, b.number((int64_t(1) << (shift - 1)) - 1));
+  Value normal =
+      b.add(b.right(b.add(magnitude, half), shift),
+            b.number(-(int64_t(format.rebias()) << format.mantissaBits)));
+  // The sum with a number whose last bit is worth as much as f8's is rounded
+  // where f8 is.
+  int lastBit = 1 - format.bias - format.mantissaBits;
+  Value magic = b.number(std::ldexp(1.0f, lastBit + 23));
+  Value sum = b.make<arith::AddFOp>(b.toFloat(magnitude), magic);
+  Value denormal = b.make<arith::SubIOp>(b.toBits(sum), b.toBits(magic));
+  int64_t leastNormal = int64_t(format.rebias() + 1) << 23;
+  Value code = b.select(b.isBelow(magnitude, leastNormal), denormal, normal);
+  return b.select(b.isBelow(code, format.limit()), code,
+                  b.number(int64_t(format.limit())));
+}
+
+/// f32 to f8.
+struct RoundToFloat8 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<Format> format = getFormat(op.getType());
+    if (!format || !op.getIn().getType().isF32())
+      return failure();
+    Bits b(rewriter, op.getLoc());
+    Value bits = b.toBits(op.getIn());
+    Value magnitude = b.mask(bits, 0x7fffffff);
+    Value sign = b.mask(b.right(bits, 24), 0x80);
+    Value number =
+        b.make<arith::OrIOp>(roundMagnitude(b, magnitude, *format), sign);
+    Value code = b.select(b.isBelow(magnitude, 0x7f800001), number,
+                          b.number(int64_t(format->nan())));
+    Value byte = b.cast<arith::TruncIOp>(rewriter.getI8Type(), code);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
+    return success();
+  }
+};
+
+/// f8 to f32, which holds each.
+struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<Format> format = getFormat(op.getIn().getType());
+    if (!format || !op.getType().isF32())
+      return failure();
+    Bits b(rewriter, op.getLoc());
+    int shift = format->shift();
+    Value byte = b.cast<arith::BitcastOp>(rewriter.getI8Type(), op.getIn());
+    Value bits = b.cast<arith::ExtUIOp>(rewriter.getI32Type(), byte);
+    Value code = b.mask(bits, 0x7f);
+    Value normal =
+        b.add(b.left(code, shift), b.number(int64_t(format->rebias()) << 23));
+    float lastBit = std::ldexp(1.0f, 1 - format->bias - format->mantissaBits);
+    Value denormal = b.toBits(b.make<arith::MulFOp>(
+        b.cast<arith::UIToFPOp>(rewriter.getF32Type(), code),
+        b.number(lastBit)));
+    Value special = b.make<arith::OrIOp>(b.number(int64_t(0x7f800000)),
+                                         b.mask(b.left(code, shift), 0x7fffff));
+    Value magnitude =
+        b.select(b.isBelow(code, int64_t(1) << format->mantissaBits), denormal,
+                 b.select(b.isBelow(code, format->limit()), normal, special));
+    Value sign = b.left(b.mask(bits, 0x80), 24);
+    rewriter.replaceOp(op, b.toFloat(b.make<arith::OrIOp>(magnitude, sign)));
+    return success();
+  }
+};
+
+/// f8 to any other float, by way of f32.
+struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isFloat8(op.getIn().getType()) || op.getType().isF32())
+      return failure();
+    Value single = arith::ExtFOp::create(rewriter, op.getLoc(),
+                                         rewriter.getF32Type(), op.getIn());
+    if (cast<FloatType>(op.getType()).getWidth() < 32)
+      rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
+    else
+      rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, op.getType(), single);
+    return success();
+  }
+};
+
+/// Any other float to f8, by way of f32, to which ml_dtypes rounds f64 too.
+struct TruncateThroughF32 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    Type in = op.getIn().getType(), f32 = rewriter.getF32Type();
+    if (!isFloat8(op.getType()) || in.isF32())
+      return failure();
+    Bits b(rewriter, op.getLoc());
+    Value single = in.isF64() ? b.cast<arith::TruncFOp>(f32, op.getIn())
+                              : b.cast<arith::ExtFOp>(f32, op.getIn());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
+    return success();
+  }
+};
+
+struct ExpandFloat8Pass
+    : public weft::impl::ExpandFloat8PassBase<ExpandFloat8Pass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns
+        .add<RoundToFloat8, ExtendFloat8, ExtendThroughF32, TruncateThroughF32>(
+            &getContext());
+    if (failed(expandCasts(getOperation(), std::move(patterns), isFloat8)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

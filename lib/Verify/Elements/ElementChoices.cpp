@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Choices. Branches are choices for each element, so that one inside of another
+// may be decided by it, or be one choice with it, as upstream's patterns of
+// branches and choices have it. Conditions that are the same for all elements,
+// those of branches, are known in all that is chosen by them.
+
+#include "Elements.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::weft::proof;
+
+/// What a condition is the opposite of, or null.
+static const Element *getNegated(const Element *condition) {
+  if (!condition->isOp("arith.xori") || !condition->type.isInteger(1))
+    return nullptr;
+  for (unsigned i : {0, 1})
+    if (auto number = dyn_cast_if_present<IntegerAttr>(
+            ElementTable::getConstantValue(condition->operands[i])))
+      if (number.getValue().isOne())
+        return condition->operands[1 - i];
+  return nullptr;
+}
+
+const Element *ElementTable::negate(const Element *condition) {
+  if (const Element *negated = getNegated(condition))
+    return negated;
+  Builder builder(context);
+  return getScalar(builder.getStringAttr("arith.xori"),
+                   builder.getDictionaryAttr({}), condition->type,
+                   {condition, getConstant(builder.getBoolAttr(true))});
+}
+
+/// One of both holds: not neither of them does. There are no other
+/// disjunctions, so that it does not matter which branch a choice has first.
+const Element *ElementTable::negateBoth(ArrayRef<const Element *> conditions) {
+  Builder builder(context);
+  return negate(getScalar(builder.getStringAttr("arith.andi"),
+                          builder.getDictionaryAttr({}), conditions[0]->type,
+                          {negate(conditions[0]), negate(conditions[1])}));
+}
+
+/// Of two comparisons of which one holds where the other does not, only one is
+/// made: `a >= b` is not `a < b`. Null if this is the one.
+const Element *ElementTable::foldInverted(Attribute name,
+                                          DictionaryAttr details, Type type,
+                                          ArrayRef<const Element *> operands) {
+  auto attr = details.getAs<arith::CmpIPredicateAttr>("predicate");
+  if (!attr || !type.isInteger(1))
+    return nullptr;
+  arith::CmpIPredicate opposite = arith::invertPredicate(attr.getValue());
+  if (attr.getValue() < opposite)
+    return nullptr;
+  NamedAttrList inverted(details);
+  inverted.set("predicate", arith::CmpIPredicateAttr::get(context, opposite));
+  return negate(
+      getScalar(name, inverted.getDictionary(context), type, operands));
+}
+
+/// What `root` is where `condition` holds, or does not. Functions, which have
+/// variables of their own, and what lies far below are left as they are.
+const Element *ElementTable::assume(const Element *root,
+                                    const Element *condition, bool holds) {
+  constexpr unsigned kMaxVisits = 4096;
+  unsigned key = condition->id * 2 + holds, visits = 0;
+  Type boolean = IntegerType::get(context, 1);
+  auto lookup = [&](const Element *element) -> const Element * {
+    if (element == condition)
+      return getConstant(IntegerAttr::get(boolean, holds));
+    bool isMade = element->kind == ElementKind::Scalar ||
+                  element->kind == ElementKind::Read ||
+                  element->kind == ElementKind::Sum ||
+                  element->kind == ElementKind::Quotient ||
+                  element->kind == ElementKind::Total ||
+                  element->kind == ElementKind::Rounded;
+    // What is older than the condition does not depend on it.
+    if (!isMade || element->id < condition->id)
+      return element;
+    return assumed.lookup({element->id, key});
+  };
+  SmallVector<const Element *> stack = {root};
+  while (!stack.empty()) {
+    const Element *element = stack.back();
+    if (lookup(element)) {
+      stack.pop_back();
+      continue;
+    }
+    // As deep as is looked, the rest is as it was.
+    if (++visits > kMaxVisits)
+      return root;
+    bool isDecided =
+        element->isOp("arith.select") && element->operands[0] == condition;
+    SmallVector<const Element *> operands;
+    if (isDecided)
+      operands = {element->operands[holds ? 1 : 2]};
+    else
+      operands.append(element->operands.begin(), element->operands.end());
+    size_t depth = stack.size();
+    for (const Element *&operand : operands) {
+      const Element *known = lookup(operand);
+      if (!known)
+        stack.push_back(operand);
+      operand = known;
+    }
+    if (stack.size() > depth)
+      continue;
+    const Element *made = isDecided ? operands[0]
+                          : ArrayRef(operands) == ArrayRef(element->operands)
+                              ? element
+                              : rebuild(element, operands);
+    assumed[{element->id, key}] = made;
+    stack.pop_back();
+  }
+  return lookup(root);
+}
+
+/// A choice that is another one, or null.
+const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
+                                        Type type,
+                                        ArrayRef<const Element *> operands) {
+  const Element *condition = operands[0], *yes = operands[1], *no = operands[2];
+  Builder builder(context);
+  auto make = [&](StringRef op, Type type, ArrayRef<const Element *> operands) {
+    return getScalar(builder.getStringAttr(op), builder.getDictionaryAttr({}),
+                     type, operands);
+  };
+  auto choose = [&](const Element *condition, const Element *yes,
+                    const Element *no) {
+    return getScalar(name, details, type, {condition, yes, no});
+  };
+  if (yes == no)
+    return yes;
+  if (const Element *negated = getNegated(condition))
+    return choose(negated, no, yes);
+  if (condition->variables.empty() &&
+      condition->kind != ElementKind::Constant) {
+    const Element *then = assume(yes, condition, true);
+    const Element *otherwise = assume(no, condition, false);
+    if (then != yes || otherwise != no)
+      return choose(condition, then, otherwise);
+  }
+  auto isBool = [&](const Element *element, bool value) {
+    auto number = dyn_cast_if_present<IntegerAttr>(getConstantValue(element));
+    return number && type.isInteger(1) && number.getValue().isOne() == value;
+  };
+  if (isBool(yes, false) && isBool(no, true))
+    return negate(condition);
+  // One of the values twice: a choice by both conditions.
+  if (yes->isOp("arith.select")) {
+    const Element *inner = yes->operands[0];
+    if (inner == condition)
+      return choose(condition, yes->operands[1], no);
+    if (yes->operands[2] == no)
+      return choose(make("arith.andi", inner->type, {condition, inner}),
+                    yes->operands[1], no);
+    if (yes->operands[1] == no)
+      return choose(make("arith.andi", inner->type, {condition, negate(inner)}),
+                    yes->operands[2], no);
+  }
+  if (no->isOp("arith.select")) {
+    const Element *inner = no->operands[0];
+    if (inner == condition)
+      return choose(condition, yes, no->operands[2]);
+    if (no->operands[1] == yes)
+      return choose(make("arith.ori", inner->type, {condition, inner}), yes,
+                    no->operands[2]);
+    if (no->operands[2] == yes)
+      return choose(make("arith.ori", inner->type, {condition, negate(inner)}),
+                    yes, no->operands[1]);
+  }
+  return nullptr;
+}

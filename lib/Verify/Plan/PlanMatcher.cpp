@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The walk, and what it knows of values, buffers and their numbers.
+
+#include "PlanMatcher.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+PlanMatcher::PlanMatcher(func::FuncOp scheduled, const PlannedProgram &program)
+    : scheduled(scheduled), program(program), contents(program, scalars) {}
+
+//===----------------------------------------------------------------------===//
+// Counterexamples
+//===----------------------------------------------------------------------===//
+
+InFlightDiagnostic PlanMatcher::fail(Operation *planned, Operation *op) {
+  InFlightDiagnostic diag = planned->emitError();
+  diag.attachNote(op->getLoc())
+      << "the scheduled program has " << getOpName(op) << " here";
+  return diag;
+}
+
+std::string PlanMatcher::describe(unsigned number) const {
+  const Base &base = bases[number];
+  if (base.argument >= 0) {
+    auto name = func::FuncOp(scheduled).getArgAttrOfType<StringAttr>(
+        base.argument, WeftDialect::kNameAttr);
+    return name ? ("the caller's '" + name.getValue() + "'").str()
+                : "the caller's argument " + std::to_string(base.argument);
+  }
+  return "what " + getOpName(base.op) + " gives";
+}
+
+std::string PlanMatcher::describe(const Spot &spot) const {
+  Place place;
+  place.root = spot.root;
+  place.region = spot.bytes;
+  place.isDynamic = spot.isDynamic();
+  return program.describe(place);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers on the plan
+//===----------------------------------------------------------------------===//
+
+ArrayRef<int64_t> mlir::weft::proof::getIds(Operation *op, StringRef name) {
+  auto attr = op->getAttrOfType<DenseI64ArrayAttr>(name);
+  return attr ? attr.asArrayRef() : ArrayRef<int64_t>();
+}
+
+/// Each value has one number, and each number is of one value.
+LogicalResult PlanMatcher::checkNumber(Operation *planned, int64_t id,
+                                       unsigned base) {
+  base = bases[base].origin;
+  auto [value, isNewId] = baseOf.insert({id, base});
+  auto [number, isNewBase] = idOf.insert({base, id});
+  if (value->second == base && number->second == id)
+    return success();
+  return planned->emitError()
+         << getOpName(planned) << " has value number " << id << " for "
+         << describe(base) << ", but "
+         << (value->second == base
+                 ? "that is number " + std::to_string(number->second)
+                 : "that number is " + describe(value->second));
+}
+
+LogicalResult PlanMatcher::checkId(Operation *planned, unsigned number,
+                                   unsigned base) {
+  ArrayRef<int64_t> ids = getIds(planned, rt::WeftRTDialect::kValuesAttr);
+  // The freshness proof needs them; this one does not.
+  return number < ids.size() ? checkNumber(planned, ids[number], base)
+                             : success();
+}
+
+LogicalResult PlanMatcher::checkIds(Operation *planned, ArrayRef<int64_t> ids,
+                                    ValueRange tensors) {
+  if (ids.size() != tensors.size())
+    return planned->emitError()
+           << getOpName(planned) << " puts together " << ids.size()
+           << " values, the scheduled program " << tensors.size();
+  for (auto [id, tensor] : llvm::zip(ids, tensors))
+    if (failed(checkNumber(planned, id, get(tensor).value)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What lies where
+//===----------------------------------------------------------------------===//
+
+unsigned PlanMatcher::addBase(RankedTensorType type, Operation *op) {
+  Base base;
+  base.type = type;
+  base.origin = bases.size();
+  base.op = op;
+  bases.push_back(base);
+  return base.origin;
+}
+
+/// Says whether nothing is read of a tensor: it has no elements, or any will
+/// do.
+bool PlanMatcher::isUnneeded(Value tensor) const {
+  return getType(tensor).getNumElements() == 0 ||
+         bases[get(tensor).value].isUndefined;
+}
+
+void PlanMatcher::setBytes(Spot &spot) const {
+  SmallVector<int64_t> strides;
+  for (int64_t stride : spot.strides)
+    strides.push_back(stride / spot.elementBytes);
+  spot.unshifted =
+      ByteSet::get(spot.begin + static_cast<int64_t>(spot.shift.constant),
+                   spot.sizes, strides, spot.elementBytes);
+  spot.bytes =
+      spot.isDynamic()
+          ? ByteSet::get(0, {}, {}, program.getRoots()[spot.root].bytes)
+          : spot.unshifted;
+}
+
+Spot PlanMatcher::getSpot(Value buffer) {
+  auto known = spots.find(buffer);
+  if (known != spots.end())
+    return known->second;
+  auto type = cast<MemRefType>(buffer.getType());
+  Spot spot;
+  spot.root = program.getPlace(buffer).root;
+  spot.elementBytes = rt::getElementBytes(type.getElementType());
+  spot.sizes.assign(type.getShape().begin(), type.getShape().end());
+  for (int64_t stride : getStrides(type))
+    spot.strides.push_back(stride * spot.elementBytes);
+  for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view;
+       view = view.getSource().getDefiningOp<rt::ViewOp>()) {
+    spot.begin += static_cast<int64_t>(view.getOffset()) * spot.elementBytes;
+    Value offset = view.getDynamicOffset();
+    // One that nothing is known of is equal to nothing else.
+    if (offset && !scalars.find(offset))
+      scalars.unite(offset, offset);
+    if (offset)
+      spot.shift.add(scalars.getForm(*scalars.find(offset)), spot.elementBytes);
+  }
+  setBytes(spot);
+  spots[buffer] = spot;
+  return spot;
+}
+
+LogicalResult PlanMatcher::checkBuffer(Operation *planned, Value buffer,
+                                       RankedTensorType type) {
+  auto memref = cast<MemRefType>(buffer.getType());
+  if (memref.getShape() != type.getShape() ||
+      memref.getElementType() != type.getElementType())
+    return planned->emitError()
+           << getOpName(planned) << " takes a buffer of type " << memref
+           << " for a tensor of type " << type;
+  if (buffer.getDefiningOp<memref::GetGlobalOp>())
+    return planned->emitError()
+           << getOpName(planned)
+           << " takes a constant of the module for a tensor";
+  return success();
+}
+
+LogicalResult PlanMatcher::checkThere(Operation *planned, const Twine &verb,
+                                      const Spot &spot, Value tensor,
+                                      ArrayRef<Placed> others) {
+  if (isUnneeded(tensor))
+    return success();
+  std::optional<Obstacle> obstacle = contents.find({get(tensor), spot}, others);
+  if (!obstacle)
+    return success();
+  unsigned base = get(tensor).value;
+  InFlightDiagnostic diag = planned->emitError();
+  diag << verb << " " << describe(spot) << " for "
+       << (getType(tensor) == bases[base].type ? "" : "a part of ")
+       << describe(base);
+  const Layer *layer = obstacle->layer;
+  if (!layer)
+    diag << ", which is not there";
+  else if (layer->kind == Layer::Kind::InFlight)
+    diag << " before " << getOpName(layer->op) << " has arrived there";
+  else if (!layer->map)
+    diag << ", but nothing is known of what lies there";
+  else if (layer->map->getValue() == base)
+    diag << ", but other elements of it lie there";
+  else
+    diag << ", but there is " << describe(layer->map->getValue());
+  if (layer && layer->op)
+    diag.attachNote(layer->op->getLoc()) << "that gets there here";
+  if (Operation *origin = bases[base].op)
+    diag.attachNote(origin->getLoc())
+        << "the scheduled program has " << getOpName(origin) << " here";
+  return diag;
+}
+
+LogicalResult PlanMatcher::read(Operation *planned, Value buffer,
+                                unsigned number, Value tensor) {
+  if (failed(checkBuffer(planned, buffer, getType(tensor))) ||
+      failed(checkThere(planned, getOpName(planned) + " reads", getSpot(buffer),
+                        tensor)))
+    return failure();
+  return checkId(planned, number, get(tensor).value);
+}
+
+LogicalResult PlanMatcher::write(Operation *planned, Value buffer,
+                                 unsigned number, unsigned base,
+                                 Layer::Kind kind) {
+  RankedTensorType type = bases[base].type;
+  if (failed(checkBuffer(planned, buffer, type)) ||
+      failed(checkId(planned, number, base)))
+    return failure();
+  Elements whole = getWhole(base, type);
+  contents.write(getSpot(buffer), &whole, planned, kind);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+/// The next op of the plan that has a counterpart. What comes before it moves
+/// tensors, or computes scalars.
+FailureOr<Operation *> PlanMatcher::next(Operation *op) {
+  for (;; ++at) {
+    Operation *planned = &*at;
+    if (isMove(planned, op)) {
+      if (failed(move(planned)))
+        return failure();
+      continue;
+    }
+    auto assemble = dyn_cast<rt::AssembleOp>(planned);
+    bool isUndefined = assemble && assemble.getFrom().empty();
+    if (!isUndefined &&
+        !isa<rt::BufferOp, rt::ViewOp, memref::GetGlobalOp>(planned) &&
+        !scalars.add(planned))
+      return planned;
+  }
+}
+
+FailureOr<Operation *>
+PlanMatcher::expect(Operation *op,
+                    llvm::function_ref<bool(Operation *)> isKind) {
+  FailureOr<Operation *> planned = next(op);
+  if (failed(planned))
+    return failure();
+  if (isKind(*planned)) {
+    ++at;
+    return planned;
+  }
+  InFlightDiagnostic diag = fail(*planned, op);
+  if ((*planned)->hasTrait<OpTrait::IsTerminator>())
+    diag << "the plan lacks " << getOpName(op);
+  else
+    diag << getOpName(*planned) << " stands where the scheduled program has "
+         << getOpName(op);
+  return diag;
+}
+
+LogicalResult PlanMatcher::checkName(Operation *planned, Operation *op) {
+  Attribute name = op->getAttr(WeftDialect::kOpNameAttr);
+  if (!name || planned->getAttr(WeftDialect::kOpNameAttr) == name)
+    return success();
+  return fail(planned, op) << getOpName(planned)
+                           << " stands where the scheduled program has "
+                           << getOpName(op);
+}
+
+LogicalResult PlanMatcher::checkSame(Operation *planned, Operation *op,
+                                     Attribute a, Attribute b, StringRef what) {
+  if (a == b)
+    return success();
+  InFlightDiagnostic diag = fail(planned, op);
+  diag << getOpName(planned) << " has " << what << " ";
+  (b ? diag << b : diag << "none") << ", in the scheduled program ";
+  a ? diag << a : diag << "none";
+  return diag;
+}
+
+LogicalResult PlanMatcher::match(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](rt::FusedOp o) { return matchFused(o); })
+      .Case([&](MatmulOp o) { return matchMatmul(o); })
+      .Case([&](ScatterAddOp o) { return matchScatterAdd(o); })
+      .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
+          [&](Operation *o) { return matchStart(o); })
+      .Case([&](WaitOp o) { return matchWait(o); })
+      .Case([&](tensor::ExtractSliceOp o) { return addSlice(o); })
+      .Case([&](tensor::CollapseShapeOp o) { return addCollapsed(o); })
+      .Case([&](tensor::ExpandShapeOp o) {
+        addExpanded(o);
+        return success();
+      })
+      .Case([&](tensor::CastOp o) {
+        elementsOf[o.getResult()] = Elements(get(o.getSource()));
+        return success();
+      })
+      .Case([&](tensor::InsertSliceOp o) { return matchInsertSlice(o); })
+      .Case([&](tensor::ConcatOp o) { return matchConcat(o); })
+      .Case([&](tensor::ExtractOp o) { return matchExtract(o); })
+      .Case([&](tensor::EmptyOp o) {
+        define(o.getResult(), addBase(o.getType(), o));
+        bases.back().isUndefined = true;
+        return success();
+      })
+      .Case([&](scf::ForOp o) { return matchFor(o); })
+      .Case([&](scf::IfOp o) { return matchIf(o); })
+      .Default([&](Operation *o) -> LogicalResult {
+        if (o->hasTrait<OpTrait::ConstantLike>() && o->getNumResults() == 1 &&
+            isa<RankedTensorType>(o->getResult(0).getType()))
+          return matchConstant(o);
+        if (scalars.add(o))
+          return success();
+        return o->emitOpError("of the scheduled program is none that the proof "
+                              "of planning knows");
+      });
+}
+
+LogicalResult PlanMatcher::matchBlock(Block &from, Block &to) {
+  at = to.begin();
+  for (Operation &op : from.without_terminator())
+    if (failed(match(&op)))
+      return failure();
+  return success();
+}
+
+/// Each result is where the caller finds it.
+LogicalResult PlanMatcher::matchReturn(func::ReturnOp op) {
+  FailureOr<Operation *> end = next(op);
+  if (failed(end))
+    return failure();
+  if (!isa<func::ReturnOp>(*end))
+    return fail(*end, op) << getOpName(*end)
+                          << " stands past the end of the scheduled program";
+  SmallVector<rt::TensorAttr> entries = rt::getResults(program.getFunction());
+  DenseMap<std::pair<unsigned, uint64_t>, Value> roots;
+  for (const Root &root : program.getRoots()) {
+    rt::BufferOp buffer = root.op;
+    roots[{static_cast<unsigned>(buffer.getSpace()), buffer.getPosition()}] =
+        buffer.getResult();
+  }
+  for (auto [i, tensor] : llvm::enumerate(op.getOperands())) {
+    auto alias = func::FuncOp(scheduled).getResultAttrOfType<IntegerAttr>(
+        i, WeftDialect::kAliasAttr);
+    rt::Space space = alias ? rt::Space::Argument : rt::Space::Result;
+    uint64_t position = alias ? alias.getInt() : i;
+    if (failed(checkNumber(*end, *entries[i].getValue(), get(tensor).value)))
+      return failure();
+    auto root = roots.find({static_cast<unsigned>(space), position});
+    if (root != roots.end()) {
+      Value buffer = root->second;
+      if (failed(checkBuffer(*end, buffer, getType(tensor))) ||
+          failed(checkThere(*end, "the step gives", getSpot(buffer), tensor)))
+        return failure();
+    } else if (!isUnneeded(tensor) &&
+               !(alias &&
+                 bases[get(tensor).value].argument ==
+                     static_cast<int64_t>(position) &&
+                 getType(tensor) == bases[get(tensor).value].type)) {
+      // An argument that nobody touches is still what the caller gave.
+      return (*end)->emitError() << "the plan never writes result " << i;
+    }
+  }
+  return success();
+}
+
+LogicalResult PlanMatcher::run() {
+  Block &from = scheduled.getBody().front();
+  for (BlockArgument argument : from.getArguments()) {
+    int64_t number = argument.getArgNumber();
+    define(argument, addBase(getType(argument), nullptr));
+    bases.back().argument = number;
+    if (failed(checkNumber(program.getFunction(), number, get(argument).value)))
+      return failure();
+  }
+  for (const Root &root : program.getRoots()) {
+    rt::BufferOp buffer = root.op;
+    if (!root.isArgument())
+      continue;
+    if (buffer.getPosition() >= from.getNumArguments())
+      return buffer.emitError() << "argument " << buffer.getPosition()
+                                << " is none of the scheduled program";
+    Value argument = from.getArgument(buffer.getPosition());
+    if (failed(checkBuffer(buffer, buffer.getResult(), getType(argument))))
+      return failure();
+    contents.write(getSpot(buffer.getResult()), &get(argument), nullptr);
+  }
+  return success(
+      succeeded(matchBlock(
+          from, func::FuncOp(program.getFunction()).getBody().front())) &&
+      succeeded(matchReturn(cast<func::ReturnOp>(from.getTerminator()))));
+}

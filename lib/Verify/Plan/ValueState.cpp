@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A root has few patches: a write drops those that it hides altogether, a name
+// those below it that were hidden in part. A piece of the program that is
+// walked over again is undone root by root, from copies made at the first
+// change, so that a loop costs what its body touches.
+
+#include "ValueState.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+ValueState::ValueState(const PlannedProgram &program)
+    : states(program.getRoots().size()), alive(program) {
+  for (auto [i, root] : llvm::enumerate(program.getRoots())) {
+    if (root.isArena())
+      continue;
+    states[i].isAlive = true;
+    states[i].ways.emplace_back();
+    if (!root.isArgument())
+      continue;
+    Patch patch;
+    patch.bytes = ByteSet::get(0, {}, {}, root.bytes);
+    patch.id = rt::BufferOp(root.op).getPosition();
+    states[i].ways.front().push_back(patch);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Writes
+//===----------------------------------------------------------------------===//
+
+void ValueState::save(unsigned root) {
+  if (!scopes.empty())
+    scopes.back().before.insert({root, states[root]});
+}
+
+/// Gives a root of the arena its bytes, which ends what others held there.
+void ValueState::claim(unsigned root, Operation *op) {
+  if (states[root].isAlive)
+    return;
+  states[root].isAlive = true;
+  states[root].ways.assign(1, Patches());
+  for (unsigned other : alive.claim(root)) {
+    save(other);
+    RootState &ended = states[other];
+    ended = RootState();
+    ended.takenBy = op;
+    ended.takenFor = root;
+  }
+}
+
+namespace {
+
+/// Drops ways that have become equal.
+void dropEqualWays(RootState &state) {
+  for (unsigned i = 0; i < state.ways.size(); ++i)
+    for (unsigned j = state.ways.size() - 1; j > i; --j)
+      if (state.ways[i] == state.ways[j])
+        state.ways.erase(state.ways.begin() + j);
+}
+
+/// Puts a patch on top of those that are there.
+void put(Patches &patches, const Patch &patch) {
+  llvm::erase_if(patches, [&](const Patch &old) {
+    return patch.isDynamic ? old == patch : contains(patch.bytes, old.bytes);
+  });
+  for (Patch &old : patches)
+    old.isPartial |= overlaps(patch.bytes, old.bytes);
+  patches.push_back(patch);
+}
+
+/// Puts a name on top: what it covers and can no longer be read goes, together
+/// with all that it hides.
+void putName(Patches &patches, const Patch &patch) {
+  Patches kept;
+  for (Patch &old : patches) {
+    bool isHidden = old.isPartial || old.kind == Patch::Kind::MayBeWritten;
+    bool hidesNothing = llvm::none_of(kept, [&](const Patch &older) {
+      return overlaps(older.bytes, old.bytes);
+    });
+    if (old == patch || (isHidden && hidesNothing && !patch.isDynamic &&
+                         contains(patch.bytes, old.bytes)))
+      continue;
+    kept.push_back(std::move(old));
+  }
+  patches = std::move(kept);
+  patches.push_back(patch);
+}
+
+Patch makePatch(Patch::Kind kind, const Place &place, int64_t id,
+                Operation *op) {
+  Patch patch;
+  patch.kind = kind;
+  patch.bytes = place.region;
+  patch.id = id;
+  patch.op = op;
+  patch.isDynamic = place.isDynamic;
+  patch.shift = place.shift;
+  patch.shifted = place.shifted;
+  return patch;
+}
+
+} // namespace
+
+void ValueState::write(const Place &place, int64_t id, Operation *op,
+                       Patch::Kind kind) {
+  if (place.region.bytes() == 0)
+    emptyIds.insert(id);
+  save(place.root);
+  claim(place.root, op);
+  if (place.isDynamic && kind == Patch::Kind::Written)
+    kind = Patch::Kind::MayBeWritten;
+  for (Patches &way : states[place.root].ways)
+    put(way, makePatch(kind, place, id, op));
+  dropEqualWays(states[place.root]);
+}
+
+void ValueState::name(const Place &place, int64_t id, Operation *op) {
+  save(place.root);
+  for (Patches &way : states[place.root].ways)
+    putName(way, makePatch(Patch::Kind::Named, place, id, op));
+  dropEqualWays(states[place.root]);
+}
+
+void ValueState::arrive(unsigned root, Operation *start) {
+  save(root);
+  for (Patches &way : states[root].ways)
+    for (Patch &patch : way)
+      if (patch.kind == Patch::Kind::InFlight && patch.op == start)
+        patch.kind =
+            patch.isDynamic ? Patch::Kind::MayBeWritten : Patch::Kind::Written;
+}
+
+//===----------------------------------------------------------------------===//
+// Reads
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+bool isWanted(const Patch &patch, ArrayRef<int64_t> ids) {
+  return patch.kind != Patch::Kind::InFlight &&
+         llvm::is_contained(ids, patch.id);
+}
+
+std::optional<Mismatch> findBytes(const Patches &patches, const ByteSet &bytes,
+                                  ArrayRef<int64_t> ids) {
+  int64_t missing = bytes.bytes();
+  if (missing == 0)
+    return std::nullopt;
+  SmallVector<const Patch *, 4> found;
+  for (const Patch &patch : llvm::reverse(patches)) {
+    bool wanted = isWanted(patch, ids);
+    if (!overlaps(patch.bytes, bytes) ||
+        (patch.kind == Patch::Kind::Named && (!wanted || patch.isDynamic)) ||
+        llvm::any_of(found, [&](const Patch *newer) {
+          return contains(newer->bytes, patch.bytes);
+        }))
+      continue;
+    if (!wanted)
+      return Mismatch{&patch};
+    if (patch.kind == Patch::Kind::MayBeWritten)
+      continue;
+    if (contains(patch.bytes, bytes))
+      return std::nullopt;
+    if (!contains(bytes, patch.bytes) ||
+        llvm::any_of(found, [&](const Patch *newer) {
+          return overlaps(newer->bytes, patch.bytes);
+        }))
+      continue;
+    missing -= patch.bytes.bytes();
+    found.push_back(&patch);
+    if (missing == 0)
+      return std::nullopt;
+  }
+  return Mismatch{};
+}
+
+/// Says whether all bytes of `place` are `patch`'s: a part at a known distance,
+/// or a slice of it at one that is known at run time, which stays inside.
+bool isPart(const Patch &patch, const Place &place) {
+  if (!patch.shift || !place.shift)
+    return false;
+  if (patch.shift == place.shift)
+    return contains(patch.shifted, place.shifted);
+  Value shift = place.shift;
+  while (auto sum = shift.getDefiningOp<arith::AddIOp>()) {
+    shift = sum.getLhs();
+    if (shift == patch.shift)
+      return true;
+  }
+  return false;
+}
+
+/// A view whose beginning is not known shows what was written through the same
+/// one, or a part of a value that lies in the root: then all of that value must
+/// be there.
+std::optional<Mismatch> findDynamic(const Patches &patches, const Place &place,
+                                    ArrayRef<int64_t> ids) {
+  const Patch *newer = nullptr;
+  for (const Patch &patch : llvm::reverse(patches)) {
+    bool wanted = isWanted(patch, ids);
+    if (wanted && isPart(patch, place))
+      return newer ? std::optional<Mismatch>(Mismatch{newer}) : std::nullopt;
+    if (wanted && !patch.isDynamic)
+      return findBytes(patches, patch.bytes, ids);
+    if (!wanted && !newer && patch.kind != Patch::Kind::Named)
+      newer = &patch;
+  }
+  return Mismatch{newer};
+}
+
+} // namespace
+
+std::optional<Mismatch> ValueState::find(const Place &place,
+                                         ArrayRef<int64_t> ids) const {
+  const RootState &state = states[place.root];
+  if (!state.isAlive)
+    return place.region.bytes() == 0 ? std::nullopt
+                                     : std::optional<Mismatch>(Mismatch{});
+  for (const Patches &way : state.ways) {
+    std::optional<Mismatch> mismatch = place.isDynamic
+                                           ? findDynamic(way, place, ids)
+                                           : findBytes(way, place.region, ids);
+    if (mismatch)
+      return mismatch;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// The newest patch of a value in some bytes; null if there is none.
+const Patch *findNewest(const Patches &patches, const ByteSet &bytes,
+                        int64_t id) {
+  for (const Patch &patch : llvm::reverse(patches))
+    if (isWanted(patch, id) && overlaps(patch.bytes, bytes))
+      return &patch;
+  return nullptr;
+}
+
+/// The newest patch that gives some bytes, all of them, to a value: a part that
+/// is the same value may have been written since, at a place from data.
+const Patch *findWhole(const Patches &patches, const ByteSet &bytes,
+                       int64_t id) {
+  for (const Patch &patch : llvm::reverse(patches))
+    if (isWanted(patch, id) && !patch.isDynamic && contains(patch.bytes, bytes))
+      return &patch;
+  return nullptr;
+}
+
+} // namespace
+
+bool ValueState::hasAll(const Place &place, ArrayRef<int64_t> parts) const {
+  if (place.region.bytes() == 0)
+    return true;
+  return llvm::all_of(states[place.root].ways, [&](const Patches &way) {
+    const Patch *whole = findWhole(way, place.region, parts.front());
+    return llvm::all_of(parts.drop_front(), [&](int64_t part) {
+      const Patch *patch = findNewest(way, place.region, part);
+      return emptyIds.contains(part) || (patch && (!whole || patch > whole));
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Ways that meet
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What holds if one or the other does. A root that is alive in one of them
+/// only can be read in neither.
+RootState join(const RootState &a, const RootState &b) {
+  if (!a.isAlive)
+    return a;
+  if (!b.isAlive)
+    return b;
+  RootState joined = a;
+  llvm::append_range(joined.ways, b.ways);
+  dropEqualWays(joined);
+  return joined;
+}
+
+} // namespace
+
+void ValueState::set(unsigned root, const RootState &state) {
+  alive.set(root, state.isAlive);
+  states[root] = state;
+}
+
+void ValueState::open() { scopes.emplace_back(); }
+
+/// Hands what the innermost scope has saved to the one around it.
+void ValueState::popScope() {
+  Scope scope = std::move(scopes.back());
+  scopes.pop_back();
+  if (!scopes.empty())
+    for (auto &[root, before] : scope.before)
+      scopes.back().before.insert({root, before});
+}
+
+bool ValueState::closeLoop(Region &body) {
+  bool isMore = false;
+  for (auto &[root, before] : scopes.back().before)
+    for (Patches &way : states[root].ways)
+      for (Patch &patch : way)
+        if (patch.shift && body.isAncestor(patch.shift.getParentRegion()))
+          patch.shift = nullptr;
+  std::vector<std::pair<unsigned, RootState>> joined;
+  for (auto &[root, before] : scopes.back().before) {
+    joined.push_back({root, join(before, states[root])});
+    isMore |= joined.back().second.isAlive != before.isAlive ||
+              joined.back().second.ways != before.ways;
+  }
+  // Those that die make place for those that live again.
+  for (auto &[root, state] : joined)
+    if (!state.isAlive)
+      set(root, state);
+  for (auto &[root, state] : joined)
+    if (state.isAlive)
+      set(root, state);
+  popScope();
+  return isMore;
+}
+
+void ValueState::switchBranch() {
+  Scope &scope = scopes.back();
+  for (auto &[root, before] : scope.before)
+    scope.firstBranch.insert({root, states[root]});
+  for (auto &[root, before] : scope.before)
+    if (!before.isAlive)
+      set(root, before);
+  for (auto &[root, before] : scope.before)
+    if (before.isAlive)
+      set(root, before);
+}
+
+void ValueState::closeBranches() {
+  Scope &scope = scopes.back();
+  std::vector<std::pair<unsigned, RootState>> joined;
+  for (auto &[root, before] : scope.before) {
+    auto it = scope.firstBranch.find(root);
+    const RootState &first =
+        it == scope.firstBranch.end() ? before : it->second;
+    joined.push_back({root, join(first, states[root])});
+  }
+  for (auto &[root, state] : joined)
+    set(root, state);
+  popScope();
+}

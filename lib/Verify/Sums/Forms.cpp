@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Forms are interned by what makes them up. What rewrites them (joining a
+// level, +0.0) walks through movement, which commutes with both.
+
+#include "Forms.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SHA256.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::weft::proof;
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+void Order::join(Level outer) {
+  if (outer.parts == 1)
+    return;
+  if (!levels.empty() && levels.front().type == outer.type &&
+      llvm::isPowerOf2_64(levels.front().parts))
+    levels.front().parts *= outer.parts;
+  else
+    levels.insert(levels.begin(), outer);
+}
+
+int64_t Order::leaves() const {
+  int64_t count = 1;
+  for (const Level &level : levels)
+    count *= level.parts;
+  return count;
+}
+
+std::string Order::str() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const Level &level : levels)
+    os << "tree " << level.parts << " in " << level.type << " of ";
+  os << "chain " << leaf;
+  if (lanes > 1)
+    os << " in " << lanes << " lanes";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+std::string Form::str() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << name;
+  if (!shape.empty() || kind == FormKind::Tensor) {
+    os << ' ';
+    for (int64_t size : shape)
+      if (size == kAnySize)
+        os << "?x";
+      else
+        os << size << 'x';
+    os << element;
+  }
+  if (order.isNeeded())
+    os << ": " << order.str();
+  else if (!details.empty())
+    os << " (" << StringRef(details).take_front(80) << ')';
+  return text;
+}
+
+/// Whether elements depend on the sizes: most forms say what an element at any
+/// index is.
+static bool dependsOnShape(const Form &form) {
+  if (form.kind == FormKind::Argument || form.name == "reshape")
+    return true;
+  return form.kind == FormKind::Tensor &&
+         (form.name == "constant" || form.name == "pad");
+}
+
+/// Whether a reshape only adds or removes dimensions of one element, which its
+/// groups say: no element's place depends on other sizes then.
+static bool movesUnitsOnly(const Form &form) {
+  if (form.name != "reshape" || !StringRef(form.details).starts_with("["))
+    return false;
+  auto count = [](ArrayRef<int64_t> shape) {
+    return shape.size() - llvm::count(shape, 1);
+  };
+  ArrayRef<int64_t> from = form.operands[0]->shape;
+  return !from.empty() && count(form.shape) == count(from);
+}
+
+static std::string computeDigest(const Form &form) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << int(form.kind) << '\n' << form.name << '\n';
+  os << form.details.size() << '\n' << form.details << '\n';
+  if (movesUnitsOnly(form)) {
+    for (int64_t size : form.shape)
+      os << (size == 1 ? "1" : "n");
+    os << " of ";
+    for (int64_t size : form.operands[0]->shape)
+      os << (size == 1 ? "1" : "n");
+  } else if (dependsOnShape(form)) {
+    llvm::interleave(form.shape, os, "x");
+    os << " of ";
+    for (const Form *operand : form.operands)
+      llvm::interleave(operand->shape, os, "x");
+  }
+  os << '\n' << form.element << '\n';
+  if (form.order.isNeeded())
+    os << form.order.str();
+  os << '\n' << form.operands.size() << '\n';
+  for (const Form *operand : form.operands)
+    os << operand->digest;
+  auto hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(text));
+  return std::string(hash.begin(), hash.end());
+}
+
+/// The sizes that go into the digest. Those of operands follow from these.
+static SmallVector<int64_t, 1> getTold(const Form &form) {
+  // No size is below -1.
+  enum : int64_t { Unit = -2, Other = -3, None = -4 };
+  SmallVector<int64_t, 1> told;
+  if (movesUnitsOnly(form))
+    for (int64_t size : form.shape)
+      told.push_back(size == 1 ? Unit : Other);
+  else if (dependsOnShape(form))
+    told.assign(form.shape.begin(), form.shape.end());
+  else
+    told.push_back(None);
+  return told;
+}
+
+static size_t getHash(const Form &form) {
+  return llvm::hash_combine(
+      form.kind, form.name, form.details, form.element, form.order.leaf,
+      form.order.levels.size(),
+      llvm::hash_combine_range(form.told.begin(), form.told.end()),
+      llvm::hash_combine_range(form.operands.begin(), form.operands.end()));
+}
+
+static bool isSameOrder(const Order &a, const Order &b) {
+  if (!a.isNeeded() || !b.isNeeded())
+    return a.isNeeded() == b.isNeeded();
+  return a.levels == b.levels && a.leaf == b.leaf &&
+         std::max<int64_t>(a.lanes, 1) == std::max<int64_t>(b.lanes, 1);
+}
+
+bool FormTable::Info::isEqual(Known known, Known other) {
+  const Form *a = known.form, *b = other.form;
+  if (a == b || known.hash != other.hash)
+    return a == b;
+  for (Known key : {getEmptyKey(), getTombstoneKey()})
+    if (a == key.form || b == key.form)
+      return false;
+  return a->kind == b->kind && a->operands == b->operands &&
+         a->element == b->element && a->told == b->told && a->name == b->name &&
+         a->details == b->details && isSameOrder(a->order, b->order);
+}
+
+const Form *FormTable::get(Form form) {
+  form.told = getTold(form);
+  form.hash = getHash(form);
+  if (auto it = known.find({&form, form.hash}); it != known.end())
+    return it->form;
+  if (!isOfReals())
+    form.digest = computeDigest(form);
+  forms.push_back(std::move(form));
+  known.insert({&forms.back(), forms.back().hash});
+  return &forms.back();
+}
+
+const Form *FormTable::find(Form form) const {
+  form.told = getTold(form);
+  form.hash = getHash(form);
+  auto it = known.find({&form, form.hash});
+  return it == known.end() ? nullptr : it->form;
+}
+
+StringRef FormTable::getText(Attribute attr) {
+  std::string &text = attrTexts[attr];
+  if (text.empty())
+    llvm::raw_string_ostream(text) << attr;
+  return text;
+}
+
+StringRef FormTable::getText(AffineMap map) {
+  std::string &text = mapTexts[map];
+  if (text.empty())
+    llvm::raw_string_ostream(text) << map;
+  return text;
+}
+
+const Form *FormTable::getConstant(Attribute value, Type element) {
+  Form form{FormKind::Constant, "constant"};
+  form.details = getText(value).str();
+  form.element = element;
+  form.value = value;
+  return get(std::move(form));
+}
+
+const Form *FormTable::getRead(const Form *tensor, AffineMap map) {
+  if (tensor->shape.empty())
+    return tensor; // the same everywhere
+  const Form *&read = reads[{tensor, map}];
+  if (read)
+    return read;
+  Form form{FormKind::Read, "element"};
+  form.details = getText(map).str();
+  form.operands = {tensor};
+  form.element = tensor->element;
+  form.map = map;
+  form.dependsOnLoops = true;
+  read = get(std::move(form));
+  return read;
+}
+
+static Form makeMove(StringRef name, std::string details, const Form *operand,
+                     ArrayRef<int64_t> shape, ArrayRef<const Form *> places) {
+  Form form{FormKind::Move, name.str(), std::move(details)};
+  form.operands = {operand};
+  form.operands.append(places.begin(), places.end());
+  form.shape.assign(shape.begin(), shape.end());
+  form.element = operand->element;
+  return form;
+}
+
+bool FormTable::hasMove(StringRef name, std::string details,
+                        const Form *operand, ArrayRef<int64_t> shape,
+                        ArrayRef<const Form *> places) const {
+  return find(makeMove(name, std::move(details), operand, shape, places));
+}
+
+const Form *FormTable::getMove(StringRef name, std::string details,
+                               const Form *operand, ArrayRef<int64_t> shape,
+                               Operation *op, ArrayRef<const Form *> places) {
+  Form form = makeMove(name, std::move(details), operand, shape, places);
+  form.op = op;
+  return get(std::move(form));
+}
+
+/// Whether a value of one shape may have the other, where any size fits.
+static bool isPossible(ArrayRef<int64_t> shape, ArrayRef<int64_t> other) {
+  return shape.size() == other.size() &&
+         llvm::all_of(llvm::zip(shape, other), [](auto sizes) {
+           auto [a, b] = sizes;
+           return a == kAnySize || a == b;
+         });
+}
+
+static int64_t countElements(ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+const Form *FormTable::getReshape(const Form *operand, ArrayRef<int64_t> shape,
+                                  std::string groups, Operation *op) {
+  if (operand->shape.empty() && !shape.empty() &&
+      llvm::all_of(shape, [](int64_t size) { return size == kAnySize; }))
+    return operand;
+  // Dimensions that were made of one and become it again.
+  if (operand->kind == FormKind::Move && operand->name == "reshape" &&
+      operand->details == groups && StringRef(groups).starts_with("[") &&
+      isPossible(operand->operands[0]->shape, shape))
+    return operand->operands[0];
+  if (llvm::is_contained(shape, kAnySize) ||
+      llvm::is_contained(operand->shape, kAnySize))
+    return getMove("reshape", std::move(groups), operand, shape, op);
+  // Of several reshapes only the first and the last shape count.
+  while (operand->kind == FormKind::Move && operand->name == "reshape" &&
+         operand->details.empty())
+    operand = operand->operands[0];
+  if (operand->shape == SmallVector<int64_t>(shape))
+    return operand;
+  // A dimension of any size gets it from the number of elements.
+  if (operand->kind == FormKind::Move && operand->name == "reshape" &&
+      StringRef(operand->details).starts_with("[") &&
+      llvm::count(operand->operands[0]->shape, kAnySize) == 1 &&
+      countElements(operand->shape) == countElements(shape) &&
+      isPossible(operand->operands[0]->shape, shape))
+    return operand->operands[0];
+  return getMove("reshape", "", operand, shape, op);
+}
+
+const Form *FormTable::rebuild(const Form *move, const Form *operand) {
+  return getMove(move->name, move->details, operand, move->shape, move->op,
+                 ArrayRef(move->operands).drop_front());
+}
+
+const Form *FormTable::getAddZero(const Form *operand, Operation *op) {
+  if (isOfReals() || operand->kind == FormKind::AddZero)
+    return operand;
+  if (operand->kind == FormKind::Move)
+    return rebuild(operand, getAddZero(operand->operands[0], op));
+  Form form{FormKind::AddZero, "add zero"};
+  form.operands = {operand};
+  form.shape = operand->shape;
+  form.element = operand->element;
+  form.op = op;
+  return get(std::move(form));
+}
+
+const Form *FormTable::getJoined(const Form *form, Level level) {
+  if (form->kind == FormKind::Move) {
+    const Form *operand = getJoined(form->operands[0], level);
+    return operand ? rebuild(form, operand) : nullptr;
+  }
+  if (!form->order.isNeeded())
+    return nullptr;
+  Form joined = *form;
+  joined.order.join(level);
+  return get(std::move(joined));
+}
+
+void FormTable::noteExpansion(const Form *source, StringRef groups,
+                              ArrayRef<int64_t> shape) {
+  auto &known = expansions[{source, groups.str()}];
+  if (!llvm::is_contained(known, SmallVector<int64_t>(shape)))
+    known.emplace_back(shape);
+}
+
+ArrayRef<SmallVector<int64_t>>
+FormTable::getExpansions(const Form *source, StringRef groups) const {
+  auto it = expansions.find({source, groups.str()});
+  if (it == expansions.end())
+    return {};
+  return it->second;
+}
+
+std::string mlir::weft::proof::digestToHex(StringRef digest) {
+  return llvm::toHex(digest, /*LowerCase=*/true);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Normal forms: what a value is, as an expression over the index space of the
+// whole job. No mesh, shard or collective occurs in a form; the order of each
+// floating-point reduction does.
+//
+// Worked example. `x @ w` with K = 1024 and eight leaves is the form
+//   matmul(argument x, argument w), tree 8 of chain 128
+// on one rank. On two ranks each computes `tree 4 of chain 128` over its half
+// of K and an all_reduce joins two parts: `tree 2 of tree 4 of chain 128`,
+// which is the same tree and so the same form.
+//
+// Equal forms are one object. Where bits are compared, each has a digest
+// (SHA-256) of all that makes it up. Digests of operands go into it, so that
+// the digest of a result's form stands for the whole computation.
+
+#ifndef WEFT_LIB_VERIFY_SUMS_FORMS_H
+#define WEFT_LIB_VERIFY_SUMS_FORMS_H
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <deque>
+#include <map>
+
+namespace mlir::weft::proof {
+
+/// What makes two values equal: the same bits, or the same number if arithmetic
+/// had no rounding.
+enum class Equality { Bits, Reals };
+
+/// Of a dimension along which a value does not change: any size fits.
+inline constexpr int64_t kAnySize = -1;
+
+/// One level of a tree: `parts` parts join, each join rounded to `type`.
+struct Level {
+  int64_t parts = 1;
+  Type type;
+  bool operator==(const Level &other) const {
+    return parts == other.parts && type == other.type;
+  }
+};
+
+/// The order of a reduction: levels of binary trees, outermost first, over
+/// leaves.
+struct Order {
+  SmallVector<Level, 2> levels;
+  /// Elements of a leaf; 0: no order is needed.
+  int64_t leaf = 0;
+  int64_t lanes = 1;
+
+  /// Adds an outermost level. Trees nest: n parts of m leaves are the tree of
+  /// n * m leaves if m is a power of two.
+  void join(Level outer);
+  bool isNeeded() const { return leaf > 0; }
+  /// Number of leaves.
+  int64_t leaves() const;
+  /// As in "tree 8 of chain 128".
+  std::string str() const;
+};
+
+enum class FormKind {
+  /// Undefined elements, as of tensor.empty.
+  Undefined,
+  Argument,
+  Constant,
+  /// A loop's index.
+  Index,
+  /// What a reduction has so far, in the form of its body.
+  Accumulator,
+  /// An element of the operand.
+  Read,
+  /// An op on scalars.
+  Scalar,
+  /// The operand, for all indices.
+  Map,
+  Reduction,
+  /// Moves the elements of its first operand; others say where it is cut.
+  Move,
+  /// x + 0.0: turns -0.0 into +0.0 and changes nothing else.
+  AddZero,
+  /// Anything else, on tensors.
+  Tensor,
+};
+
+struct Form {
+  FormKind kind;
+  /// The op, in one word.
+  std::string name;
+  /// All else that tells the form from others, without operands.
+  std::string details = {};
+  SmallVector<const Form *, 2> operands = {};
+  /// Global sizes; empty for scalars and values that are the same everywhere.
+  SmallVector<int64_t> shape = {};
+  Type element = {};
+  Order order = {};
+  /// Of a Read: from loops to dimensions.
+  AffineMap map = {};
+  /// Of a Constant.
+  Attribute value = {};
+  /// Whether a scalar depends on the loops around it.
+  bool dependsOnLoops = false;
+  /// The op that made it first.
+  Operation *op = nullptr;
+  /// Found when it is taken in: the sizes that tell it from others, its digest
+  /// where bits are compared, and a hash of all that makes it up.
+  SmallVector<int64_t, 1> told = {};
+  std::string digest = {};
+  size_t hash = 0;
+
+  /// As in `matmul of 8x1024xf32: tree 8 of chain 128`.
+  std::string str() const;
+};
+
+/// The forms of a proof.
+class FormTable {
+public:
+  explicit FormTable(Equality equality = Equality::Bits) : equality(equality) {}
+
+  bool isOfReals() const { return equality == Equality::Reals; }
+  /// Returns the form that equals `form`; takes it in if it is new.
+  const Form *get(Form form);
+  /// The number of forms that are known.
+  int64_t size() const { return forms.size(); }
+  /// Returns the form that equals `form`, or null.
+  const Form *find(Form form) const;
+
+  /// How an attribute or map is written.
+  StringRef getText(Attribute attr);
+  StringRef getText(AffineMap map);
+
+  const Form *getConstant(Attribute value, Type element);
+  /// The element of `tensor` at `map` of the loops.
+  const Form *getRead(const Form *tensor, AffineMap map);
+  /// The elements of `operand` at other places; `places` are those that are
+  /// computed from data.
+  const Form *getMove(StringRef name, std::string details, const Form *operand,
+                      ArrayRef<int64_t> shape, Operation *op,
+                      ArrayRef<const Form *> places = {});
+  bool hasMove(StringRef name, std::string details, const Form *operand,
+               ArrayRef<int64_t> shape,
+               ArrayRef<const Form *> places = {}) const;
+  /// The tensor with another shape and the same elements in the same order.
+  const Form *getReshape(const Form *operand, ArrayRef<int64_t> shape,
+                         std::string groups, Operation *op);
+  const Form *getAddZero(const Form *operand, Operation *op);
+  /// Adds an outermost level to the reduction that `form` moves; null if it
+  /// moves none.
+  const Form *getJoined(const Form *form, Level level);
+
+  /// The shapes to which one-rank programs expand or collapse a tensor: notes
+  /// one, and lists them.
+  void noteExpansion(const Form *source, StringRef groups,
+                     ArrayRef<int64_t> shape);
+  ArrayRef<SmallVector<int64_t>> getExpansions(const Form *source,
+                                               StringRef groups) const;
+
+private:
+  /// Forms by what makes them up. The hash stands beside them, so that those of
+  /// other hashes are not looked into.
+  struct Known {
+    const Form *form;
+    size_t hash;
+  };
+  struct Info {
+    static Known getEmptyKey() {
+      return {DenseMapInfo<const Form *>::getEmptyKey(), 0};
+    }
+    static Known getTombstoneKey() {
+      return {DenseMapInfo<const Form *>::getTombstoneKey(), 0};
+    }
+    static unsigned getHashValue(Known known) { return known.hash; }
+    static bool isEqual(Known a, Known b);
+  };
+
+  const Form *rebuild(const Form *move, const Form *operand);
+
+  Equality equality;
+  std::deque<Form> forms;
+  DenseSet<Known, Info> known;
+  DenseMap<std::pair<const Form *, AffineMap>, const Form *> reads;
+  DenseMap<Attribute, std::string> attrTexts;
+  DenseMap<AffineMap, std::string> mapTexts;
+  std::map<std::pair<const Form *, std::string>,
+           SmallVector<SmallVector<int64_t>>>
+      expansions;
+};
+
+/// A digest in hexadecimal.
+std::string digestToHex(StringRef digest);
+
+} // namespace mlir::weft::proof
+
+#endif // WEFT_LIB_VERIFY_SUMS_FORMS_H

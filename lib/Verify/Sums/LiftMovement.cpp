@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Movement inside a rank. What only changes which part of a value the rank has
+// (slices at the rank's own offset, padding for equal chunks) leaves the form;
+// what moves elements of the global tensor is part of it.
+
+#include "LocalLifter.h"
+
+#include "weft/Analysis/Traffic.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// The number on each rank, or null for one that is computed from data.
+RankVector LocalLifter::getNumber(OpFoldResult value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return uniform(*number);
+  return scalars.lookup(cast<Value>(value)).offset;
+}
+
+/// The least and the greatest number that an index can be, if that is known of
+/// what bounds it.
+static std::pair<std::optional<int64_t>, std::optional<int64_t>>
+getRange(const Form *form, unsigned depth = 0) {
+  constexpr unsigned kMaxDepth = 4;
+  if (auto number = dyn_cast_if_present<IntegerAttr>(form->value))
+    return {number.getInt(), number.getInt()};
+  bool isMin = form->name == "arith.minsi", isMax = form->name == "arith.maxsi";
+  if (form->kind != FormKind::Scalar || (!isMin && !isMax) ||
+      depth == kMaxDepth)
+    return {};
+  auto [low, high] = getRange(form->operands[0], depth + 1);
+  auto [otherLow, otherHigh] = getRange(form->operands[1], depth + 1);
+  auto limit = [&](std::optional<int64_t> a, std::optional<int64_t> b,
+                   bool isOneEnough) -> std::optional<int64_t> {
+    if (!a || !b)
+      return isOneEnough ? (a ? a : b) : std::nullopt;
+    return isMin ? std::min(*a, *b) : std::max(*a, *b);
+  };
+  return {limit(low, otherLow, isMax), limit(high, otherHigh, isMin)};
+}
+
+/// Where a slice begins; fails if that is computed from data and the rank.
+FailureOr<SlicePlace> LocalLifter::getPlace(Operation *op, OpFoldResult value) {
+  if (RankVector number = getNumber(value))
+    return SlicePlace{number, nullptr};
+  BodyLifter body(*this, {});
+  FailureOr<const Form *> form = body.getForm(op, cast<Value>(value));
+  if (failed(form))
+    return failure();
+  auto [low, high] = getRange(*form);
+  if (low && low == high)
+    return SlicePlace{uniform(*low), nullptr};
+  return SlicePlace{nullptr, *form};
+}
+
+/// Follows one dimension of a slice that begins where data says: each rank has
+/// all of what it is cut from.
+LogicalResult LocalLifter::sliceAt(tensor::ExtractSliceOp op, unsigned index,
+                                   const Form *place, LocalDim &dim,
+                                   SliceCut &cut) {
+  int64_t size = op.getStaticSizes()[index];
+  if (!dim.chunk) {
+    dim.extent = size; // the same everywhere
+    return success();
+  }
+  if (failed(fixWhole(op, dim,
+                      "cuts at a place that is computed from data a "
+                      "dimension")))
+    return failure();
+  cut.details += std::to_string(index) + ": data + " + std::to_string(size) +
+                 " * " + std::to_string(op.getStaticStrides()[index]) + ", ";
+  cut.places.push_back(place);
+  dim = {size, size, uniform(0)};
+  return success();
+}
+
+/// Follows one dimension of a slice; `cut` gets what is cut globally.
+LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
+                                    bool inChunks, LocalDim &dim,
+                                    SliceCut &cut) {
+  int64_t size = op.getStaticSizes()[index];
+  std::optional<int64_t> stride =
+      getConstantIntValue(op.getMixedStrides()[index]);
+  if (ShapedType::isDynamic(size) || !stride)
+    return op.emitOpError("cuts dim ")
+           << index << " by a size or stride that is computed";
+  FailureOr<SlicePlace> place = getPlace(op, op.getMixedOffsets()[index]);
+  if (failed(place))
+    return failure();
+  if (place->form)
+    return sliceAt(op, index, place->form, dim, cut);
+  RankVector offset = place->number;
+  std::optional<int64_t> number = getUniform(offset);
+  if (number == 0 && size == dim.extent && *stride == 1)
+    return success();
+  if (!dim.chunk) {
+    dim.extent = size; // the same everywhere
+    return success();
+  }
+  bool isWhole = countChunks(dim) == 1;
+  // Nor does it matter which part it is where a size was guessed.
+  if (isWhole && dim.isConstant && number && *number >= 0 && *stride > 0 &&
+      *number + (size - 1) * *stride < dim.size) {
+    dim = {kAnySize, size};
+    return success();
+  }
+  // A chunk, and not less of a dimension of any size: its other chunks are cut
+  // out, too.
+  if (isWhole && size > 0 && dim.extent % size == 0)
+    fix(dim);
+  if (isWhole && number && *stride == 1 && number == 0 && size >= dim.size) {
+    dim.extent = size; // padding goes
+    return success();
+  }
+  if (isWhole && inChunks)
+    fix(dim);
+  bool isChunk = number && *stride == 1 && size > 0 && *number % size == 0 &&
+                 dim.size % size == 0;
+  if (isWhole && inChunks && isChunk) {
+    dim = {dim.size, size, uniform(*number / size)};
+    return success();
+  }
+  if (isWhole && inChunks && number == 0 && *stride == 1 &&
+      takeSize(dim, size)) {
+    dim.extent = size;
+    return success();
+  }
+  if (isWhole && number) {
+    fix(dim);
+    if (*number + (size - 1) * *stride >= dim.size)
+      return op.emitOpError("reads past the end of dim ")
+             << index << " of size " << dim.size;
+    cut.details += std::to_string(index) + ": " + std::to_string(*number) +
+                   " + " + std::to_string(size) + " * " +
+                   std::to_string(*stride) + ", ";
+    dim = {size, size, uniform(0)};
+    return success();
+  }
+  RankVector begin = perRank([&](int64_t rank) {
+    return (*dim.chunk)[rank] * dim.extent + (*offset)[rank];
+  });
+  for (int64_t rank = 0; rank < numRanks; ++rank)
+    if (*stride != 1 || size == 0 || (*begin)[rank] % size != 0 ||
+        (*offset)[rank] < 0 || (*offset)[rank] + size > dim.extent)
+      return op.emitOpError("cuts dim ")
+             << index << " of size " << dim.size << " at "
+             << describeRanks(begin) << ", which is not at chunks of " << size;
+  bool isEven = dim.extent % size == 0;
+  dim.likeness =
+      isEven ? cutChunks(dim.likeness, dim.extent / size) : Likeness();
+  dim.extent = size;
+  dim.chunk = perRank([&](int64_t rank) { return (*begin)[rank] / size; });
+  return success();
+}
+
+/// The ways to see which dimensions a rank-reduced slice of `sizes` lacks, of
+/// those with one element: local types do not tell if there are several.
+static SmallVector<llvm::SmallBitVector> getDroppings(ArrayRef<int64_t> sizes,
+                                                      ArrayRef<int64_t> slice) {
+  constexpr unsigned kMaxRank = 8;
+  SmallVector<llvm::SmallBitVector> droppings;
+  if (sizes.size() > kMaxRank)
+    return droppings;
+  for (unsigned bits = 0; bits < 1u << sizes.size(); ++bits) {
+    SmallVector<int64_t> kept;
+    llvm::SmallBitVector dropped(sizes.size());
+    bool isPossible = true;
+    for (auto [i, size] : llvm::enumerate(sizes)) {
+      dropped[i] = (bits >> i) & 1;
+      isPossible &= !dropped[i] || size == 1;
+      if (!dropped[i])
+        kept.push_back(size);
+    }
+    if (isPossible && ArrayRef<int64_t>(kept) == slice)
+      droppings.push_back(dropped);
+  }
+  return droppings;
+}
+
+/// Drops dimensions of one element. One index of a dimension that is cut is a
+/// part of it and the next together.
+FailureOr<LocalValue>
+LocalLifter::dropDims(tensor::ExtractSliceOp op, LocalValue value,
+                      const llvm::SmallBitVector &dropped) {
+  SmallVector<LocalDim, 4> kept, cut;
+  SmallVector<int64_t> sizes;
+  for (auto [i, dim] : llvm::enumerate(value.dims)) {
+    if (!dropped[i]) {
+      cut.push_back(dim);
+      LocalDim merged;
+      if (failed(collapseGroup(op, cut, kAnySize, merged, sizes)))
+        return failure();
+      kept.push_back(merged);
+      cut.clear();
+      continue;
+    }
+    fix(dim);
+    if (countChunks(dim) > 1)
+      cut.push_back(dim);
+  }
+  for (LocalDim &dim : cut)
+    if (failed(fixWhole(op, dim, "drops a dimension")))
+      return failure();
+  value.dims = std::move(kept);
+  value.form = forms.getReshape(value.form, getSizes(value.dims), "slice", op);
+  return value;
+}
+
+LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
+  if (stacks.contains(op.getSource()))
+    return pickEntry(op);
+  LocalValue value = getTensor(op.getSource());
+  // What the one-rank program does not cut is a part that the rank goes through
+  // by itself.
+  SliceCut made;
+  for (bool inChunks : {false, true}) {
+    value = getTensor(op.getSource());
+    made = SliceCut();
+    for (auto [i, dim] : llvm::enumerate(value.dims))
+      if (failed(sliceDim(op, i, inChunks, dim, made)))
+        return failure();
+    if (made.details.empty() || isReference ||
+        forms.hasMove("slice", made.details, value.form, getSizes(value.dims),
+                      made.places))
+      break;
+  }
+  if (!made.details.empty())
+    value.form = forms.getMove("slice", made.details, value.form,
+                               getSizes(value.dims), op, made.places);
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  if (dropped.none())
+    return setTensor(op, op.getResult(), std::move(value));
+  // Each way to see them is right; one that gives a form that is known is of
+  // use.
+  SmallVector<const Form *> tried;
+  if (!isReference)
+    for (const llvm::SmallBitVector &other :
+         getDroppings(op.getStaticSizes(), op.getType().getShape())) {
+      ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+      int64_t known = forms.size();
+      FailureOr<LocalValue> reduced = dropDims(op, value, other);
+      if (failed(reduced))
+        continue;
+      if (forms.size() > known)
+        tried.push_back(reduced->form);
+      if (!llvm::is_contained(tried, reduced->form))
+        return setTensor(op, op.getResult(), std::move(*reduced));
+    }
+  FailureOr<LocalValue> reduced = dropDims(op, value, dropped);
+  if (failed(reduced))
+    return failure();
+  return setTensor(op, op.getResult(), std::move(*reduced));
+}
+
+/// Whether all of dimension `i` is replaced, on each rank.
+static bool isInsertedWhole(tensor::InsertSliceOp op, unsigned i,
+                            const SlicePlace &place, const LocalDim &dim,
+                            const llvm::SmallBitVector &dropped) {
+  int64_t size = op.getStaticSizes()[i];
+  return !dropped[i] && place.number && place.number->front() == 0 &&
+         size == dim.extent && (size == 1 || op.getStaticStrides()[i] == 1);
+}
+
+/// What an insertion makes: the source, where it goes, and what is around it.
+Form LocalLifter::makeInsertion(tensor::InsertSliceOp op,
+                                ArrayRef<SlicePlace> places,
+                                const llvm::SmallBitVector &dropped,
+                                const LocalValue &source,
+                                const LocalValue &dest) {
+  Form form{FormKind::Tensor, "insert_slice", "", {source.form, dest.form}};
+  form.element = source.form->element;
+  llvm::raw_string_ostream os(form.details);
+  for (auto [i, dim] : llvm::enumerate(dest.dims)) {
+    const SlicePlace &place = places[i];
+    if (isInsertedWhole(op, i, place, dim, dropped)) {
+      os << "all, ";
+      continue;
+    }
+    if (place.form) {
+      os << "data";
+      form.operands.push_back(place.form);
+    } else {
+      os << place.number->front();
+    }
+    int64_t size = op.getStaticSizes()[i];
+    os << " + " << size << " * " << (size == 1 ? 1 : op.getStaticStrides()[i])
+       << (dropped[i] ? " dropped, " : ", ");
+  }
+  return form;
+}
+
+/// The dimensions that an insertion's source lacks. Each way to see them that
+/// keeps to what ranks have of both is right; one that gives a form that is
+/// known is of use.
+llvm::SmallBitVector LocalLifter::getDropped(tensor::InsertSliceOp op,
+                                             ArrayRef<SlicePlace> places,
+                                             const LocalValue &source,
+                                             const LocalValue &dest) {
+  auto isCut = [](const LocalDim &dim) {
+    return dim.chunk && (countChunks(dim) > 1 || hasPadding(dim));
+  };
+  std::optional<llvm::SmallBitVector> first;
+  for (const llvm::SmallBitVector &dropped :
+       getDroppings(op.getStaticSizes(), op.getSourceType().getShape())) {
+    bool isRight = true;
+    unsigned sourceDim = 0;
+    for (auto [i, dim] : llvm::enumerate(dest.dims)) {
+      const LocalDim *other = dropped[i] ? nullptr : &source.dims[sourceDim++];
+      isRight &= isInsertedWhole(op, i, places[i], dim, dropped)
+                     ? !dim.chunk || !other->chunk || dim.chunk == other->chunk
+                     : !isCut(dim) && (!other || !isCut(*other));
+    }
+    if (!isRight)
+      continue;
+    if (isReference ||
+        forms.find(makeInsertion(op, places, dropped, source, dest)))
+      return dropped;
+    if (!first)
+      first = dropped;
+  }
+  return first ? *first : op.getDroppedDims();
+}
+
+LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
+  LocalValue source = getTensor(op.getSource()), dest = getTensor(op.getDest());
+  FailureOr<Contribution> together = getTogether(op, {&source, &dest});
+  if (failed(together))
+    return failure();
+  dest.contribution = *together;
+  if (!op.getStrides().empty() || !op.getSizes().empty())
+    return op.emitOpError("inserts by a size or stride that is computed");
+  SmallVector<SlicePlace> places;
+  for (auto [i, offset] : llvm::enumerate(op.getMixedOffsets())) {
+    FailureOr<SlicePlace> place = getPlace(op, offset);
+    if (failed(place))
+      return failure();
+    if (place->number && !getUniform(place->number))
+      return op.emitOpError("inserts along dim ")
+             << i << " at a place that depends on the rank: "
+             << describeRanks(place->number);
+    places.push_back(*place);
+  }
+  llvm::SmallBitVector dropped = getDropped(op, places, source, dest);
+  Form form = makeInsertion(op, places, dropped, source, dest);
+  unsigned sourceDim = 0;
+  for (auto [i, dim] : llvm::enumerate(dest.dims)) {
+    bool isAll = isInsertedWhole(op, i, places[i], dim, dropped);
+    LocalDim *other = dropped[i] ? nullptr : &source.dims[sourceDim++];
+    dim.padding = nullptr;
+    if (isAll) {
+      if (failed(meet(op, dim, *other)))
+        return failure();
+      continue;
+    }
+    if (failed(fixWhole(op, dim, "inserts along a dimension")) ||
+        (other && failed(fixWhole(op, *other, "inserts along a dimension"))))
+      return failure();
+  }
+  form.shape = getSizes(dest.dims);
+  form.op = op;
+  dest.form = forms.get(std::move(form));
+  return setTensor(op, op.getResult(), std::move(dest));
+}
+
+//===----------------------------------------------------------------------===//
+// Padding and concatenation
+//===----------------------------------------------------------------------===//
+
+/// Whether a pad only makes a dimension long enough to be cut equally: it is
+/// cut next.
+static bool isCutNext(tensor::PadOp op, unsigned dim) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user))
+      return slice.isDynamicOffset(dim);
+    if (auto pad = dyn_cast<tensor::PadOp>(user))
+      return isCutNext(pad, dim);
+    return getCollectiveKind(user).has_value();
+  });
+}
+
+/// Follows a pad that leaves the form: elements past the end.
+bool LocalLifter::padForRanks(tensor::PadOp op, LocalValue &value,
+                              const Form *padding) {
+  for (auto [i, dim] : llvm::enumerate(value.dims)) {
+    int64_t added = op.getStaticHigh()[i];
+    if (op.getStaticLow()[i] != 0)
+      return false;
+    if (added == 0)
+      continue;
+    if (numRanks == 1 || countChunks(dim) > 1 || !isCutNext(op, i))
+      return false;
+    fix(dim);
+    dim.padding =
+        dim.extent == dim.size || dim.padding == padding ? padding : nullptr;
+    dim.extent += added;
+  }
+  return true;
+}
+
+LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
+  Value constant = op.getConstantPaddingValue();
+  if (!constant || ShapedType::isDynamicShape(op.getStaticLow()) ||
+      ShapedType::isDynamicShape(op.getStaticHigh()))
+    return op.emitOpError("pads with something that is computed");
+  BodyLifter body(*this, {});
+  FailureOr<const Form *> padding = body.getForm(op, constant);
+  if (failed(padding))
+    return failure();
+  LocalValue value = getTensor(op.getSource());
+  Form form{FormKind::Tensor, "pad", "", {value.form, *padding}};
+  LocalValue padded = value;
+  for (auto [i, dim] : llvm::enumerate(padded.dims)) {
+    int64_t low = op.getStaticLow()[i], high = op.getStaticHigh()[i];
+    form.details += std::to_string(low) + "/" + std::to_string(high) + ' ';
+    dim.padding = nullptr;
+    if (low == 0 && high == 0)
+      continue;
+    if (countChunks(dim) == 1)
+      fix(dim);
+    dim = {dim.size + low + high, dim.extent + low + high, dim.chunk};
+  }
+  form.shape = getSizes(padded.dims);
+  form.element = padded.form->element;
+  form.op = op;
+  LocalValue forRanks = value;
+  bool isKnown = !isReference && forms.find(form);
+  if (!isKnown && padForRanks(op, forRanks, *padding))
+    return setTensor(op, op.getResult(), std::move(forRanks));
+  LocalValue around;
+  around.form = *padding;
+  FailureOr<Contribution> together = getTogether(op, {&value, &around});
+  if (failed(together))
+    return failure();
+  for (auto [i, dim] : llvm::enumerate(value.dims))
+    if ((op.getStaticLow()[i] != 0 || op.getStaticHigh()[i] != 0) &&
+        failed(fixWhole(op, dim, "pads a dimension")))
+      return failure();
+  padded.form = forms.get(std::move(form));
+  return setTensor(op, op.getResult(), std::move(padded));
+}
+
+/// If the rank has one index of the dimension before, the cut may as well be
+/// seen there: of 2x16 elements in 2 and 4 chunks a rank has 1x4, as of 8x4 in
+/// 8 and 1. Local reshapes between the two fold away.
+void LocalLifter::moveCutOutwards(Operation *op, LocalValue &value,
+                                  unsigned dim) {
+  while (dim > 0 && value.dims[dim].chunk && value.dims[dim - 1].chunk &&
+         value.dims[dim].size != kAnySize &&
+         value.dims[dim - 1].size != kAnySize &&
+         value.dims[dim - 1].extent == 1 && countChunks(value.dims[dim]) > 1 &&
+         !hasPadding(value.dims[dim])) {
+    LocalDim &outer = value.dims[dim - 1], &inner = value.dims[dim];
+    int64_t chunks = countChunks(inner);
+    RankVector major = outer.chunk, minor = inner.chunk;
+    outer = {outer.size * chunks, 1, perRank([&](int64_t rank) {
+               return (*major)[rank] * chunks + (*minor)[rank];
+             })};
+    inner = {inner.extent, inner.extent, uniform(0)};
+    value.form = forms.getReshape(value.form, getSizes(value.dims), "cut", op);
+  }
+}
+
+/// Puts chunks of one tensor together again; false if the parts are others.
+bool LocalLifter::concatChunks(tensor::ConcatOp op) {
+  int64_t count = op.getInputs().size();
+  LocalValue value = getTensor(op.getInputs().front());
+  unsigned at = op.getDim();
+  RankVector first = value.dims[at].chunk;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    const LocalValue &part = getTensor(input);
+    if (part.form != value.form || !part.dims[at].chunk || !first ||
+        !part.contribution.isSame(value.contribution))
+      return false;
+    for (auto [d, dim] : llvm::enumerate(part.dims)) {
+      const LocalDim &own = value.dims[d];
+      if (dim.size != own.size || dim.extent != own.extent ||
+          (d != at && dim.chunk != own.chunk))
+        return false;
+    }
+    for (int64_t rank = 0; rank < numRanks; ++rank)
+      if ((*first)[rank] % count != 0 ||
+          (*part.dims[at].chunk)[rank] != (*first)[rank] + int64_t(i))
+        return false;
+  }
+  LocalDim &dim = value.dims[at];
+  dim = {dim.size, dim.extent * count,
+         perRank([&](int64_t rank) { return (*first)[rank] / count; })};
+  (void)setTensor(op, op.getResult(), std::move(value));
+  return true;
+}
+
+LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
+  if (stackEntries(op) || concatChunks(op))
+    return success();
+  Form form{FormKind::Tensor, "concat", std::to_string(op.getDim())};
+  SmallVector<const LocalValue *> inputs;
+  for (Value input : op.getInputs())
+    inputs.push_back(&getTensor(input));
+  FailureOr<Contribution> together = getTogether(op, inputs);
+  if (failed(together))
+    return failure();
+  LocalValue value;
+  value.contribution = *together;
+  for (Value input : op.getInputs()) {
+    LocalValue part = getTensor(input);
+    moveCutOutwards(op, part, op.getDim());
+    form.operands.push_back(part.form);
+    LocalDim &dim = part.dims[op.getDim()];
+    if (failed(fixWhole(op, dim, "concatenates along a dimension")))
+      return failure();
+    form.details += ' ' + std::to_string(dim.size);
+    if (value.dims.empty()) {
+      value.dims = part.dims;
+      continue;
+    }
+    LocalDim &sum = value.dims[op.getDim()];
+    sum = {sum.size + dim.size, sum.extent + dim.extent, sum.chunk};
+    dim = sum;
+    for (auto [a, b] : llvm::zip(value.dims, part.dims))
+      if (failed(meet(op, a, b)))
+        return failure();
+  }
+  for (LocalDim &dim : value.dims)
+    dim.padding = nullptr;
+  form.shape = getSizes(value.dims);
+  form.element = getElementTypeOrSelf(op.getType());
+  form.op = op;
+  value.form = forms.get(std::move(form));
+  return setTensor(op, op.getResult(), std::move(value));
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Chunks that have the same elements, and what becomes of them when chunks are
+// repeated, cut, or put together.
+//
+// Worked example. Of two heads in two chunks, each repeated for two others, the
+// chunks are like 0 0 2 2; both repeated one after the other, like 0 1 0 1. Of
+// the latter, two pieces of each are like 0 1 2 3 0 1 2 3, and two neighbours
+// together like 0 0.
+
+#include "LocalLifter.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+/// The first chunk that is like this one.
+static int64_t getFirst(Likeness likeness, int64_t chunk) {
+  bool isKnown = likeness && chunk >= 0 && chunk < int64_t(likeness->size());
+  return isKnown ? (*likeness)[chunk] : chunk;
+}
+
+bool mlir::weft::proof::areAlike(Likeness likeness, int64_t a, int64_t b) {
+  return getFirst(likeness, a) == getFirst(likeness, b);
+}
+
+/// Chunks that `describe` says the same of are alike.
+Likeness
+LocalLifter::getLikeness(int64_t chunks,
+                         function_ref<std::vector<int64_t>(int64_t)> describe) {
+  constexpr int64_t kMaxChunks = 1 << 16;
+  if (chunks > kMaxChunks)
+    return nullptr;
+  std::map<std::vector<int64_t>, int64_t> known;
+  std::vector<int64_t> firsts;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk)
+    firsts.push_back(known.try_emplace(describe(chunk), chunk).first->second);
+  return int64_t(known.size()) == chunks ? nullptr : intern(std::move(firsts));
+}
+
+/// Each chunk of `dim` becomes that many neighbours.
+Likeness LocalLifter::repeatEach(const LocalDim &dim, int64_t times) {
+  return getLikeness(countChunks(dim) * times, [&](int64_t chunk) {
+    return std::vector<int64_t>{getFirst(dim.likeness, chunk / times)};
+  });
+}
+
+/// All chunks of `dim`, and all again.
+Likeness LocalLifter::repeatAll(const LocalDim &dim, int64_t times) {
+  int64_t period = countChunks(dim);
+  return getLikeness(period * times, [&](int64_t chunk) {
+    return std::vector<int64_t>{getFirst(dim.likeness, chunk % period)};
+  });
+}
+
+Likeness LocalLifter::cutChunks(Likeness likeness, int64_t pieces) {
+  if (!likeness)
+    return nullptr;
+  return getLikeness(likeness->size() * pieces, [&](int64_t piece) {
+    return std::vector<int64_t>{getFirst(likeness, piece / pieces),
+                                piece % pieces};
+  });
+}
+
+/// Chunks are alike if all that they are made of are, in this order.
+Likeness LocalLifter::joinChunks(Likeness likeness, int64_t neighbours) {
+  if (!likeness)
+    return nullptr;
+  return getLikeness(likeness->size() / neighbours, [&](int64_t chunk) {
+    std::vector<int64_t> made;
+    for (int64_t i = 0; i < neighbours; ++i)
+      made.push_back(getFirst(likeness, chunk * neighbours + i));
+    return made;
+  });
+}
+
+/// Of what is made of two: chunks that are alike in both.
+Likeness LocalLifter::meetLikeness(Likeness a, Likeness b) {
+  if (a == b || !a || !b)
+    return a == b ? a : nullptr;
+  int64_t chunks = std::min(a->size(), b->size());
+  return getLikeness(chunks, [&](int64_t chunk) {
+    return std::vector<int64_t>{getFirst(a, chunk), getFirst(b, chunk)};
+  });
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Reshapes. Several dimensions become one, or one becomes several: what a rank
+// has must be one piece before and after. Where the program of a rank does not
+// say global sizes, the one-rank program does.
+
+#include "LocalLifter.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+/// Whether the value does not change along a dimension.
+static bool isRepeated(const LocalDim &dim) {
+  return !dim.chunk && dim.size == kAnySize;
+}
+
+/// The dimension that dimensions make of which a rank has one index each; or
+/// the only one.
+std::optional<LocalDim> LocalLifter::joinSingles(ArrayRef<LocalDim> group) {
+  SmallVector<LocalDim> dims(group);
+  for (LocalDim &dim : dims)
+    fix(dim);
+  if (dims.empty() || llvm::any_of(dims, proof::hasPadding))
+    return std::nullopt;
+  if (dims.size() == 1)
+    return dims.front();
+  if (llvm::any_of(dims, [](const LocalDim &dim) { return dim.extent > 1; }))
+    return std::nullopt;
+  LocalDim joined;
+  joined.size = 1;
+  for (const LocalDim &dim : dims)
+    joined.size *= dim.size;
+  Contribution parts = makeParts(dims, Contribution::Ordered);
+  joined.chunk = parts.part ? parts.part : uniform(0);
+  return joined;
+}
+
+/// What is repeated along the last or the first dimensions of a group becomes
+/// one dimension of `size`, as in the one-rank program: of 4 heads in 4 chunks,
+/// each repeated, 8 in 8 chunks, of which each two neighbours are alike. False
+/// if it is no such group.
+bool LocalLifter::collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
+                                   LocalDim &result,
+                                   SmallVectorImpl<int64_t> &sizes) {
+  int64_t extent = 1;
+  bool isLast = isRepeated(group.back());
+  SmallVector<LocalDim> fixed(group);
+  for (LocalDim &dim : fixed)
+    fix(dim);
+  while (!group.empty() && isRepeated(isLast ? group.back() : group.front())) {
+    extent *= (isLast ? group.back() : group.front()).extent;
+    group = isLast ? group.drop_back() : group.drop_front();
+  }
+  std::optional<LocalDim> single = joinSingles(group);
+  if (!single || size <= 0 || size % (single->size * extent) != 0)
+    return false;
+  int64_t chunks = size / (single->size * extent);
+  RankVector chunk = single->chunk;
+  // Of what is repeated, ranks share the outermost dimension.
+  sizes = getSizes(fixed);
+  sizes[isLast ? group.size() : 0] *= chunks;
+  if (isLast) {
+    if (single->extent != 1)
+      return false;
+    result = {size, extent,
+              perRank([&](int64_t rank) { return (*chunk)[rank] * chunks; })};
+    result.likeness = repeatEach(*single, chunks);
+    return true;
+  }
+  if (extent > 1 && countChunks(*single) > 1)
+    return false;
+  result = {size, single->extent * extent, chunk};
+  result.likeness = repeatAll(*single, chunks);
+  return true;
+}
+
+/// Several dimensions, of `sizes`, become one; `size` is that of the one-rank
+/// program, or any.
+LogicalResult LocalLifter::collapseGroup(Operation *op,
+                                         ArrayRef<LocalDim> group, int64_t size,
+                                         LocalDim &result,
+                                         SmallVectorImpl<int64_t> &sizes) {
+  SmallVector<LocalDim> dims(group);
+  result = LocalDim();
+  result.extent = 1;
+  for (LocalDim &dim : dims)
+    result.extent *= dim.extent;
+  if (llvm::all_of(dims, [](const LocalDim &dim) { return !dim.chunk; }))
+    return success();
+  // One element says nothing of the others.
+  auto isSingle = [](const LocalDim &dim) {
+    return dim.size == 1 && dim.extent == 1 && countChunks(dim) == 1;
+  };
+  SmallVector<LocalDim> several(dims);
+  llvm::erase_if(several, isSingle);
+  if (several.size() == 1 || dims.size() == 1) {
+    result = several.empty() ? dims[0] : several[0];
+    return success();
+  }
+  // One element that is repeated, however often.
+  if (!several.empty() && llvm::all_of(several, isRepeated))
+    return success();
+  if ((isRepeated(dims.front()) || isRepeated(dims.back())) &&
+      collapseRepeated(dims, size, result, sizes))
+    return success();
+  for (LocalDim &dim : dims)
+    fix(dim);
+  // A size that was guessed is what the others leave of the whole.
+  for (LocalDim &dim : dims)
+    if (int64_t all = computeProduct(getSizes(dims));
+        dim.isGuess && size > 0 && all > 0 && size % (all / dim.size) == 0)
+      takeSize(dim, size / (all / dim.size));
+  if (failed(checkNested(op, dims)))
+    return failure();
+  sizes = getSizes(dims);
+  result.size = computeProduct(sizes);
+  Contribution parts = makeParts(dims, Contribution::Ordered);
+  result.chunk = parts.part ? parts.part : uniform(0);
+  return success();
+}
+
+/// Which dimensions become one, or are made of one. Where the form does not say
+/// their sizes, as of what is made of indices, elements go to other places if
+/// these are others.
+static void describeRows(ArrayRef<int64_t> sizes, std::string &groups) {
+  if (sizes.size() < 2)
+    return;
+  llvm::raw_string_ostream os(groups);
+  os << ", ";
+  // Those of one element move nothing.
+  if (llvm::count_if(sizes, [](int64_t size) { return size != 1; }) > 1)
+    llvm::interleave(sizes, os, "x");
+}
+
+LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
+  LocalValue value = getTensor(op.getSrc());
+  SmallVector<LocalDim, 4> dims;
+  std::string groups;
+  llvm::raw_string_ostream(groups) << op.getReassociation();
+  // Not to be taken for an expansion by the same groups.
+  std::string collapse = "collapse " + groups;
+  SmallVector<int64_t> sizes(op.getResultType().getRank(), kAnySize);
+  for (ArrayRef<int64_t> known : forms.getExpansions(value.form, collapse))
+    if (known.size() == sizes.size())
+      sizes.assign(known.begin(), known.end());
+  for (auto [group, size] : llvm::zip(op.getReassociationIndices(), sizes)) {
+    LocalDim dim;
+    SmallVector<int64_t> rows;
+    if (failed(collapseGroup(
+            op, ArrayRef(value.dims).slice(group.front(), group.size()), size,
+            dim, rows)))
+      return failure();
+    describeRows(rows, groups);
+    dims.push_back(dim);
+  }
+  if (dims.empty())
+    for (LocalDim &dim : value.dims)
+      if (failed(fixWhole(op, dim, "drops a dimension")))
+        return failure();
+  const Form *source = value.form;
+  value.dims = std::move(dims);
+  SmallVector<int64_t> shape = getSizes(value.dims);
+  // What is repeated there, here up to a size that was guessed.
+  for (auto [dim, made, known] : llvm::zip(value.dims, shape, sizes))
+    if (known == kAnySize && dim.isGuess && dim.isConstant)
+      made = kAnySize;
+  value.form = forms.getReshape(source, shape, groups, op);
+  if (isReference)
+    forms.noteExpansion(source, collapse, getSizes(value.dims));
+  return setTensor(op, op.getResult(), std::move(value));
+}
+
+/// One dimension becomes several, of the given global sizes. Fails silently if
+/// these do not fit.
+LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
+                                       ArrayRef<int64_t> extents,
+                                       ArrayRef<int64_t> sizes,
+                                       SmallVectorImpl<LocalDim> &results) {
+  int64_t size = 1, chunks = 1, inner = 1;
+  SmallVector<int64_t> counts;
+  for (auto [extent, global] : llvm::zip(extents, sizes)) {
+    counts.push_back(llvm::divideCeil(global, std::max<int64_t>(extent, 1)));
+    if (inner > 1 && (counts.back() > 1 || global != extent))
+      return failure();
+    inner *= extent;
+    size *= global;
+    chunks *= counts.back();
+  }
+  // Chunks past the end are past the end of the outermost one that is cut.
+  auto *cut = llvm::find_if(counts, [](int64_t count) { return count > 1; });
+  if (cut == counts.end())
+    cut = counts.begin();
+  int64_t others = chunks / *cut;
+  chunks = countChunks(dim);
+  if (size != dim.size || chunks < others * *cut || chunks % others != 0)
+    return failure();
+  *cut = chunks / others;
+  int64_t below = chunks;
+  for (auto [i, extent] : llvm::enumerate(extents)) {
+    below /= counts[i];
+    RankVector chunk = perRank(
+        [&](int64_t rank) { return (*dim.chunk)[rank] / below % counts[i]; });
+    results.push_back({sizes[i], extent, chunk});
+  }
+  return success();
+}
+
+/// The global sizes if the outermost dimension that ranks do not hold one index
+/// of is cut, or the first one.
+static SmallVector<int64_t> guessSizes(tensor::ExpandShapeOp op, unsigned first,
+                                       const LocalDim &dim,
+                                       ArrayRef<int64_t> extents) {
+  SmallVector<int64_t> sizes(extents);
+  unsigned cut = 0;
+  while (cut + 1 < extents.size() && extents[cut] == 1)
+    ++cut;
+  if (extents[cut] == 1)
+    cut = 0;
+  // What is put together next is what is cut.
+  auto prefer = [&](int64_t joined) {
+    if (joined >= first && joined < int64_t(first + extents.size()))
+      cut = joined - first;
+  };
+  for (Operation *user : op->getUsers())
+    if (auto gather = dyn_cast<AllGatherOp>(user))
+      llvm::for_each(gather.getDims(), prefer);
+    else if (auto exchange = dyn_cast<AllToAllOp>(user))
+      llvm::for_each(exchange.getConcatDims(), prefer);
+    else if (auto concat = dyn_cast<tensor::ConcatOp>(user))
+      prefer(concat.getDim());
+  int64_t others = 1;
+  for (auto [i, extent] : llvm::enumerate(extents))
+    others *= i == cut ? 1 : extent;
+  sizes[cut] = dim.size / others;
+  return sizes;
+}
+
+LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
+  LocalValue value = getTensor(op.getSrc());
+  std::string groups;
+  llvm::raw_string_ostream(groups) << op.getReassociation();
+  ArrayRef<int64_t> extents = op.getResultType().getShape();
+  SmallVector<SmallVector<int64_t>> candidates;
+  if (auto global = op->getAttrOfType<TypeAttr>(WeftDialect::kGlobalTypeAttr))
+    if (auto type = dyn_cast<RankedTensorType>(global.getValue());
+        type && type.getRank() == op.getResultType().getRank())
+      candidates.emplace_back(type.getShape());
+  llvm::append_range(candidates, forms.getExpansions(value.form, groups));
+  SmallVector<LocalDim, 4> dims;
+  std::string told = groups;
+  for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
+    ArrayRef<int64_t> part = extents.slice(group.front(), group.size());
+    LocalDim &dim = value.dims[i];
+    if (!dim.chunk) {
+      for (int64_t extent : part)
+        dims.push_back({kAnySize, extent});
+      continue;
+    }
+    if (part.size() == 1) {
+      dims.push_back(dim);
+      continue;
+    }
+    fix(dim);
+    SmallVector<LocalDim> results;
+    bool isDone = false;
+    for (ArrayRef<int64_t> candidate : candidates) {
+      LocalDim sized = dim;
+      ArrayRef<int64_t> sizes = candidate.slice(group.front(), group.size());
+      takeSize(sized, computeProduct(sizes));
+      isDone = isDone || succeeded(expandGroup(sized, part, sizes, results));
+    }
+    if (!isDone &&
+        failed(expandGroup(dim, part, guessSizes(op, group.front(), dim, part),
+                           results)))
+      return op.emitOpError("cuts dim ") << i << " of size " << dim.size
+                                         << " in a way that ranks' parts do "
+                                         << "not fit";
+    dims.append(results.begin(), results.end());
+    describeRows(getSizes(results), told);
+  }
+  if (op.getReassociationIndices().empty())
+    for (int64_t extent : extents)
+      dims.push_back({extent, extent, uniform(0)});
+  const Form *source = value.form;
+  value.dims = std::move(dims);
+  value.form = forms.getReshape(source, getSizes(value.dims), told, op);
+  if (isReference)
+    forms.noteExpansion(source, groups, getSizes(value.dims));
+  return setTensor(op, op.getResult(), std::move(value));
+}

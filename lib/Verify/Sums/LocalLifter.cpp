@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The function's border, constants, and what they have in common.
+
+#include "LocalLifter.h"
+#include "Uninterpreted.h"
+
+#include "weft/Analysis/Traffic.h"
+#include "weft/Rules/ShardingConversion.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+int64_t mlir::weft::proof::countChunks(const LocalDim &dim) {
+  if (!dim.chunk)
+    return 1;
+  // Chunks past the end count; of those before it, ranks need not hold all at
+  // once.
+  int64_t held = *llvm::max_element(*dim.chunk) + 1;
+  return dim.size == kAnySize || dim.extent == 0
+             ? held
+             : std::max(held, (dim.size + dim.extent - 1) / dim.extent);
+}
+
+int64_t mlir::weft::proof::getPaddedSize(const LocalDim &dim) {
+  return countChunks(dim) * dim.extent;
+}
+
+bool mlir::weft::proof::hasPadding(const LocalDim &dim) {
+  return dim.size != kAnySize && dim.size < getPaddedSize(dim);
+}
+
+bool mlir::weft::proof::takeSize(LocalDim &dim, int64_t size) {
+  if (dim.size == size)
+    return true;
+  if (!dim.isGuess || size < 0 || size > dim.size)
+    return false;
+  dim.size = size;
+  // What lies between the two sizes is not known to be that.
+  dim.padding = nullptr;
+  return true;
+}
+
+bool mlir::weft::proof::holds(const LocalDim &dim, RankVector chunk) {
+  return dim.chunk == chunk ||
+         (dim.chunk && chunk &&
+          llvm::all_of(llvm::zip_equal(*dim.chunk, *chunk), [&](auto chunks) {
+            auto [own, other] = chunks;
+            return areAlike(dim.likeness, own, other);
+          }));
+}
+
+std::string mlir::weft::proof::describeRanks(RankVector vector) {
+  constexpr size_t kMaxShown = 8;
+  std::string text = "[";
+  llvm::raw_string_ostream os(text);
+  ArrayRef<int64_t> shown(*vector);
+  llvm::interleaveComma(shown.take_front(kMaxShown), os);
+  os << (shown.size() > kMaxShown ? ", ...]" : "]");
+  return text;
+}
+
+RankVector LocalLifter::intern(std::vector<int64_t> values) {
+  return &*vectors.insert(std::move(values)).first;
+}
+
+RankVector LocalLifter::uniform(int64_t value) {
+  RankVector &vector = uniforms[value];
+  if (!vector)
+    vector = intern(std::vector<int64_t>(numRanks, value));
+  return vector;
+}
+
+RankVector LocalLifter::perRank(function_ref<int64_t(int64_t rank)> value) {
+  std::vector<int64_t> values;
+  values.reserve(numRanks);
+  for (int64_t rank = 0; rank < numRanks; ++rank)
+    values.push_back(value(rank));
+  return intern(std::move(values));
+}
+
+std::optional<int64_t> LocalLifter::getUniform(RankVector vector) {
+  if (!llvm::all_equal(*vector))
+    return std::nullopt;
+  return vector->front();
+}
+
+void LocalLifter::fix(LocalDim &dim) {
+  if (dim.size == kAnySize) {
+    dim.isConstant = !dim.chunk;
+    dim.size = getPaddedSize(dim);
+    dim.isGuess = !isReference;
+  }
+  if (!dim.chunk)
+    dim.chunk = uniform(0);
+}
+
+/// Makes sure that every rank has all of a dimension and nothing else.
+LogicalResult LocalLifter::fixWhole(Operation *op, LocalDim &dim,
+                                    StringRef what) {
+  fix(dim);
+  if (countChunks(dim) == 1 && dim.extent == dim.size)
+    return success();
+  return op->emitOpError(what)
+         << " of size " << dim.size << ", of which a rank has " << dim.extent
+         << " elements";
+}
+
+SmallVector<int64_t> LocalLifter::getSizes(ArrayRef<LocalDim> dims) {
+  return llvm::map_to_vector(dims,
+                             [](const LocalDim &dim) { return dim.size; });
+}
+
+FailureOr<LocalValue> LocalLifter::getUncombined(Operation *op, Value value) {
+  const LocalValue &tensor = getTensor(value);
+  if (tensor.contribution.kind != Contribution::Whole)
+    return op->emitOpError("computes with a contribution: one of ")
+               << tensor.contribution.parts << " parts of "
+               << tensor.form->str(),
+           failure();
+  return tensor;
+}
+
+FailureOr<LocalValue> LocalLifter::getWhole(Operation *op, Value value,
+                                            StringRef what) {
+  FailureOr<LocalValue> tensor = getUncombined(op, value);
+  if (failed(tensor))
+    return failure();
+  for (LocalDim &dim : tensor->dims)
+    if (failed(fixWhole(op, dim, what)))
+      return failure();
+  return tensor;
+}
+
+LogicalResult LocalLifter::setTensor(Operation *op, Value result,
+                                     LocalValue value) {
+  // A part of a tensor that is known from elsewhere.
+  if (forms.isOfReals() && value.form->shape.size() == value.dims.size())
+    for (auto [dim, size] : llvm::zip(value.dims, value.form->shape))
+      if (dim.chunk && dim.size == kAnySize && size != kAnySize &&
+          size > getPaddedSize(dim) - dim.extent && size <= getPaddedSize(dim))
+        dim.size = size;
+  origins.try_emplace(value.form, op);
+  tensors[result] = std::move(value);
+  return success();
+}
+
+AxisList LocalLifter::getAxes(AxesAttr axes) const {
+  return toAxes(axes.getAxes(), mesh);
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+LocalLifter::LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
+                         bool isReference)
+    : forms(forms), func(func), mesh(mesh), isReference(isReference),
+      numRanks(mesh.numRanks()) {}
+
+/// How an argument or result rests: its global shape and chunks.
+SmallVector<LocalDim, 4> LocalLifter::getBorderDims(DictionaryAttr attrs,
+                                                    RankedTensorType type) {
+  auto getAttr = [&](StringRef name) {
+    return attrs ? attrs.get(name) : Attribute();
+  };
+  RankedTensorType global = type;
+  if (auto attr =
+          dyn_cast_if_present<TypeAttr>(getAttr(WeftDialect::kGlobalTypeAttr)))
+    global = cast<RankedTensorType>(attr.getValue());
+  Sharding sharding = Sharding::replicated(type.getRank());
+  if (auto attr = dyn_cast_if_present<ShardingAttr>(
+          getAttr(WeftDialect::kShardingAttr));
+      attr && mesh.numAxes() > 0)
+    sharding = toSharding(attr, mesh);
+  SmallVector<LocalDim, 4> dims;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    dims.push_back(
+        {global.getDimSize(i), type.getDimSize(i), perRank([&](int64_t rank) {
+           return mesh.groupIndex(rank, sharding.dims[i]);
+         })});
+  return dims;
+}
+
+/// Only what has a static shape, or none, can be followed.
+static bool isFollowed(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.hasStaticShape() &&
+           tensor.getElementType().isIntOrIndexOrFloat();
+  return type.isIntOrIndexOrFloat();
+}
+
+/// Fails if the type of an argument or result cannot be followed.
+LogicalResult LocalLifter::checkBorder(StringRef what, unsigned index,
+                                       Type type) {
+  if (!isFollowed(type))
+    return func.emitOpError(what) << " #" << index << " has type " << type
+                                  << ", which cannot be followed";
+  return success();
+}
+
+/// Arguments are told apart by their number: names are for people.
+LogicalResult LocalLifter::liftArguments() {
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned index = arg.getArgNumber();
+    if (failed(checkBorder("argument", index, arg.getType())))
+      return failure();
+    Form form{FormKind::Argument, "argument",
+              std::to_string(arg.getArgNumber())};
+    form.element = getElementTypeOrSelf(arg.getType());
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    if (!type) {
+      scalars[arg].form = forms.get(std::move(form));
+      continue;
+    }
+    LocalValue value;
+    value.dims = getBorderDims(func.getArgAttrDict(arg.getArgNumber()), type);
+    form.shape = getSizes(value.dims);
+    value.form = forms.get(std::move(form));
+    tensors[arg] = std::move(value);
+  }
+  return success();
+}
+
+LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
+  for (auto [i, result] : llvm::enumerate(op.getOperands())) {
+    if (failed(checkBorder("result", i, result.getType())))
+      return failure();
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (!type) {
+      BodyLifter body(*this, {});
+      FailureOr<const Form *> form = body.getForm(op, result);
+      if (failed(form))
+        return failure();
+      results.push_back(*form);
+      continue;
+    }
+    LocalValue value = getTensor(result);
+    if (value.form->kind == FormKind::Undefined)
+      return op.emitOpError("uses elements that nothing has defined");
+    if (value.contribution.kind != Contribution::Whole)
+      return op.emitOpError("result #")
+             << i << " is a contribution: one of " << value.contribution.parts
+             << " parts of " << value.form->str();
+    SmallVector<LocalDim, 4> dims =
+        getBorderDims(func.getResultAttrDict(i), type);
+    for (auto [d, dim] : llvm::enumerate(value.dims))
+      if ((dim.chunk && !holds(dim, dims[d].chunk)) ||
+          (dim.size != kAnySize && !takeSize(dim, dims[d].size)))
+        return op.emitOpError("result #")
+               << i << " has dim " << d << " of size " << dim.size
+               << " in chunks " << describeRanks(dim.chunk)
+               << ", expected size " << dims[d].size << " in chunks "
+               << describeRanks(dims[d].chunk);
+    results.push_back(value.form);
+  }
+  return success();
+}
+
+/// Splats are the same everywhere, other constants are whole.
+LogicalResult LocalLifter::liftConstant(Operation *op, Attribute attr) {
+  Value result = op->getResult(0);
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  if (!type) {
+    BodyLifter body(*this, {});
+    if (failed(body.lift(op)))
+      return failure();
+    scalars[result] = *body.get(op, result);
+    return success();
+  }
+  LocalValue value;
+  if (auto splat = dyn_cast<SplatElementsAttr>(attr)) {
+    value.form = forms.getConstant(splat.getSplatValue<Attribute>(),
+                                   type.getElementType());
+    for (int64_t extent : type.getShape())
+      value.dims.push_back({kAnySize, extent});
+    return setTensor(op, result, std::move(value));
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(attr);
+  if (!dense || isa<DenseStringElementsAttr>(attr))
+    return op->emitOpError("is a constant that cannot be followed");
+  ArrayRef<char> data = dense.getRawData();
+  auto hash = llvm::SHA256::hash(
+      {reinterpret_cast<const uint8_t *>(data.data()), data.size()});
+  Form form{FormKind::Tensor, "constant"};
+  form.details = digestToHex(
+      StringRef(reinterpret_cast<const char *>(hash.data()), hash.size()));
+  for (int64_t extent : type.getShape())
+    value.dims.push_back({extent, extent, uniform(0)});
+  form.shape = getSizes(value.dims);
+  form.element = type.getElementType();
+  form.op = op;
+  value.form = forms.get(std::move(form));
+  return setTensor(op, result, std::move(value));
+}
+
+/// A tensor of one element: undefined, or a scalar's value.
+LogicalResult LocalLifter::liftUniform(Operation *op, const Form *form) {
+  LocalValue value;
+  value.form = form;
+  for (int64_t extent :
+       cast<RankedTensorType>(op->getResultTypes()[0]).getShape())
+    value.dims.push_back({kAnySize, extent});
+  return setTensor(op, op->getResult(0), std::move(value));
+}
+
+/// An op with scalar results.
+LogicalResult LocalLifter::liftScalar(Operation *op) {
+  BodyLifter body(*this, {});
+  if (failed(body.lift(op)))
+    return failure();
+  for (Value result : op->getResults())
+    scalars[result] = *body.get(op, result);
+  return success();
+}
+
+LogicalResult LocalLifter::liftOther(Operation *op) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (select && isa<TensorType>(select.getType()) &&
+      select.getCondition().getType().isInteger(1))
+    return setChoice(select->getResult(0), select.getCondition(),
+                     select.getTrueValue(), select.getFalseValue());
+  bool isScalar = llvm::all_of(op->getResultTypes(), [](Type type) {
+    return type.isIntOrIndexOrFloat();
+  });
+  if (isScalar && op->getNumRegions() == 0 && op->getNumResults() > 0)
+    return liftScalar(op);
+  if (forms.isOfReals())
+    return liftUninterpreted(op);
+  return op->emitOpError("is not known to the proof (lib/Verify/Sums): it may "
+                         "have an order that cannot be followed");
+}
+
+/// An op that is not known: some function of tensors that each rank has all of.
+LogicalResult LocalLifter::liftUninterpreted(Operation *op) {
+  if (dependsOnRank(op))
+    return op->emitOpError("has collectives or indices of ranks inside, which "
+                           "cannot be followed");
+  llvm::SetVector<Value> captured;
+  Form form{FormKind::Tensor, op->getName().getStringRef().str(),
+            describeOp(op, captured)};
+  SmallVector<Value> operands(op->getOperands());
+  llvm::append_range(operands, captured);
+  for (Value operand : operands) {
+    FailureOr<const Form *> whole = getWholeForm(
+        op, operand,
+        "is not known to the proof (lib/Verify/Sums), which takes it for a "
+        "function of whole tensors: it has an operand with a dimension");
+    if (failed(whole))
+      return failure();
+    form.operands.push_back(*whole);
+  }
+  for (OpResult result : op->getResults()) {
+    Form one = form;
+    one.details += " result " + std::to_string(result.getResultNumber());
+    (void)setWhole(op, result, std::move(one));
+  }
+  return success();
+}
+
+LogicalResult LocalLifter::liftOp(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (!isFollowed(type))
+      return op->emitOpError("makes a value of type ")
+             << type << ", which cannot be followed";
+  Attribute constant;
+  if (matchPattern(op, m_Constant(&constant)))
+    return liftConstant(op, constant);
+  if (getCollectiveKind(op))
+    return liftCollective(op);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](func::ReturnOp op) { return liftReturn(op); })
+      .Case([&](linalg::LinalgOp op) { return liftLinalg(op); })
+      .Case([&](MatmulOp op) { return liftMatmul(op); })
+      .Case([&](scf::ForOp op) { return liftFor(op); })
+      .Case([&](scf::WhileOp op) { return liftWhile(op); })
+      .Case([&](scf::IfOp op) { return liftIf(op); })
+      .Case([&](TakeOp op) { return liftTake(op); })
+      .Case([&](ScatterAddOp op) { return liftScatterAdd(op); })
+      .Case([&](tensor::ExtractSliceOp op) { return liftExtractSlice(op); })
+      .Case([&](tensor::InsertSliceOp op) { return liftInsertSlice(op); })
+      .Case([&](tensor::PadOp op) { return liftPad(op); })
+      .Case([&](tensor::ConcatOp op) { return liftConcat(op); })
+      .Case([&](tensor::CollapseShapeOp op) { return liftCollapse(op); })
+      .Case([&](tensor::ExpandShapeOp op) { return liftExpand(op); })
+      // A copy: the table may grow, and move what is in it.
+      .Case([&](tensor::CastOp op) {
+        return setTensor(op, op, LocalValue(getTensor(op.getSource())));
+      })
+      .Case([&](OptimizationBarrierOp op) {
+        for (auto [input, result] : llvm::zip(op.getInputs(), op.getResults()))
+          if (failed(setTensor(op, result, LocalValue(getTensor(input)))))
+            return failure();
+        return success();
+      })
+      .Case([&](ShardOp op) -> LogicalResult {
+        if (!isReference)
+          return op.emitOpError("is an op of global programs");
+        return setTensor(op, op, LocalValue(getTensor(op.getInput())));
+      })
+      .Case([&](tensor::EmptyOp op) {
+        Form form{FormKind::Undefined, "undefined"};
+        form.element = op.getType().getElementType();
+        return liftUniform(op, forms.get(std::move(form)));
+      })
+      .Case([&](tensor::SplatOp op) {
+        BodyLifter body(*this, {});
+        FailureOr<const Form *> form = body.getForm(op, op.getInput());
+        return failed(form) ? failure() : liftUniform(op, *form);
+      })
+      .Case([&](tensor::FromElementsOp op) -> LogicalResult {
+        Form form{FormKind::Tensor, "from_elements"};
+        if (failed(addWhole(op, op.getElements(), form)))
+          return failure();
+        return form.operands.size() == 1 ? liftUniform(op, form.operands[0])
+                                         : setWhole(op, op, std::move(form));
+      })
+      .Default([&](Operation *op) { return liftOther(op); });
+}
+
+LogicalResult LocalLifter::run() {
+  tensors.reserve(func.getBody().front().getOperations().size());
+  if (failed(liftArguments()))
+    return failure();
+  for (Operation &op : func.getBody().front())
+    if (failed(liftOp(&op)))
+      return failure();
+  return success();
+}

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// From the program of one rank to forms: what each of its values is a part of.
+//
+// A local tensor is a part of a global one: along each dimension rank r holds
+// the chunk with the number chunk[r], of `extent` elements; what lies after
+// the global size is padding. All ranks are followed at once, with one number
+// per rank for everything that differs between them, so that axes, sub-axes and
+// their order need no rules of their own: an index is right if it is right on
+// every rank.
+//
+// Worked example. On 4 ranks along "tp" a 10x6 tensor of which dimension 0 is
+// sharded has size 10, extent 3 and chunk [0, 1, 2, 3]. After an all_gather the
+// extent is 12 and the chunk [0, 0, 0, 0]; after a slice of the first 10 rows
+// the extent is 10.
+//
+// A value may be a contribution: rank r then holds part[r] of `parts` parts of
+// a reduction. Data movement and collectives are all that may happen to it.
+// A collective that combines parts p * g to p * g + g - 1, in this order,
+// leaves part p of parts / g. If the order does not matter, what a rank holds
+// is a set of parts, which grows until it has them all. Over the reals
+// (Equality::Reals) no order matters, and what is linear may be done to parts
+// of a sum.
+
+#ifndef WEFT_LIB_VERIFY_SUMS_LOCALLIFTER_H
+#define WEFT_LIB_VERIFY_SUMS_LOCALLIFTER_H
+
+#include "Forms.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Sharding/Sharding.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/Hashing.h"
+
+#include <array>
+#include <map>
+#include <unordered_set>
+#include <vector>
+
+namespace mlir::scf {
+class ForOp;
+class IfOp;
+class WhileOp;
+} // namespace mlir::scf
+
+namespace mlir::weft::proof {
+
+/// A number for each rank. Equal vectors are one object.
+using RankVector = const std::vector<int64_t> *;
+
+/// Which chunks of a dimension have the same elements, as those have that come
+/// of one key and value head which was repeated for several query heads: of
+/// each chunk, the first one that is like it. A rank that has one of them has
+/// all. Null: each has its own. Equal ones are one object.
+using Likeness = RankVector;
+
+bool areAlike(Likeness likeness, int64_t a, int64_t b);
+
+/// One dimension of a local tensor, or one loop of a local op.
+struct LocalDim {
+  int64_t size = kAnySize;
+  int64_t extent = 1;
+  /// Null: not known, because the value does not depend on it.
+  RankVector chunk = nullptr;
+  /// What lies in the padding, if that is known.
+  const Form *padding = nullptr;
+  Likeness likeness = nullptr;
+  /// Whether the size is the most that it may be, of a value for which any size
+  /// is right: what it meets may say a smaller one.
+  bool isGuess = false;
+  /// Whether the value does not change along it, up to the size.
+  bool isConstant = false;
+};
+
+/// What is left to combine of a value that ranks hold contributions to.
+struct Contribution {
+  enum Kind {
+    Whole,
+    /// Parts of a tree: neighbours join, in order.
+    Ordered,
+    /// Parts that may be combined in any order.
+    Exact,
+    /// One rank has the element, all others +0.0 or 0.
+    Disjoint
+  };
+  Kind kind = Whole;
+  ReduceKind reduction = ReduceKind::Sum;
+  /// Which part a rank has; of Exact and Disjoint ones, the number of its set.
+  RankVector part = nullptr;
+  int64_t parts = 1;
+
+  bool isSame(const Contribution &other) const {
+    return kind == other.kind && reduction == other.reduction &&
+           part == other.part && parts == other.parts;
+  }
+};
+
+/// Number of chunks of a dimension.
+int64_t countChunks(const LocalDim &dim);
+/// The size of a dimension with its padding.
+int64_t getPaddedSize(const LocalDim &dim);
+bool hasPadding(const LocalDim &dim);
+/// Takes `size` for one that was guessed; false if the size is another one.
+bool takeSize(LocalDim &dim, int64_t size);
+/// Whether each rank has this chunk of a dimension, or one that is like it.
+bool holds(const LocalDim &dim, RankVector chunk);
+/// As in [0, 1, 2, 3].
+std::string describeRanks(RankVector vector);
+
+struct LocalValue {
+  const Form *form = nullptr;
+  SmallVector<LocalDim, 4> dims;
+  Contribution contribution;
+};
+
+/// A scalar in a body or around it: a form, or a number per rank.
+struct LocalScalar {
+  const Form *form = nullptr;
+  /// The value on each rank, plus the local index of `loop` if that is >= 0.
+  RankVector offset = nullptr;
+  int loop = -1;
+  /// True for all indices that are valid; false in the padding of these loops.
+  bool isMask = false;
+  uint64_t maskedLoops = 0;
+  /// For loops with padding, what the value is there.
+  SmallVector<std::pair<unsigned, const Form *>, 1> padding;
+};
+
+/// Where a slice begins along a dimension: a number on each rank, or, if it is
+/// computed from data, what that is on all of them.
+struct SlicePlace {
+  RankVector number = nullptr;
+  const Form *form = nullptr;
+};
+
+/// What a slice cuts of the global tensor.
+struct SliceCut {
+  std::string details;
+  SmallVector<const Form *, 2> places;
+};
+
+/// A reduction with an order, for the certificate.
+struct LiftedReduction {
+  Operation *op;
+  const Form *form;
+};
+
+class BodyLifter;
+
+class LocalLifter {
+public:
+  /// `reference`: whether this is the program to which another is compared.
+  LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
+              bool isReference);
+
+  /// Follows the function, or emits what is in the way.
+  LogicalResult run();
+
+  ArrayRef<const Form *> getResults() const { return results; }
+  ArrayRef<LiftedReduction> getReductions() const { return reductions; }
+  /// The first op that made a tensor of this form, or null.
+  Operation *getOrigin(const Form *form) const { return origins.lookup(form); }
+
+private:
+  friend class BodyLifter;
+
+  // The function and its ops.
+  LogicalResult liftArguments();
+  LogicalResult checkBorder(StringRef what, unsigned index, Type type);
+  LogicalResult liftOp(Operation *op);
+  LogicalResult liftReturn(func::ReturnOp op);
+  LogicalResult liftConstant(Operation *op, Attribute value);
+  LogicalResult liftUniform(Operation *op, const Form *form);
+  LogicalResult liftScalar(Operation *op);
+  LogicalResult liftOther(Operation *op);
+  LogicalResult liftUninterpreted(Operation *op);
+  SmallVector<LocalDim, 4> getBorderDims(DictionaryAttr attrs,
+                                         RankedTensorType type);
+
+  // Collectives.
+  LogicalResult liftCollective(Operation *op);
+  LogicalResult liftOperand(Operation *op, unsigned index, LocalValue &value);
+  LogicalResult gather(Operation *op, LocalDim &dim);
+  void scatter(LocalDim &dim);
+  LogicalResult combine(Operation *op, ReduceKind kind, LocalValue &value);
+  LogicalResult joinParts(Operation *op, LocalValue &value);
+  LogicalResult
+  uniteParts(Operation *op, LocalValue &value,
+             function_ref<SmallVector<int64_t>(int64_t rank)> getSets);
+  LogicalResult uniteMembers(Operation *op, LocalValue &value);
+  int64_t getSet(std::vector<int64_t> parts);
+  Contribution addParts(const Contribution &a, const Contribution &b);
+  Contribution multiplyParts(const Contribution &a, const Contribution &b);
+  void carryParts(const Contribution &carried, Contribution &own);
+  FailureOr<Contribution> getTogether(Operation *op,
+                                      ArrayRef<const LocalValue *> values);
+  FailureOr<Contribution> getProduct(Operation *op, const LocalValue &factor,
+                                     const LocalValue &other);
+  LogicalResult checkSame(Operation *op, const LocalValue &value,
+                          ArrayRef<int64_t> exceptDims, bool withParts);
+  LogicalResult permute(PermuteOp op, LocalValue &value);
+  int64_t getMember(int64_t rank, int64_t index) const {
+    return mesh.groupMember(rank, group, index);
+  }
+  SmallVector<int64_t> getOfMembers(RankVector vector, int64_t rank) const;
+
+  // Movement.
+  LogicalResult liftExtractSlice(tensor::ExtractSliceOp op);
+  FailureOr<LocalValue> dropDims(tensor::ExtractSliceOp op, LocalValue value,
+                                 const llvm::SmallBitVector &dropped);
+  FailureOr<SlicePlace> getPlace(Operation *op, OpFoldResult value);
+  LogicalResult sliceDim(tensor::ExtractSliceOp op, unsigned dim, bool inChunks,
+                         LocalDim &state, SliceCut &cut);
+  LogicalResult sliceAt(tensor::ExtractSliceOp op, unsigned dim,
+                        const Form *place, LocalDim &state, SliceCut &cut);
+  bool concatChunks(tensor::ConcatOp op);
+  Form makeInsertion(tensor::InsertSliceOp op, ArrayRef<SlicePlace> places,
+                     const llvm::SmallBitVector &dropped,
+                     const LocalValue &source, const LocalValue &dest);
+  llvm::SmallBitVector getDropped(tensor::InsertSliceOp op,
+                                  ArrayRef<SlicePlace> places,
+                                  const LocalValue &source,
+                                  const LocalValue &dest);
+  LogicalResult liftInsertSlice(tensor::InsertSliceOp op);
+  LogicalResult liftPad(tensor::PadOp op);
+  LogicalResult liftConcat(tensor::ConcatOp op);
+  void moveCutOutwards(Operation *op, LocalValue &value, unsigned dim);
+  LogicalResult liftCollapse(tensor::CollapseShapeOp op);
+  LogicalResult liftExpand(tensor::ExpandShapeOp op);
+  std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
+
+  // What is repeated.
+  Likeness getLikeness(int64_t chunks,
+                       function_ref<std::vector<int64_t>(int64_t)> describe);
+  Likeness repeatEach(const LocalDim &dim, int64_t times);
+  Likeness repeatAll(const LocalDim &dim, int64_t times);
+  Likeness cutChunks(Likeness likeness, int64_t pieces);
+  Likeness joinChunks(Likeness likeness, int64_t neighbours);
+  Likeness meetLikeness(Likeness a, Likeness b);
+  bool collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
+                        LocalDim &result, SmallVectorImpl<int64_t> &sizes);
+  LogicalResult collapseGroup(Operation *op, ArrayRef<LocalDim> group,
+                              int64_t size, LocalDim &result,
+                              SmallVectorImpl<int64_t> &sizes);
+  LogicalResult expandGroup(const LocalDim &dim, ArrayRef<int64_t> extents,
+                            ArrayRef<int64_t> sizes,
+                            SmallVectorImpl<LocalDim> &results);
+  bool padForRanks(tensor::PadOp op, LocalValue &value, const Form *padding);
+  RankVector getNumber(OpFoldResult value);
+
+  // Stacks.
+  bool stackEntries(tensor::ConcatOp op);
+  LocalValue moveEntry(
+      const LocalValue &alike,
+      function_ref<std::pair<const LocalValue *, int64_t>(int64_t)> getSource);
+  void gatherStack(Value stack, Value result);
+  LogicalResult pickEntry(tensor::ExtractSliceOp op);
+
+  // Computation.
+  LogicalResult liftLinalg(linalg::LinalgOp op);
+  LogicalResult liftStructured(linalg::LinalgOp op, int choice);
+  int countFolded(linalg::LinalgOp op) const;
+  LogicalResult liftMatmul(MatmulOp op);
+  FailureOr<LocalValue> liftMap(linalg::LinalgOp op, unsigned index,
+                                BodyLifter &body,
+                                MutableArrayRef<LocalDim> loops);
+  FailureOr<LocalValue> liftReduction(linalg::LinalgOp op, unsigned index,
+                                      BodyLifter &body,
+                                      MutableArrayRef<LocalDim> loops);
+  bool shareLoop(Operation *op, LocalDim &loop);
+  void tryShared(LocalDim &loop, Form &form, function_ref<void()> describe);
+  LogicalResult liftFold(linalg::LinalgOp op, BodyLifter &body,
+                         MutableArrayRef<LocalDim> loops);
+  bool haveSameForm(Value a, Value b) const;
+  bool isJoin(linalg::LinalgOp op) const;
+  bool joinNeighbours(LocalValue &a, const LocalValue &b);
+  LogicalResult liftJoin(linalg::LinalgOp op);
+  LogicalResult readOperands(linalg::LinalgOp op, BodyLifter &body,
+                             ArrayRef<LocalDim> loops, bool reduces);
+  FailureOr<Contribution> getCarried(linalg::LinalgOp op, const Form *form);
+  LogicalResult carryContribution(linalg::LinalgOp op, const Form *form,
+                                  LocalValue &result);
+  LogicalResult checkSummed(MatmulOp op, const LocalValue &operand,
+                            AffineMap map, ArrayRef<LocalDim> loops);
+  LogicalResult liftTake(TakeOp op);
+  LogicalResult addUpdates(ScatterAddOp op, const LocalValue &init,
+                           const LocalValue &indices,
+                           MutableArrayRef<LocalDim> loops, Order &order,
+                           Contribution &contribution);
+  LogicalResult liftScatterAdd(ScatterAddOp op);
+  void inferRows(Value base, LocalDim &rows);
+  LogicalResult checkBase(Operation *op, Value base, const LocalDim &rows);
+  /// Meets the dims of `value` with the loops that `map` says.
+  LogicalResult meetLoops(Operation *op, const LocalValue &value, AffineMap map,
+                          MutableArrayRef<LocalDim> loops);
+  LogicalResult meet(Operation *op, LocalDim &a, const LocalDim &b);
+  /// The order of a reduction over `loops`, and which part of it ranks hold.
+  LogicalResult makeOrder(Operation *op, ArrayRef<LocalDim> loops,
+                          bool lastIsReduction, Type joinType, Order &order,
+                          Contribution &contribution);
+  Contribution makeParts(ArrayRef<LocalDim> loops, Contribution::Kind kind);
+  LogicalResult checkNested(Operation *op, ArrayRef<LocalDim> loops);
+
+  // Helpers.
+  AxisList getAxes(AxesAttr axes) const;
+  RankVector intern(std::vector<int64_t> values);
+  RankVector uniform(int64_t value);
+  RankVector perRank(function_ref<int64_t(int64_t rank)> value);
+  /// The number that is the same on all ranks, or nullopt.
+  static std::optional<int64_t> getUniform(RankVector vector);
+  /// A dim on which nothing depends becomes one of which all ranks hold all.
+  void fix(LocalDim &dim);
+  LogicalResult fixWhole(Operation *op, LocalDim &dim, StringRef what);
+  /// The tensor; fails if it is a contribution.
+  FailureOr<LocalValue> getUncombined(Operation *op, Value value);
+  /// The tensor; fails if some rank does not have all of it. `what` the op does
+  /// with a dimension that needs it is for the error.
+  static constexpr StringLiteral kReadsAnywhere =
+      "reads by a computed index a dimension";
+  FailureOr<LocalValue> getWhole(Operation *op, Value value,
+                                 StringRef what = kReadsAnywhere);
+
+  // Loops.
+  LogicalResult liftFor(scf::ForOp op);
+  LogicalResult liftWhile(scf::WhileOp op);
+  LogicalResult liftIf(scf::IfOp op);
+  LogicalResult setChoice(OpResult result, Value condition, Value first,
+                          Value second);
+  LogicalResult liftBlock(Block &block);
+  void setCarried(Operation *op, Block &block, StringRef name, int64_t depth);
+  LogicalResult addWhole(Operation *op, ValueRange values, Form &form);
+  FailureOr<const Form *> getWholeForm(Operation *op, Value value,
+                                       StringRef what = kReadsAnywhere);
+  LogicalResult setWhole(Operation *op, Value value, Form form);
+
+  const LocalValue &getTensor(Value value) const { return tensors.at(value); }
+  /// Notes what a result is. Always succeeds: the end of following an op.
+  LogicalResult setTensor(Operation *op, Value result, LocalValue value);
+  static SmallVector<int64_t> getSizes(ArrayRef<LocalDim> dims);
+
+  FormTable &forms;
+  func::FuncOp func;
+  const Mesh &mesh;
+  bool isReference;
+  int64_t numRanks;
+  struct HashNumbers {
+    size_t operator()(const std::vector<int64_t> &numbers) const {
+      return llvm::hash_combine_range(numbers);
+    }
+  };
+  std::unordered_set<std::vector<int64_t>, HashNumbers> vectors;
+  std::map<int64_t, RankVector> uniforms;
+  /// Sets of parts, ascending, by number.
+  std::vector<std::vector<int64_t>> sets;
+  std::map<std::vector<int64_t>, int64_t> setNumbers;
+  DenseMap<Value, LocalValue> tensors;
+  /// The entries of values that are stacked, to be gathered and picked.
+  DenseMap<Value, std::vector<LocalValue>> stacks;
+  DenseMap<Value, LocalScalar> scalars;
+  /// Axes of the collective at hand, and its number of members.
+  AxesAttr groupAxes;
+  /// Loops of the op at hand that only say how often something is combined.
+  SmallVector<unsigned> freeLoops;
+  AxisList group;
+  /// What collectives do to numbers of ranks, by their axes: many do the same.
+  using GroupKey = std::pair<const void *, RankVector>;
+  DenseMap<GroupKey, RankVector> gathered, scattered;
+  DenseSet<GroupKey> same;
+  /// The united sets of the members, and whether each has all parts.
+  std::map<std::pair<GroupKey, int64_t>, std::pair<RankVector, bool>> united;
+  std::map<std::vector<std::pair<RankVector, int64_t>>, RankVector> pieces;
+  std::map<std::array<std::pair<RankVector, int64_t>, 2>, RankVector> added;
+  int64_t groupSize = 1;
+  /// The number of loops around what is followed.
+  int64_t loopDepth = 0;
+  SmallVector<const Form *> results;
+  DenseMap<const Form *, Operation *> origins;
+  SmallVector<LiftedReduction> reductions;
+};
+
+/// Follows scalar ops: those of a linalg body, with its loops, or those of the
+/// function, with none.
+class BodyLifter {
+public:
+  BodyLifter(LocalLifter &lifter, MutableArrayRef<LocalDim> loops)
+      : lifter(lifter), loops(loops) {}
+
+  void set(Value value, LocalScalar scalar) { scalars[value] = scalar; }
+  void setForm(Value value, const Form *form) {
+    LocalScalar scalar;
+    scalar.form = form;
+    set(value, scalar);
+  }
+  /// Follows an op with scalar results.
+  LogicalResult lift(Operation *op);
+  FailureOr<LocalScalar> get(Operation *op, Value value);
+  FailureOr<const Form *> getForm(Operation *op, Value value);
+  /// The form of a scalar at global indices.
+  FailureOr<const Form *> toForm(Operation *op, const LocalScalar &scalar,
+                                 Type type);
+  void inferChunks(Block &body, int choice);
+
+private:
+  LogicalResult liftIndexMath(Operation *op, bool &isDone);
+  LogicalResult liftCompare(arith::CmpIOp op, bool &isDone);
+  LogicalResult liftSelect(arith::SelectOp op, bool &isDone);
+  FailureOr<LocalScalar> choose(Operation *op, const LocalScalar &condition,
+                                Value value, Value other);
+  LogicalResult liftIf(scf::IfOp op);
+  LogicalResult liftAnd(arith::AndIOp op, bool &isDone);
+  LogicalResult liftExtract(tensor::ExtractOp op);
+  LogicalResult liftOther(Operation *op);
+  LogicalResult liftUninterpreted(Operation *op);
+  std::optional<int64_t> getBound(const LocalScalar &index,
+                                  const LocalScalar &bound);
+  void setConstant(Value value, Attribute attr);
+  const Form *makeIndex(unsigned loop, int64_t added);
+  bool hasIndex(unsigned loop, int64_t added) const;
+
+  LocalLifter &lifter;
+  MutableArrayRef<LocalDim> loops;
+  DenseMap<Value, LocalScalar> scalars;
+};
+
+} // namespace mlir::weft::proof
+
+#endif // WEFT_LIB_VERIFY_SUMS_LOCALLIFTER_H

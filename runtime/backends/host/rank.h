@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One rank of the host backend: its thread, its helpers, and the calls that
+// compiled code makes on it.
+
+#ifndef WEFT_RT_HOST_RANK_H
+#define WEFT_RT_HOST_RANK_H
+
+#include "backends/host/perturb.h"
+#include "backends/host/tickets.h"
+#include "backends/host/world.h"
+
+namespace weft::rt {
+
+/// A rank, used by its own thread; calls that fail tell the world and return
+/// false (or a negative ticket), after which the caller must unwind.
+class HostRank {
+public:
+  HostRank(HostWorld &world, int64_t rank);
+
+  Status start();
+  void join();
+
+  bool gemm(int32_t op, const weft_rt_gemm &desc, const void *a, const void *b,
+            void *c);
+  bool launch(int32_t op, const weft_rt_launch &launch, void *const *buffers,
+              const int64_t *scalars);
+  bool copy(int32_t op, const weft_rt_copy &copy, const void *source,
+            void *target);
+  bool readScalar(int32_t op, weft_rt_type type, const void *source,
+                  int64_t &value);
+  int64_t startCollective(int32_t op, const weft_rt_collective &collective,
+                          const void *const *in, void *const *out);
+  bool wait(int32_t op, int64_t ticket);
+  void fail(const char *message);
+
+  /// Leaves the task after a failure; called with no C++ frame in between.
+  [[noreturn]] void leave();
+
+  RankLog log;
+
+  /// From now on, a signal that means a fault of a rank's code (SIGSEGV,
+  /// SIGBUS, SIGFPE, SIGILL) fails the rank, which ends all ranks with a
+  /// message; on other threads it ends the process as before.
+  static void failOnSignals();
+
+private:
+  static void onFatalSignal(int number);
+  static void *threadMain(void *rank);
+  bool prepareThread(int member);
+  static bool prepareHelper(void *rank, int member);
+  void serve();
+  void runTask();
+  void onKilled(const char *signalName);
+
+  Status checkStart(const weft_rt_collective &collective, const void *const *in,
+                    void *const *out);
+  Status tryStart(int32_t op, const weft_rt_collective &collective,
+                  const void *const *in, void *const *out, int64_t &ticket);
+  Status tryWait(InFlight &entry);
+  Status injectFault(const weft_rt_collective &collective, int64_t number);
+  void poisonOutputs(const InFlight &entry, MemberBuffers buffers) const;
+  void failWith(Status status);
+  std::string channelName(const weft_rt_collective &collective) const;
+
+  HostWorld &world;
+  weft_rt_rank self;
+  const weft_rt_program &program;
+  std::vector<Seat> seats; // [channel]
+  Tickets tickets;
+  Mover mover;
+  Perturbation perturbation;
+  Team team;
+  pthread_t thread{};
+  bool isStarted = false;
+  jmp_buf home;
+  static thread_local HostRank *rankOfThread; // while it runs a task
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RT_HOST_RANK_H

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What every backend owes to a rank's own calls: kernels with scalars, copies
+// between any strides, and scalars that the CPU reads.
+
+#include "job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+using namespace weft::rt;
+using namespace weft::rt::cts;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// buffers: values. scalars: a factor and a summand.
+void scale(void *const *buffers, const int64_t *scalars, int64_t begin,
+           int64_t end) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<int64_t *>(buffers[0])[i] =
+        static_cast<int64_t *>(buffers[0])[i] * scalars[0] + scalars[1];
+}
+
+class Call : public testing::TestWithParam<BackendUnderTest> {
+protected:
+  Job job(const BackendOptions &options = {}) {
+    return Job(GetParam(), {{"a", 2}}, {}, options,
+               {{"scale", -1, scale, 1, 2}});
+  }
+
+  /// A copy of 4-byte elements on one rank; what the target holds then.
+  std::vector<int32_t> copied(std::vector<weft_rt_copy_dim> dims,
+                              size_t targetSize) {
+    weft_rt_copy copy = {4, int32_t(dims.size()), {}};
+    std::copy(dims.begin(), dims.end(), copy.dims);
+    std::vector<int32_t> source(24), target(targetSize, -1);
+    std::iota(source.begin(), source.end(), 0);
+    Status status = job().run([&](Rank rank) {
+      if (rank.id() == 1)
+        rank.api->copy(rank.self, -1, &copy, source.data(), target.data());
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    return target;
+  }
+
+  template <typename T> int64_t read(weft_rt_type type, T value) {
+    int64_t seen = -7;
+    Status status = job().run([&](Rank rank) {
+      if (rank.id() == 0)
+        seen = rank.api->read_scalar(rank.self, -1, type, &value);
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    return seen;
+  }
+
+  std::string failure(const std::function<void(Rank)> &task) {
+    return job().run(task).message();
+  }
+};
+
+TEST_P(Call, KernelsGetTheirScalars) {
+  for (int threads : {2, 6}) {
+    BackendOptions options;
+    options.threads = threads;
+    Status status = job(options).run([](Rank rank) {
+      std::vector<int64_t> values(1000, 2);
+      void *buffers[] = {values.data()};
+      int64_t scalars[] = {10, rank.id()};
+      rank.launch(0, {1000, 10}, buffers, scalars);
+      EXPECT_THAT(values, Each(20 + rank.id()));
+      scalars[0] = 0;
+      rank.launch(0, {0, 1}, buffers, scalars);
+      EXPECT_THAT(values, Each(20 + rank.id()));
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+}
+
+TEST_P(Call, KernelsThatAreNotThere) {
+  for (int32_t kernel : {-1, 1})
+    EXPECT_THAT(failure([&](Rank rank) {
+                  rank.launch(kernel, {1, 1}, nullptr, nullptr);
+                }),
+                HasSubstr(format("launches kernel %d of 1", kernel)));
+}
+
+TEST_P(Call, CopiesAnyStrides) {
+  EXPECT_THAT(copied({}, 1), ElementsAre(0));
+  EXPECT_THAT(copied({{3, 1, 1}}, 4), ElementsAre(0, 1, 2, -1));
+  EXPECT_THAT(copied({{2, 6, 3}, {3, 1, 1}}, 6), ElementsAre(0, 1, 2, 6, 7, 8));
+  EXPECT_THAT(copied({{2, 1, 3}, {3, 2, 1}}, 6), // a transpose
+              ElementsAre(0, 2, 4, 1, 3, 5));
+  EXPECT_THAT(copied({{3, 0, 2}}, 6), ElementsAre(0, -1, 0, -1, 0, -1));
+  EXPECT_THAT(copied({{2, 12, 4}, {2, 2, 2}, {2, 1, 1}}, 8),
+              ElementsAre(0, 1, 2, 3, 12, 13, 14, 15));
+  EXPECT_THAT(copied({{0, 1, 1}, {2, 1, 1}}, 2), ElementsAre(-1, -1));
+  EXPECT_THAT(copied({{2, 1, 1}, {1, 99, 99}}, 2), ElementsAre(0, 1));
+}
+
+TEST_P(Call, CopiesThatMakeNoSense) {
+  auto failureOf = [&](weft_rt_copy copy) {
+    return failure([&](Rank rank) {
+      int64_t value = 0;
+      rank.api->copy(rank.self, -1, &copy, &value, &value);
+    });
+  };
+  EXPECT_THAT(failureOf({0, 0, {}}), HasSubstr("copy: elements of no size"));
+  EXPECT_THAT(failureOf({4, 9, {}}), HasSubstr("copy: too many dimensions"));
+  EXPECT_THAT(failureOf({4, 1, {{1, -1, 1}}}),
+              HasSubstr("copy: a negative size or stride"));
+}
+
+TEST_P(Call, ReadsScalarsOfEachWidth) {
+  EXPECT_EQ(read(WEFT_RT_I1, uint8_t(1)), 1);
+  EXPECT_EQ(read(WEFT_RT_I8, int8_t(-3)), -3);
+  EXPECT_EQ(read(WEFT_RT_U8, uint8_t(253)), 253);
+  EXPECT_EQ(read(WEFT_RT_I16, int16_t(-300)), -300);
+  EXPECT_EQ(read(WEFT_RT_U16, uint16_t(65000)), 65000);
+  EXPECT_EQ(read(WEFT_RT_I32, int32_t(-70000)), -70000);
+  EXPECT_EQ(read(WEFT_RT_U32, uint32_t(4000000000)), 4000000000);
+  EXPECT_EQ(read(WEFT_RT_I64, INT64_MIN), INT64_MIN);
+  EXPECT_EQ(read(WEFT_RT_BF16, uint16_t(0xbf80)), 0xbf80);
+  EXPECT_EQ(read(WEFT_RT_F32, -1.0f), 0xbf800000);
+  EXPECT_EQ(read(WEFT_RT_F64, 1.0), 0x3ff0000000000000);
+}
+
+TEST_P(Call, ReadsNoPartsOfBytes) {
+  for (int type : {int(WEFT_RT_F4E2M1FN), int(WEFT_RT_NUM_TYPES), -1})
+    EXPECT_THAT(failure([&](Rank rank) {
+                  int64_t value = 0;
+                  rank.api->read_scalar(rank.self, -1, weft_rt_type(type),
+                                        &value);
+                }),
+                HasSubstr("reads a scalar of type"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Call, testing::ValuesIn(backendsUnderTest),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace

@@ -1,0 +1,42 @@
+// RUN: weft-opt %s --weft-expand-float8 | FileCheck %s
+
+// What becomes f8 or was f8 is i8; no conversion of f8 is left.
+
+// CHECK-LABEL: llvm.func @through
+// CHECK-SAME: (%{{.*}}: i8, %{{.*}}: f64) -> i8
+// CHECK-NOT: f8E
+// CHECK: llvm.return %{{.*}} : i8
+llvm.func @through(%x: i8, %y: f64) -> i8 {
+  %0 = arith.bitcast %x : i8 to f8E4M3FN
+  %1 = arith.extf %0 : f8E4M3FN to f32
+  %2 = arith.truncf %1 : f32 to f8E5M2
+  %3 = arith.truncf %y : f64 to f8E5M2
+  %4 = arith.constant 1.5 : f8E5M2
+  %c = arith.constant true
+  %5 = arith.select %c, %2, %3 : f8E5M2
+  %6 = arith.select %c, %5, %4 : f8E5M2
+  %7 = arith.bitcast %6 : f8E5M2 to i8
+  llvm.return %7 : i8
+}
+
+// A NaN of any bits is one: 126 in f8E5M2, 127 in f8E4M3FN. The sign goes only with numbers.
+
+// CHECK-LABEL: llvm.func @nan
+// CHECK: %[[NUMBER:.*]] = arith.ori
+// CHECK-NEXT: %[[NAN:.*]] = arith.constant 126 : i32
+// CHECK-NEXT: %[[LIMIT:.*]] = arith.constant 2139095041 : i32
+// CHECK-NEXT: %[[IS_NUMBER:.*]] = arith.cmpi ult, %{{.*}}, %[[LIMIT]]
+// CHECK-NEXT: %[[CODE:.*]] = arith.select %[[IS_NUMBER]], %[[NUMBER]], %[[NAN]]
+// CHECK-NEXT: arith.trunci %[[CODE]] : i32 to i8
+// CHECK: arith.ori
+// CHECK-NEXT: arith.constant 127 : i32
+llvm.func @nan(%x: f32) -> i16 {
+  %0 = arith.truncf %x : f32 to f8E5M2
+  %1 = arith.truncf %x : f32 to f8E4M3FN
+  %2 = arith.bitcast %0 : f8E5M2 to i8
+  %3 = arith.bitcast %1 : f8E4M3FN to i8
+  %4 = arith.extui %2 : i8 to i16
+  %5 = arith.extui %3 : i8 to i16
+  %6 = arith.addi %4, %5 : i16
+  llvm.return %6 : i16
+}

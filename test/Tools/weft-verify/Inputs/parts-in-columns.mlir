@@ -1,0 +1,68 @@
+// As parts.mlir, with other numbers, from a copy in columns 8 to 16 of a buffer.
+#id = affine_map<(i, j) -> (i, j)>
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @gather.fsdp on @mesh <{"fsdp"}> purpose gather
+weft.channel @data.tp on @mesh <{"tp"}> purpose data
+memref.global "private" constant @seven : memref<4xi32> = dense<7>
+func.func @step() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "w", local = tensor<2x8xf32>, global = tensor<2x8xf32>>, #weft_rt.tensor<name = "n", local = tensor<2xindex>, global = tensor<2xindex>>],
+    weft_rt.results = [#weft_rt.tensor<name = "r", local = tensor<4xf32>, global = tensor<4xf32>, value = 33>,
+        #weft_rt.tensor<local = tensor<16xf32>, global = tensor<16xf32>, value = 6>]} {
+  %w = weft_rt.buffer argument 0 "w" : memref<2x8xf32>
+  %n = weft_rt.buffer argument 1 "n" : memref<2xindex>
+  %r = weft_rt.buffer result 0 "r" : memref<4xf32>
+  %k = weft_rt.buffer result 1 : memref<16xf32>
+  %all = weft_rt.buffer arena 0 "gathered w" : memref<4x8xf32>
+  %s = weft_rt.buffer arena 128 "sum" : memref<8xf32>
+  %x = weft_rt.buffer arena 192 "sum of some row" : memref<8xf32>
+  %j = weft_rt.buffer arena 256 "joined" : memref<16xf32>
+  %i = weft_rt.buffer arena 320 "seven" : memref<4xi32>
+  %m = weft_rt.buffer arena 384 "sum of seven" : memref<4xi32>
+  %h = weft_rt.buffer arena 512 "wide" : memref<4x16xf32>
+  %g = weft_rt.view %h at 8 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
+  %part = weft_rt.view %g at 32 : memref<4x8xf32, strided<[16, 1]>> to memref<8xf32>
+  %first = weft_rt.view %g at 0 : memref<4x8xf32, strided<[16, 1]>> to memref<8xf32>
+  %ja = weft_rt.view %j at 0 : memref<16xf32> to memref<8xf32>
+  %jb = weft_rt.view %j at 8 : memref<16xf32> to memref<8xf32>
+  %half = weft_rt.view %s at 4 : memref<8xf32> to memref<4xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %row = arith.constant 16 : index
+  %gather = weft_rt.start <all_gather, mesh = @mesh, axes = <{"fsdp"}>, dims = [0]>
+      ins(%w : memref<2x8xf32>) outs(%all : memref<4x8xf32>) {channel = @gather.fsdp, weft.op = "all_gather w", weft_rt.values = array<i64: 0, 22>}
+  weft_rt.wait %gather
+  weft_rt.fused ins(%all : memref<4x8xf32>) outs(%g : memref<4x8xf32, strided<[16, 1]>>) {
+  ^bb0(%v: tensor<4x8xf32>):
+    %e = tensor.empty() : tensor<4x8xf32>
+    %u = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%v : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+    ^bb0(%y: f32, %z: f32):
+      linalg.yield %y : f32
+    } -> tensor<4x8xf32>
+    weft_rt.yield %u : tensor<4x8xf32>
+  } {weft.op = "copy", weft_rt.values = array<i64: 22, 22>}
+  %a = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
+      ins(%part : memref<8xf32>) outs(%s : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce part", weft_rt.values = array<i64: 22, 33>}
+  weft_rt.wait %a
+  weft_rt.copy %s to %ja {weft_rt.values = array<i64: 33, 33>} : memref<8xf32> to memref<8xf32>
+  weft_rt.copy %first to %jb {weft_rt.values = array<i64: 22, 22>} : memref<8xf32> to memref<8xf32>
+  weft_rt.assemble %j value 44 from [33, 22] : memref<16xf32>
+  %b = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
+      ins(%j : memref<16xf32>) outs(%k : memref<16xf32>) {channel = @data.tp, weft.op = "all_reduce joined", weft_rt.values = array<i64: 44, 6>}
+  weft_rt.wait %b
+  %one = weft_rt.read_scalar %n[%c0] {weft_rt.values = array<i64: 1>} : memref<2xindex>
+  %other = weft_rt.read_scalar %n[%c1] {weft_rt.values = array<i64: 1>} : memref<2xindex>
+  %o = arith.muli %one, %row : index
+  %p = arith.muli %other, %row : index
+  %some = weft_rt.view %g at 0 plus %o : memref<4x8xf32, strided<[16, 1]>> to memref<8xf32>
+  %c = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
+      ins(%some : memref<8xf32>) outs(%x : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce somewhere", weft_rt.values = array<i64: 22, 7>}
+  weft_rt.wait %c
+  %seven = memref.get_global @seven : memref<4xi32>
+  weft_rt.copy %seven to %i {weft_rt.values = array<i64: 11, 11>} : memref<4xi32> to memref<4xi32>
+  %d = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
+      ins(%i : memref<4xi32>) outs(%m : memref<4xi32>) {channel = @data.tp, weft.op = "all_reduce constant", weft_rt.values = array<i64: 11, 9>}
+  weft_rt.wait %d
+  weft_rt.copy %half to %r {weft_rt.values = array<i64: 33, 33>} : memref<4xf32> to memref<4xf32>
+  return
+}

@@ -1,0 +1,97 @@
+// RUN: weft-opt %s --weft-verify-partitioning -split-input-file -verify-diagnostics
+
+// What of verify-partitioning-repeats.mlir must not be otherwise.
+
+// Summed three times, by two ranks two times each.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @product(%v: tensor<2xf32>) -> tensor<2x3xf32> {
+    %one = arith.constant dense<1.0> : tensor<2x3xf32>
+    %e = tensor.empty() : tensor<2x2xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<2xf32>) outs(%e : tensor<2x2xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<2x2xf32>
+    %1 = weft.matmul %0, %one {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>]} : tensor<2x2xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+    // expected-error@+1 {{combines whole values, not contributions: matmul 2x?xf32}}
+    %2 = weft.all_reduce sum %1 on @mesh <{"t"}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    return %2 : tensor<2x3xf32>
+  }
+  module @global {
+    func.func @product(%v: tensor<2xf32>) -> tensor<2x3xf32> {
+      %one = arith.constant dense<1.0> : tensor<3x3xf32>
+      %e = tensor.empty() : tensor<2x3xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<2xf32>) outs(%e : tensor<2x3xf32>) {
+      ^bb0(%p: f32, %o: f32):
+        linalg.yield %p : f32
+      } -> tensor<2x3xf32>
+      %1 = weft.matmul %0, %one {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>]} : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32>
+      return %1 : tensor<2x3xf32>
+    }
+  }
+}
+
+// -----
+
+// Summed two times, and by each rank as often.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @product(%v: tensor<2xf32>) -> tensor<2x3xf32> {
+    %one = arith.constant dense<1.0> : tensor<2x3xf32>
+    %e = tensor.empty() : tensor<2x2xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<2xf32>) outs(%e : tensor<2x2xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<2x2xf32>
+    %1 = weft.matmul %0, %one {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>]} : tensor<2x2xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+    // expected-error@+1 {{combines whole values, not contributions: matmul 2x?xf32}}
+    %2 = weft.all_reduce sum %1 on @mesh <{"t"}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    return %2 : tensor<2x3xf32>
+  }
+  module @global {
+    func.func @product(%v: tensor<2xf32>) -> tensor<2x3xf32> {
+      %one = arith.constant dense<1.0> : tensor<2x3xf32>
+      %e = tensor.empty() : tensor<2x2xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<2xf32>) outs(%e : tensor<2x2xf32>) {
+      ^bb0(%p: f32, %o: f32):
+        linalg.yield %p : f32
+      } -> tensor<2x2xf32>
+      %1 = weft.matmul %0, %one {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>]} : tensor<2x2xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+      return %1 : tensor<2x3xf32>
+    }
+  }
+}
+
+// -----
+
+// The third before the second is none.
+
+module {
+  weft.mesh @mesh = <["x"=3, "z"=2]>
+  func.func @neighbours(%k: tensor<4xf32> {weft.global_type = tensor<12xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>})
+      -> (tensor<8xf32> {weft.global_type = tensor<24xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}]>}) {
+    %e = tensor.empty() : tensor<1x4xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%k : tensor<4xf32>) outs(%e : tensor<1x4xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<1x4xf32>
+    %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<1x4xf32> into tensor<4xf32>
+    %2 = weft.permute %1 on @mesh <{"x", "z"}> sources [0, 2, 4, 1, 5, 3] : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-error@+1 {{puts chunks 2, 1 of 4 elements one after the other, which are no neighbours}}
+    %3 = weft.all_gather %2 on @mesh <{"z"}> dims [0] : (tensor<4xf32>) -> tensor<8xf32>
+    return %3 : tensor<8xf32>
+  }
+  module @global {
+    func.func @neighbours(%k: tensor<12xf32>) -> tensor<24xf32> {
+      %e = tensor.empty() : tensor<2x12xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%k : tensor<12xf32>) outs(%e : tensor<2x12xf32>) {
+      ^bb0(%p: f32, %o: f32):
+        linalg.yield %p : f32
+      } -> tensor<2x12xf32>
+      %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x12xf32> into tensor<24xf32>
+      return %1 : tensor<24xf32>
+    }
+  }
+}
