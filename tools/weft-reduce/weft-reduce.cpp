@@ -9,6 +9,7 @@
 #include "weft/Support/Guard.h"
 #include "weft/Support/Version.h"
 
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 
