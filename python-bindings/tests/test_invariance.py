@@ -212,7 +212,7 @@ REPEATS = {"repeat": lambda x, n: jnp.repeat(x, n, 2), "tile": lambda x, n: jnp.
 
 
 @pytest.mark.parametrize("heads, shared, repeat, rotate, sizes", [
-    (8, 4, "repeat", _rotate, [2, 4, 8]), (8, 2, "repeat", lambda x: x, [4, 8]), (8, 1, "repeat", _rotate, [2, 8]),
+    (8, 4, "repeat", _rotate, [2, 4, 8]), (8, 2, "repeat", lambda x: x, [4, 8]), (8, 1, "repeat", _rotate, [2, 8]), (2, 1, "repeat", _rotate, [2]),
     (8, 4, "tile", _rotate, [4, 8]), (8, 2, "tile", lambda x: x, [4, 8])])  # fmt: skip
 def test_shared_heads_keep_bits(heads, shared, repeat, rotate, sizes):
     step, args, shardings = _attention(heads, shared, REPEATS[repeat], rotate)

@@ -192,39 +192,63 @@ static Digit getDigit(const Element *index, const Element *variable) {
   return {};
 }
 
-/// The digit of `variable` by which parts of a tensor are told apart, of the
-/// tensor that is read, or of a factor; and where it goes from one to another.
-static Digit findCuts(const Element *summand, const Element *variable,
+/// Where parts begin or end in the range of a digit; with `whole` only where no
+/// part is cut in two by that.
+static SmallVector<int64_t> getCuts(const Element *parts, unsigned dim,
+                                    const Digit &digit, bool whole) {
+  unsigned rank = parts->shape.size();
+  SmallVector<std::pair<int64_t, int64_t>> ranges;
+  for (unsigned i = 0; i + 1 < parts->operands.size(); ++i) {
+    int64_t begin = parts->numbers[i * 2 * rank + dim] - digit.offset;
+    ranges.push_back(
+        {begin, begin + parts->numbers[i * 2 * rank + rank + dim]});
+  }
+  SmallVector<int64_t> cuts = {0, digit.size};
+  for (auto [begin, end] : ranges)
+    for (int64_t cut : {begin, end})
+      if (!whole || llvm::none_of(ranges, [&, cut = cut](auto range) {
+            return range.first < cut && cut < range.second;
+          }))
+        cuts.push_back(std::clamp<int64_t>(cut, 0, digit.size));
+  llvm::sort(cuts);
+  cuts.erase(llvm::unique(cuts), cuts.end());
+  return cuts;
+}
+
+static Digit findCuts(ArrayRef<const Element *> factors,
+                      const Element *variable, bool whole,
                       SmallVectorImpl<int64_t> &cuts) {
-  SmallVector<const Element *> factors = {summand};
-  if (summand->kind == ElementKind::Scalar &&
-      cast<StringAttr>(summand->name).getValue() == "arith.mulf")
-    factors.assign(summand->operands.begin(), summand->operands.end());
   for (const Element *factor : factors) {
     factor = ElementTable::skipRounding(factor);
     if (factor->kind != ElementKind::Read ||
         factor->operands[0]->kind != ElementKind::Parts)
       continue;
     const Element *parts = factor->operands[0];
-    unsigned rank = parts->shape.size();
-    for (unsigned dim = 0; dim < rank; ++dim) {
+    for (unsigned dim = 0; dim < parts->shape.size(); ++dim) {
       Digit digit = getDigit(factor->operands[dim + 1], variable);
       if (digit.size == 0)
         continue;
-      cuts.assign({0, digit.size});
-      for (unsigned i = 0; i + 1 < parts->operands.size(); ++i) {
-        int64_t begin = parts->numbers[i * 2 * rank + dim] - digit.offset;
-        int64_t end = begin + parts->numbers[i * 2 * rank + rank + dim];
-        for (int64_t cut : {begin, end})
-          cuts.push_back(std::clamp<int64_t>(cut, 0, digit.size));
-      }
-      llvm::sort(cuts);
-      cuts.erase(llvm::unique(cuts), cuts.end());
+      cuts = getCuts(parts, dim, digit, whole);
       if (cuts.size() > 2)
         return digit;
     }
   }
   return {};
+}
+
+/// The digit of `variable` by which parts of a tensor are told apart, of the
+/// tensor that is read, or of a factor; and where it goes from one to another.
+/// Parts stay whole where they can: a sum over one of them would have to be
+/// the sum of two otherwise.
+static Digit findCuts(const Element *summand, const Element *variable,
+                      SmallVectorImpl<int64_t> &cuts) {
+  SmallVector<const Element *> factors = {summand};
+  if (summand->kind == ElementKind::Scalar &&
+      cast<StringAttr>(summand->name).getValue() == "arith.mulf")
+    factors.assign(summand->operands.begin(), summand->operands.end());
+  Digit digit = findCuts(factors, variable, /*whole=*/true, cuts);
+  return digit.size == 0 ? findCuts(factors, variable, /*whole=*/false, cuts)
+                         : digit;
 }
 
 const Element *ElementTable::combine(Attribute op, const Element *summand,
