@@ -22,22 +22,31 @@ SmallVector<int64_t> LocalLifter::getOfMembers(RankVector vector,
   return numbers;
 }
 
+/// Whether the numbers of the members of each group are one.
+bool LocalLifter::isSameOfMembers(RankVector vector) {
+  if (!vector || same.contains({groupAxes.getAsOpaquePointer(), vector}))
+    return true;
+  for (int64_t rank = 0; rank < numRanks; ++rank)
+    if ((*vector)[rank] != (*vector)[getMember(rank, 0)])
+      return false;
+  same.insert({groupAxes.getAsOpaquePointer(), vector});
+  return true;
+}
+
 /// Fails unless the members of each group have the same part of the tensor, but
 /// for some dims.
 LogicalResult LocalLifter::checkSame(Operation *op, const LocalValue &value,
                                      ArrayRef<int64_t> exceptDims,
                                      bool withParts) {
   auto check = [&](RankVector vector, const Twine &what) -> LogicalResult {
-    if (!vector || same.contains({groupAxes.getAsOpaquePointer(), vector}))
+    if (isSameOfMembers(vector))
       return success();
-    for (int64_t rank = 0; rank < numRanks; ++rank)
-      if ((*vector)[rank] != (*vector)[getMember(rank, 0)])
-        return op->emitOpError("works on different parts of a tensor: ranks ")
-               << getMember(rank, 0) << " and " << rank << " have " << what
-               << ' ' << (*vector)[getMember(rank, 0)] << " and "
-               << (*vector)[rank];
-    same.insert({groupAxes.getAsOpaquePointer(), vector});
-    return success();
+    int64_t rank = 0;
+    while ((*vector)[rank] == (*vector)[getMember(rank, 0)])
+      ++rank;
+    return op->emitOpError("works on different parts of a tensor: ranks ")
+           << getMember(rank, 0) << " and " << rank << " have " << what << ' '
+           << (*vector)[getMember(rank, 0)] << " and " << (*vector)[rank];
   };
   for (auto [i, dim] : llvm::enumerate(value.dims))
     if (!llvm::is_contained(exceptDims, int64_t(i)) &&
@@ -250,7 +259,8 @@ LogicalResult LocalLifter::liftOperand(Operation *op, unsigned index,
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](AllGatherOp op) -> LogicalResult {
         int64_t dim = op.getDims()[index];
-        if (failed(checkSame(op, value, dim, /*withParts=*/true)))
+        if (failed(regroupForMembers(op, value, dim)) ||
+            failed(checkSame(op, value, dim, /*withParts=*/true)))
           return failure();
         return gather(op, value.dims[dim]);
       })
@@ -271,7 +281,8 @@ LogicalResult LocalLifter::liftOperand(Operation *op, unsigned index,
         int64_t concat = op.getConcatDims()[index];
         if (split == concat)
           return op.emitOpError("splits and concatenates one dim, ") << split;
-        if (failed(checkSame(op, value, concat, /*withParts=*/true)))
+        if (failed(regroupForMembers(op, value, concat)) ||
+            failed(checkSame(op, value, concat, /*withParts=*/true)))
           return failure();
         scatter(value.dims[split]);
         return gather(op, value.dims[concat]);

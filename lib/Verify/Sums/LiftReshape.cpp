@@ -135,18 +135,32 @@ static void describeRows(ArrayRef<int64_t> sizes, std::string &groups) {
     llvm::interleave(sizes, os, "x");
 }
 
-LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
-  LocalValue value = getTensor(op.getSrc());
+static std::string print(ArrayRef<ReassociationIndices> groups) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto printGroup = [&](ArrayRef<int64_t> group) {
+    os << '[';
+    llvm::interleaveComma(group, os);
+    os << ']';
+  };
+  os << '[';
+  llvm::interleaveComma(groups, os, printGroup);
+  os << ']';
+  return text;
+}
+
+FailureOr<LocalValue>
+LocalLifter::collapse(Operation *op, LocalValue value,
+                      ArrayRef<ReassociationIndices> reassociation) {
   SmallVector<LocalDim, 4> dims;
-  std::string groups;
-  llvm::raw_string_ostream(groups) << op.getReassociation();
+  std::string groups = print(reassociation);
   // Not to be taken for an expansion by the same groups.
   std::string collapse = "collapse " + groups;
-  SmallVector<int64_t> sizes(op.getResultType().getRank(), kAnySize);
+  SmallVector<int64_t> sizes(reassociation.size(), kAnySize);
   for (ArrayRef<int64_t> known : forms.getExpansions(value.form, collapse))
     if (known.size() == sizes.size())
       sizes.assign(known.begin(), known.end());
-  for (auto [group, size] : llvm::zip(op.getReassociationIndices(), sizes)) {
+  for (auto [group, size] : llvm::zip(reassociation, sizes)) {
     LocalDim dim;
     SmallVector<int64_t> rows;
     if (failed(collapseGroup(
@@ -170,7 +184,15 @@ LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
   value.form = forms.getReshape(source, shape, groups, op);
   if (isReference)
     forms.noteExpansion(source, collapse, getSizes(value.dims));
-  return setTensor(op, op.getResult(), std::move(value));
+  return value;
+}
+
+LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
+  FailureOr<LocalValue> value =
+      collapse(op, getTensor(op.getSrc()), op.getReassociationIndices());
+  if (failed(value))
+    return failure();
+  return setTensor(op, op.getResult(), std::move(*value));
 }
 
 /// One dimension becomes several, of the given global sizes. Fails silently if
@@ -240,8 +262,7 @@ static SmallVector<int64_t> guessSizes(tensor::ExpandShapeOp op, unsigned first,
 
 LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
   LocalValue value = getTensor(op.getSrc());
-  std::string groups;
-  llvm::raw_string_ostream(groups) << op.getReassociation();
+  std::string groups = print(op.getReassociationIndices());
   ArrayRef<int64_t> extents = op.getResultType().getShape();
   SmallVector<SmallVector<int64_t>> candidates;
   if (auto global = op->getAttrOfType<TypeAttr>(WeftDialect::kGlobalTypeAttr))
@@ -290,4 +311,60 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
   if (isReference)
     forms.noteExpansion(source, groups, getSizes(value.dims));
   return setTensor(op, op.getResult(), std::move(value));
+}
+
+/// Rows of which a rank has one each are `dims` [first, last); they become one
+/// dimension with the last one, and that becomes as many again, of sizes that
+/// the one-rank program knows. False if it knows none that fit.
+FailureOr<bool> LocalLifter::regroup(Operation *op, LocalValue &value,
+                                     unsigned first, unsigned last) {
+  SmallVector<ReassociationIndices> groups;
+  for (unsigned i = 0; i < value.dims.size(); ++i)
+    if (i <= first || i > last)
+      groups.push_back({i});
+    else
+      groups.back().push_back(i);
+  FailureOr<LocalValue> joined = collapse(op, value, groups);
+  if (failed(joined))
+    return failure();
+  LocalDim &dim = joined->dims[first];
+  fix(dim);
+  SmallVector<int64_t> extents;
+  for (unsigned i = first; i <= last; ++i)
+    extents.push_back(value.dims[i].extent);
+  std::string told = print(groups);
+  for (ArrayRef<int64_t> shape : forms.getExpansions(joined->form, told)) {
+    ArrayRef<int64_t> sizes = shape.slice(first, extents.size());
+    SmallVector<LocalDim> results;
+    LocalDim sized = dim;
+    takeSize(sized, computeProduct(sizes));
+    if (failed(expandGroup(sized, extents, sizes, results)))
+      continue;
+    llvm::copy(results, value.dims.begin() + first);
+    describeRows(sizes, told);
+    value.form = forms.getReshape(joined->form, getSizes(value.dims), told, op);
+    return true;
+  }
+  return false;
+}
+
+/// A reshape between shapes that are the same on a rank is no op there. 8 rows
+/// of 6 elements, on each of 8 ranks one, are 2 of 24, on each rank a quarter
+/// of one; a collective may put together what is told apart by the latter.
+LogicalResult LocalLifter::regroupForMembers(Operation *op, LocalValue &value,
+                                             unsigned last) {
+  auto isSingle = [&](const LocalDim &dim) {
+    return dim.extent == 1 && dim.chunk && !proof::hasPadding(dim);
+  };
+  for (unsigned first = last; first-- > 0;) {
+    const LocalDim &dim = value.dims[first];
+    if (!isSingle(dim))
+      return success();
+    if (isSameOfMembers(dim.chunk))
+      continue;
+    FailureOr<bool> isDone = regroup(op, value, first, last);
+    if (failed(isDone) || *isDone)
+      return isDone;
+  }
+  return success();
 }

@@ -201,6 +201,7 @@ private:
                                       ArrayRef<const LocalValue *> values);
   FailureOr<Contribution> getProduct(Operation *op, const LocalValue &factor,
                                      const LocalValue &other);
+  bool isSameOfMembers(RankVector vector);
   LogicalResult checkSame(Operation *op, const LocalValue &value,
                           ArrayRef<int64_t> exceptDims, bool withParts);
   LogicalResult permute(PermuteOp op, LocalValue &value);
@@ -232,6 +233,12 @@ private:
   void moveCutOutwards(Operation *op, LocalValue &value, unsigned dim);
   LogicalResult liftCollapse(tensor::CollapseShapeOp op);
   LogicalResult liftExpand(tensor::ExpandShapeOp op);
+  FailureOr<LocalValue> collapse(Operation *op, LocalValue value,
+                                 ArrayRef<ReassociationIndices> reassociation);
+  FailureOr<bool> regroup(Operation *op, LocalValue &value, unsigned first,
+                          unsigned last);
+  LogicalResult regroupForMembers(Operation *op, LocalValue &value,
+                                  unsigned last);
   std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
 
   // What is repeated.

@@ -117,3 +117,24 @@ module {
     }
   }
 }
+
+// -----
+
+// 8 rows of 6 elements are 4 rows of 12; a rank gets the row of another one
+// than the neighbour that has the rest of it.
+
+module {
+  weft.mesh @mesh = <["tp"=8]>
+  func.func @regrouped(%x: tensor<1x6xf32> {weft.global_type = tensor<8x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>}) -> (tensor<1x12xf32> {weft.global_type = tensor<4x12xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp":(1)4}, {}]>}) {
+    // expected-error@+1 {{works on different parts of a tensor: ranks 0 and 4 have along dim 0 chunks 0 and 2}}
+    %0 = weft.all_gather %x on @mesh <{"tp":(1)2}> dims [1] : (tensor<1x6xf32>) -> tensor<1x12xf32>
+    return %0 : tensor<1x12xf32>
+  }
+  module @global {
+    func.func @regrouped(%x: tensor<8x6xf32>) -> tensor<4x12xf32> {
+      %0 = tensor.collapse_shape %x [[0, 1]] : tensor<8x6xf32> into tensor<48xf32>
+      %1 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 12] : tensor<48xf32> into tensor<4x12xf32>
+      return %1 : tensor<4x12xf32>
+    }
+  }
+}

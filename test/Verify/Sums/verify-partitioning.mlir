@@ -244,3 +244,24 @@ module {
     }
   }
 }
+
+// -----
+
+// 8 rows of 6 elements are 2 rows of 24. On a rank that has one row, or a
+// quarter of one, this is no op.
+
+// CHECK-LABEL: func.func @regrouped
+module {
+  weft.mesh @mesh = <["tp"=8]>
+  func.func @regrouped(%x: tensor<1x6xf32> {weft.global_type = tensor<8x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}, {}]>}) -> (tensor<1x24xf32> {weft.global_type = tensor<2x24xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp":(1)2}, {}]>}) {
+    %0 = weft.all_gather %x on @mesh <{"tp":(2)4}> dims [1] : (tensor<1x6xf32>) -> tensor<1x24xf32>
+    return %0 : tensor<1x24xf32>
+  }
+  module @global {
+    func.func @regrouped(%x: tensor<8x6xf32>) -> tensor<2x24xf32> {
+      %0 = tensor.collapse_shape %x [[0, 1]] : tensor<8x6xf32> into tensor<48xf32>
+      %1 = tensor.expand_shape %0 [[0, 1]] output_shape [2, 24] : tensor<48xf32> into tensor<2x24xf32>
+      return %1 : tensor<2x24xf32>
+    }
+  }
+}
