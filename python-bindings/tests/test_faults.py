@@ -27,6 +27,14 @@ func.func @step(%x: tensor<8xf32> {weft.name = "x"}) -> (tensor<8xf32> {weft.nam
 """
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Ctrl-C as in a terminal: a shell starts what runs in the background with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def module(text=STEP):
     return weft.Module(text, None, None, None, None, None, "step.mlir")
 
