@@ -56,8 +56,21 @@ static LogicalResult settleMachine(Location place, ModuleOp module,
   return emitError(place) << "--machine: " << error;
 }
 
+/// A module or function of which nobody says where it is, as those that are
+/// made by tracing, begins where the file does; so does a module that the text
+/// does not write out.
+static void placeUnknown(ModuleOp module, FileLineColLoc place) {
+  auto put = [&](Operation *op) {
+    auto loc = dyn_cast<FileLineColLoc>(op->getLoc());
+    if (isa<UnknownLoc>(op->getLoc()) || (loc && loc.getLine() == 0))
+      op->setLoc(place);
+  };
+  put(module);
+  llvm::for_each(*module.getBody(), [&](Operation &op) { put(&op); });
+}
+
 /// The input's module, or null.
-static OwningOpRef<ModuleOp> parse(MLIRContext &context,
+static OwningOpRef<ModuleOp> parse(MLIRContext &context, FileLineColLoc place,
                                    std::unique_ptr<llvm::MemoryBuffer> input,
                                    PassRunner &runner) {
   llvm::SourceMgr sources;
@@ -69,11 +82,7 @@ static OwningOpRef<ModuleOp> parse(MLIRContext &context,
     return nullptr;
   // It says what was proved of a program that may have been edited since.
   (*module)->removeAttr(WeftDialect::kCertificateAttr);
-  // A module that the text does not write out begins where the file does.
-  if (auto loc = dyn_cast<FileLineColLoc>((*module)->getLoc());
-      loc && loc.getLine() == 0)
-    (*module)->setLoc(
-        FileLineColLoc::get(&context, loc.getFilename().getValue(), 1, 1));
+  placeUnknown(*module, place);
   return module;
 }
 
@@ -93,7 +102,8 @@ LogicalResult weft::compile(MLIRContext &context, const CompileOptions &asked,
   Outputs outputs(options, place, os);
   if (failed(outputs.checkPaths()))
     return failure();
-  OwningOpRef<ModuleOp> module = parse(context, std::move(input), runner);
+  OwningOpRef<ModuleOp> module =
+      parse(context, place, std::move(input), runner);
   if (!module || failed(settleMachine(place, *module, options)))
     return failure();
   Driver driver(std::move(module), options, outputs.getPhase(), place,
@@ -123,7 +133,8 @@ weft::compileModule(MLIRContext &context, const CompileOptions &asked,
     return nullptr;
   PassRunner runner(context, options.progress);
   FileLineColLoc place = getPlace(context, *input);
-  OwningOpRef<ModuleOp> module = parse(context, std::move(input), runner);
+  OwningOpRef<ModuleOp> module =
+      parse(context, place, std::move(input), runner);
   if (!module || failed(settleMachine(place, *module, options)))
     return nullptr;
   Driver driver(std::move(module), options, options.to.value_or(Phase::Local),

@@ -220,3 +220,19 @@ def test_shared_heads_keep_bits(heads, shared, repeat, rotate, sizes):
     compiled = [weft.compile(module, mesh={"tp": size}, invariant=True)(*args) for size in [1, *sizes]]
     bits = [[np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(result)] for result in compiled]
     assert all(other == bits[0] for other in bits[1:])
+
+
+@pytest.mark.parametrize("shapes, dim", [
+    ([(1, 4, 4, 4)] * 2, 0), ([(1, 8, 16, 12)] * 2, 0), ([(2, 2, 2, 2)] * 8, 0), ([(3, 4, 4, 4), (5, 4, 4, 4)], 0),
+    ([(4, 3, 4, 4), (4, 5, 4, 4)], 1), ([(4, 4, 2, 4)] * 3, 2), ([(2, 2, 4, 4, 1)] * 3, 4)])  # fmt: skip
+def test_sums_over_all_of_a_concatenation(shapes, dim):
+    def f(x):
+        parts = [value * (i + 1.) for i, value in enumerate(x)]
+        return jnp.sum(jnp.concatenate(parts, dim)), jnp.mean(jnp.concatenate(parts[::-1], dim) ** 2)
+    x = [np.random.default_rng(0).standard_normal(shape).astype("f") for shape in shapes]
+    spec = P(*[None] * 2, "d") if dim != 2 else P(None, "d")
+    module = weft.jax.export(f, x, mesh={"d": 2}, in_shardings=([spec] * len(x),))
+    one, two = (weft.compile(module, mesh={"d": size}, invariant=True)(x) for size in (1, 2))
+    for first, second, value in zip(one, two, f(x), strict=True):
+        assert np.asarray(first).tobytes() == np.asarray(second).tobytes()
+        np.testing.assert_allclose(first, value, rtol=1e-5, atol=1e-4)

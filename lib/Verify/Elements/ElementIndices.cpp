@@ -90,12 +90,37 @@ const Element *ElementTable::scale(const Element *a, int64_t factor) {
   return getSum(std::move(terms));
 }
 
+/// The range of a sum with f (x / d) - f c (x / (d c)) in it, f times the
+/// remainder of x / d by c; `last` is the second of these.
+ElementTable::Range ElementTable::getRemainderRange(const Terms &terms,
+                                                    const Element *last,
+                                                    int64_t factor) {
+  for (auto [first, times] : terms.terms) {
+    if (first == last || first->kind != ElementKind::Quotient ||
+        first->operands != last->operands || times <= 0 ||
+        last->numbers[0] % first->numbers[0] != 0)
+      continue;
+    int64_t divisor = last->numbers[0] / first->numbers[0];
+    if (-factor % times != 0 || -factor / times != divisor)
+      continue;
+    Terms rest = terms;
+    llvm::erase_if(rest.terms, [&, first = first](auto &term) {
+      return term.first == first || term.first == last;
+    });
+    if (Range range = getRange(rest))
+      return {{range->first, range->second + times * (divisor - 1)}};
+  }
+  return std::nullopt;
+}
+
 /// The range of a sum; of x - c (x / c), with other terms, the one of a
 /// remainder.
 ElementTable::Range ElementTable::getRange(const Terms &terms) {
   for (auto [element, factor] : terms.terms) {
     if (element->kind != ElementKind::Quotient)
       continue;
+    if (Range range = getRemainderRange(terms, element, factor))
+      return range;
     int64_t divisor = element->numbers[0];
     if (factor >= 0 || factor % divisor != 0)
       continue;

@@ -198,6 +198,8 @@ private:
   static void addTerms(Terms &terms, const Terms &other, int64_t factor);
   const Element *getSum(Terms terms);
   static Range getRange(const Terms &terms);
+  static Range getRemainderRange(const Terms &terms, const Element *last,
+                                 int64_t factor);
   static Range getRange(const Element &element);
   const Element *divideRest(Terms rest, int64_t divisor);
 
