@@ -44,7 +44,8 @@ public:
   void run() {
     ScheduleProblem problem = getScheduledProblem(block.problem, schedule);
     std::optional<Schedule> unlimited;
-    if (options.memoryLimit > 0 && schedule.getAvoidableTime() > 0) {
+    if (options.memoryLimit > 0 && schedule.getAvoidableTime() > 0 &&
+        problem.getMostBytes() > options.memoryLimit) {
       ScheduleOptions free = options;
       free.memoryLimit = 0;
       unlimited = makeSchedule(problem, free);

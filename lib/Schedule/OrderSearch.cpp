@@ -41,11 +41,8 @@ public:
         place(problem.size()), work(problem.getNumResources(), 0) {
     for (int i = 0; i < problem.size(); ++i)
       work[problem.resource(i)] += problem.task(i).duration;
-    int64_t allBytes = problem.fixedBytes;
-    for (const ScheduleBuffer &buffer : problem.getBuffers())
-      allBytes += buffer.bytes;
     // Nothing is to be counted where all of it fits.
-    if (allBytes <= limit)
+    if (problem.getMostBytes() <= limit)
       this->limit = 0;
     std::vector<int> order;
     for (const ScheduleEvent &event : first.events)
