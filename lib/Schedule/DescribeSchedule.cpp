@@ -48,6 +48,7 @@ public:
         problem.getMostBytes() > options.memoryLimit) {
       ScheduleOptions free = options;
       free.memoryLimit = 0;
+      free.isThorough = false;
       unlimited = makeSchedule(problem, free);
       moreBytes = unlimited->result.peakBytes - options.memoryLimit;
       // What fits anyway is not limited by memory.

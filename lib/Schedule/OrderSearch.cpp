@@ -28,6 +28,10 @@ constexpr int64_t kSmallEffort = 200000, kMaxSmallMoves = 20000;
 /// into lines.
 constexpr int64_t kAnnealingMoves = 280, kAnnealingEffort = 52000000;
 
+/// Where a limit matters there are so many times fewer: many orders are made
+/// then, each for other bytes.
+constexpr int64_t kLimitedPart = 8;
+
 /// Problems of up to so many tasks are searched whole, with up to so many
 /// tasks put into lines.
 constexpr int kMaxWhole = 10;
@@ -511,8 +515,13 @@ std::vector<int> OrderSearch::closeGaps(const std::vector<int> &order) const {
   return result;
 }
 
-/// One move. Single moves mostly leave gaps that all that follows could fill.
+/// One move. Single moves mostly leave gaps that all that follows could fill;
+/// where a limit matters, what is done earlier for that mostly has no memory.
 std::vector<int> OrderSearch::proposeOrder(std::mt19937 &random) const {
+  if (limit > 0) {
+    bool isForWait = !waits.empty() && random() % 2 == 0;
+    return isForWait ? moveForWait(random) : move(chooseTask(random), random);
+  }
   std::vector<int> order;
   if (waits.empty() || random() % 3 == 0)
     order = move(chooseTask(random), random);
@@ -585,6 +594,8 @@ ScheduleResult OrderSearch::anneal() {
   int64_t most = sum / count;
   int64_t numMoves = std::min(kAnnealingMoves * problem.size(),
                               kAnnealingEffort / problem.size());
+  if (limit > 0)
+    numMoves /= kLimitedPart;
   std::mt19937 random(1);
   bestOrder = current;
   take(current, best);

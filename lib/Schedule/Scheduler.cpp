@@ -214,8 +214,8 @@ static void anneal(const ScheduleProblem &problem,
   constexpr int kMaxTasks = 1000;
   constexpr int64_t kWorth = 1000;
   int64_t bound = schedule.bound.get();
-  if (options.policy != SchedulePolicy::Best || !schedule.fits ||
-      problem.size() > kMaxTasks ||
+  if (options.policy != SchedulePolicy::Best || !options.isThorough ||
+      !schedule.fits || problem.size() > kMaxTasks ||
       schedule.getAvoidableTime() <= bound / kWorth)
     return;
   ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
