@@ -44,9 +44,11 @@ public:
   void run() {
     ScheduleProblem problem = getScheduledProblem(block.problem, schedule);
     std::optional<Schedule> unlimited;
-    if (options.memoryLimit > 0 && schedule.getAvoidableTime() > 0) {
+    if (options.memoryLimit > 0 && schedule.getAvoidableTime() > 0 &&
+        problem.getMostBytes() > options.memoryLimit) {
       ScheduleOptions free = options;
       free.memoryLimit = 0;
+      free.isThorough = false;
       unlimited = makeSchedule(problem, free);
       moreBytes = unlimited->result.peakBytes - options.memoryLimit;
       // What fits anyway is not limited by memory.

@@ -3,7 +3,9 @@
 // An order of the tasks becomes a line of events by waiting as late as
 // possible where that costs time, and as early as possible where it does not.
 // All orders of very small problems are looked at; of others, those that one
-// move makes from the best so far.
+// move makes from the best so far, and by threshold accepting from those that
+// are little slower (G. Dueck, T. Scheuer, "Threshold accepting", Journal of
+// Computational Physics 90, 1990).
 
 #include "OrderSearch.h"
 #include "LiveBytes.h"
@@ -22,6 +24,14 @@ namespace {
 constexpr int64_t kEffort = 12000000, kMaxMoves = 4000;
 constexpr int64_t kSmallEffort = 200000, kMaxSmallMoves = 20000;
 
+/// Moves of threshold accepting for each task, and tasks that all of them put
+/// into lines.
+constexpr int64_t kAnnealingMoves = 280, kAnnealingEffort = 52000000;
+
+/// Where a limit matters there are so many times fewer: many orders are made
+/// then, each for other bytes.
+constexpr int64_t kLimitedPart = 8;
+
 /// Problems of up to so many tasks are searched whole, with up to so many
 /// tasks put into lines.
 constexpr int kMaxWhole = 10;
@@ -35,11 +45,8 @@ public:
         place(problem.size()), work(problem.getNumResources(), 0) {
     for (int i = 0; i < problem.size(); ++i)
       work[problem.resource(i)] += problem.task(i).duration;
-    int64_t allBytes = problem.fixedBytes;
-    for (const ScheduleBuffer &buffer : problem.getBuffers())
-      allBytes += buffer.bytes;
     // Nothing is to be counted where all of it fits.
-    if (allBytes <= limit)
+    if (problem.getMostBytes() <= limit)
       this->limit = 0;
     std::vector<int> order;
     for (const ScheduleEvent &event : first.events)
@@ -57,6 +64,8 @@ public:
       tryMoves();
     return std::move(best);
   }
+
+  ScheduleResult anneal();
 
 private:
   void setOrder(std::vector<int> order) {
@@ -78,11 +87,15 @@ private:
   std::vector<int> moveLater(int task, int last) const;
   int64_t getReady(int task) const;
   std::vector<int> moveForWait(std::mt19937 &random) const;
+  std::vector<int> findBlock(int task) const;
+  std::vector<int> moveOnPath(std::mt19937 &random) const;
+  std::vector<int> proposeOrder(std::mt19937 &random) const;
+  std::vector<int> closeGaps(const std::vector<int> &order) const;
   std::vector<int> moveUp(int task, std::mt19937 &random) const;
   std::vector<int> fillWait(int task, std::mt19937 &random) const;
   bool canWait(int task, int to) const;
   std::vector<int> putOff(int task, std::mt19937 &random) const;
-  bool tryOrder(std::vector<int> order);
+  bool tryOrder(std::vector<int> order, int64_t slack = 0);
   void shake(std::mt19937 &random);
   void take(std::vector<int> order, ScheduleResult result);
 
@@ -402,15 +415,132 @@ std::vector<int> OrderSearch::moveForWait(std::mt19937 &random) const {
   return moveLater(blockers[random() % blockers.size()], task);
 }
 
-/// Takes `order` if the step is not slower then. Says whether it is faster.
-bool OrderSearch::tryOrder(std::vector<int> order) {
+/// What keeps `task` from beginning when it could, the latest first: what its
+/// resource does meanwhile, or the compute stream in front of its start.
+std::vector<int> OrderSearch::findBlock(int task) const {
+  constexpr size_t kMaxBlock = 48;
+  int64_t begin = reached.begin[task], ready = getReady(task);
+  auto find = [&](int resource) {
+    std::vector<int> block;
+    int64_t at = begin;
+    for (int i = place[task] - 1; i >= 0 && at > ready; --i) {
+      int other = current[i];
+      if (problem.resource(other) != resource ||
+          problem.task(other).duration == 0)
+        continue;
+      if (reached.end[other] < at || block.size() == kMaxBlock)
+        break;
+      block.push_back(other);
+      at = reached.begin[other];
+    }
+    return block;
+  };
+  std::vector<int> block = find(problem.resource(task));
+  return block.empty() ? find(/*resource=*/0) : block;
+}
+
+/// A change somewhere on the path that leads to one of the waits.
+std::vector<int> OrderSearch::moveOnPath(std::mt19937 &random) const {
+  constexpr int kMaxSteps = 64;
+  int task = waits[random() % waits.size()].first;
+  for (int steps = 0; steps < kMaxSteps; ++steps) {
+    if (std::vector<int> block = findBlock(task); !block.empty()) {
+      int chosen = block[random() % block.size()];
+      if (random() % 3 == 0)
+        return random() % 2 == 0 ? moveEarlier(task, place[chosen])
+                                 : moveLater(chosen, task);
+      task = random() % 2 == 0 ? block.front() : chosen;
+      continue;
+    }
+    int latest = -1;
+    for (int before : problem.predecessors(task))
+      if (latest < 0 || reached.end[before] > reached.end[latest])
+        latest = before;
+    if (latest < 0)
+      break;
+    task = latest;
+  }
+  return current;
+}
+
+/// The order in which everything happens if the compute stream does not wait
+/// for what is first in `order` while something later can be computed, and
+/// links keep to it. Memory is no limit.
+std::vector<int> OrderSearch::closeGaps(const std::vector<int> &order) const {
+  using Entry = std::pair<int64_t, int>;
+  std::vector<int> result, numBefore(order.size()), at(order.size());
+  std::vector<std::vector<int>> links(problem.getNumResources());
+  std::vector<size_t> next(links.size(), 0);
+  std::vector<int64_t> freeAt(links.size(), 0);
+  // What can be computed, by its place, and what is under way, by its end.
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> inFlight;
+  result.reserve(order.size());
+  for (int i = 0, e = order.size(); i < e; ++i) {
+    int task = order[i];
+    at[task] = i;
+    numBefore[task] = problem.predecessors(task).size();
+    if (problem.task(task).isCollective())
+      links[problem.resource(task)].push_back(task);
+    else if (numBefore[task] == 0)
+      ready.push(i);
+  }
+  int64_t now = 0;
+  auto finish = [&](int task) {
+    for (int user : problem.successors(task))
+      if (--numBefore[user] == 0 && !problem.task(user).isCollective())
+        ready.push(at[user]);
+  };
+  while (result.size() < order.size()) {
+    for (; !inFlight.empty() && inFlight.top().first <= now; inFlight.pop())
+      finish(inFlight.top().second);
+    for (size_t r = 0; r < links.size(); ++r)
+      for (; next[r] < links[r].size() && numBefore[links[r][next[r]]] == 0;
+           ++next[r]) {
+        int task = links[r][next[r]];
+        freeAt[r] = std::max(now, freeAt[r]) + problem.task(task).duration;
+        inFlight.emplace(freeAt[r], task);
+        result.push_back(task);
+      }
+    if (!ready.empty()) {
+      int task = order[ready.top()];
+      ready.pop();
+      result.push_back(task);
+      now += problem.task(task).duration;
+      finish(task);
+    } else if (!inFlight.empty()) {
+      now = std::max(now, inFlight.top().first);
+    }
+  }
+  return result;
+}
+
+/// One move. Single moves mostly leave gaps that all that follows could fill;
+/// where a limit matters, what is done earlier for that mostly has no memory.
+std::vector<int> OrderSearch::proposeOrder(std::mt19937 &random) const {
+  if (limit > 0) {
+    bool isForWait = !waits.empty() && random() % 2 == 0;
+    return isForWait ? moveForWait(random) : move(chooseTask(random), random);
+  }
+  std::vector<int> order;
+  if (waits.empty() || random() % 3 == 0)
+    order = move(chooseTask(random), random);
+  else
+    order = random() % 2 == 0 ? moveOnPath(random) : moveForWait(random);
+  return random() % 3 == 0 ? closeGaps(order) : order;
+}
+
+/// Takes `order` if the step is slower by `slack` at most. Says whether it is
+/// faster.
+bool OrderSearch::tryOrder(std::vector<int> order, int64_t slack) {
   if (order == current)
     return false;
-  std::vector<ScheduleEvent> line = makeLine(order, reached.time);
+  int64_t most = reached.time + slack;
+  std::vector<ScheduleEvent> line = makeLine(order, most);
   if (line.empty())
     return false;
   ScheduleResult result = replay(problem, std::move(line));
-  if (result.time > reached.time || (limit > 0 && result.peakBytes > limit))
+  if (result.time > most || (limit > 0 && result.peakBytes > limit))
     return false;
   bool isFaster = result.time < reached.time;
   take(std::move(order), std::move(result));
@@ -443,11 +573,7 @@ void OrderSearch::tryMoves() {
   numMoves = std::max(numMoves,
                       std::min(kMaxSmallMoves, kSmallEffort / problem.size()));
   for (int64_t i = 0; i < numMoves && best.time > bound; ++i) {
-    bool isForWait = !waits.empty() && random() % 2 == 0;
-    stale = tryOrder(isForWait ? moveForWait(random)
-                               : move(chooseTask(random), random))
-                ? 0
-                : stale + 1;
+    stale = tryOrder(proposeOrder(random)) ? 0 : stale + 1;
     if (stale > kPatience * problem.size()) {
       shake(random);
       stale = 0;
@@ -455,7 +581,38 @@ void OrderSearch::tryMoves() {
   }
 }
 
+/// Moves that cost up to about what a collective takes, and less and less.
+ScheduleResult OrderSearch::anneal() {
+  int64_t sum = 0, count = 0;
+  for (const ScheduleTask &task : problem.getTasks())
+    if (task.isCollective() && task.duration > 0) {
+      sum += task.duration;
+      ++count;
+    }
+  if (count == 0)
+    return std::move(best);
+  int64_t most = sum / count;
+  int64_t numMoves = std::min(kAnnealingMoves * problem.size(),
+                              kAnnealingEffort / problem.size());
+  if (limit > 0)
+    numMoves /= kLimitedPart;
+  std::mt19937 random(1);
+  bestOrder = current;
+  take(current, best);
+  for (int64_t left = numMoves; left > 0 && best.time > bound; --left) {
+    int64_t slack = most * left / numMoves * left / numMoves;
+    tryOrder(proposeOrder(random), int64_t(random() % (slack + 1)));
+  }
+  return std::move(best);
+}
+
 } // namespace
+
+ScheduleResult mlir::weft::annealOrder(const ScheduleProblem &problem,
+                                       const ScheduleResult &first,
+                                       int64_t limit, int64_t bound) {
+  return OrderSearch(problem, first, limit, bound).anneal();
+}
 
 ScheduleResult mlir::weft::improveOrder(const ScheduleProblem &problem,
                                         const ScheduleResult &first,

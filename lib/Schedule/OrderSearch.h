@@ -18,6 +18,11 @@ ScheduleResult improveOrder(const ScheduleProblem &problem,
                             const ScheduleResult &first, int64_t limit,
                             int64_t bound);
 
+/// The same with a longer search that takes detours through slower orders.
+ScheduleResult annealOrder(const ScheduleProblem &problem,
+                           const ScheduleResult &first, int64_t limit,
+                           int64_t bound);
+
 } // namespace mlir::weft
 
 #endif // WEFT_LIB_SCHEDULE_ORDERSEARCH_H

@@ -105,6 +105,13 @@ int64_t ScheduleProblem::getCommunicationTime() const {
   return sum;
 }
 
+int64_t ScheduleProblem::getMostBytes() const {
+  int64_t sum = fixedBytes;
+  for (const ScheduleBuffer &buffer : buffers)
+    sum += buffer.bytes;
+  return sum;
+}
+
 ScheduleProblem
 ScheduleProblem::keepGathers(const std::vector<bool> &kept) const {
   ScheduleProblem result;

@@ -6,6 +6,7 @@
 #include "weft/Schedule/Scheduler.h"
 #include "LeanOrder.h"
 #include "MemoryProfile.h"
+#include "OrderSearch.h"
 #include "Search.h"
 #include "SimplePolicies.h"
 
@@ -93,16 +94,23 @@ std::vector<ScheduleEvent> makeEvents(const ScheduleProblem &problem,
 
 /// Waits where nothing but memory needs it are lost time that looks as if it
 /// were the collective's own: where memory allows, none is left.
-ScheduleResult makeResult(const ScheduleProblem &problem,
-                          const ScheduleOptions &options, int64_t bound) {
-  ScheduleResult result = replay(problem, makeEvents(problem, options, bound));
-  if (options.policy == SchedulePolicy::Sync)
-    return result;
+ScheduleResult replaySunk(const ScheduleProblem &problem,
+                          const ScheduleOptions &options,
+                          std::vector<ScheduleEvent> events) {
+  ScheduleResult result = replay(problem, std::move(events));
   ScheduleResult sunk =
       replay(problem, sinkWaits(problem, result.events, /*mayHold=*/true));
   int64_t most =
       options.memoryLimit > 0 ? options.memoryLimit : result.peakBytes;
   return sunk.peakBytes <= most && sunk.time <= result.time ? sunk : result;
+}
+
+ScheduleResult makeResult(const ScheduleProblem &problem,
+                          const ScheduleOptions &options, int64_t bound) {
+  std::vector<ScheduleEvent> events = makeEvents(problem, options, bound);
+  return options.policy == SchedulePolicy::Sync
+             ? replay(problem, std::move(events))
+             : replaySunk(problem, options, std::move(events));
 }
 
 /// The schedule of the problem as it is, whose program order is within the
@@ -200,8 +208,26 @@ static bool isWorthLeanOrder(const ScheduleProblem &problem,
          leastBytes + getBytesAhead(problem) > options.memoryLimit;
 }
 
-Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
-                                  const ScheduleOptions &options) {
+/// Searches longer where that may save more than is tolerated.
+static void anneal(const ScheduleProblem &problem,
+                   const ScheduleOptions &options, Schedule &schedule) {
+  constexpr int kMaxTasks = 1000;
+  constexpr int64_t kWorth = 1000;
+  int64_t bound = schedule.bound.get();
+  if (options.policy != SchedulePolicy::Best || !options.isThorough ||
+      !schedule.fits || problem.size() > kMaxTasks ||
+      schedule.getAvoidableTime() <= bound / kWorth)
+    return;
+  ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
+  ScheduleResult result =
+      annealOrder(scheduled, schedule.result, options.memoryLimit, bound);
+  result = replaySunk(scheduled, options, sinkWaits(scheduled, result.events));
+  if (result.time < schedule.result.time)
+    schedule.result = std::move(result);
+}
+
+static Schedule chooseSchedule(const ScheduleProblem &problem,
+                               const ScheduleOptions &options) {
   int64_t limit = options.memoryLimit;
   ScheduleResult least = replay(problem, scheduleSync(problem));
   bool fits = limit == 0 || least.peakBytes <= limit;
@@ -223,4 +249,11 @@ Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
   return fits && !options.isLean && inOrder.result.time <= schedule.result.time
              ? inOrder
              : schedule;
+}
+
+Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
+                                  const ScheduleOptions &options) {
+  Schedule schedule = chooseSchedule(problem, options);
+  anneal(problem, options, schedule);
+  return schedule;
 }

@@ -8,19 +8,23 @@
 // that no bound by one path sees that both cannot be: their collectives are
 // done one after the other.
 //
-// Let a(1) -> a(2) -> ... and b(1) -> b(2) -> ... be collectives of a path
-// each. A schedule passes through states (i, j): a(1) to a(i) and b(1) to b(j)
-// are done, and what follows them is not. It begins at (0, 0), ends at (n, m),
-// and each step adds one. Consider the step to (i, j) from state s, and its
-// moment t.
+// Let a(1) -> a(2) -> ... and b(1) -> b(2) -> ... be tasks of a path each. A
+// schedule passes through states (i, j): a(1) to a(i) and b(1) to b(j) are
+// passed, and what follows them is not. A collective is passed when it is done,
+// a computation when it begins. It begins at (0, 0), ends at (n, m), and each
+// step adds one. Consider the step to (i, j) from state s, and its moment t.
 //
-// - What a(i) and b(j) depend on is done by t, and so are they. So t is at
-// least
-//   L(i, j): on each link the sum of these collectives after the least of their
-//   heads, and the end of a(i) and of b(j) by their own heads.
-// - Nothing that depends on a collective of the paths beyond s has begun. So
-//   what was computed by t takes at most W(s): all tasks that depend on no more
-//   of the paths.
+// - What a(i) and b(j) depend on is done by t, and so are they, if they are
+//   collectives. So t is at least L(i, j): on each link the sum of these
+//   collectives after the least of their heads, and the moments in which a(i)
+//   and b(j) can be passed by their own heads.
+// - Nothing that depends on a task of the paths beyond s has begun, nor has
+//   such a task, if it is a computation. So what was computed by t takes at
+//   most W(s): all else there is.
+//
+// Computations count since gathers can be done in any order, and are on no path
+// after each other: only where they are needed does it show that all of those
+// before had to be done as well.
 //
 // The compute stream therefore stood still for at least L(i, j) - W(s) before
 // L(i, j), or not at all. A schedule chooses its way from (0, 0) to (n, m); the
@@ -31,6 +35,7 @@
 
 #include "weft/Schedule/Bound.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace mlir::weft;
@@ -39,20 +44,49 @@ namespace {
 
 constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max();
 
-/// The paths have so many collectives at most: any of a path are a path too.
+/// The paths have so many tasks at most: any of a path are a path too.
 constexpr size_t kMaxPlaces = 300;
 
-/// Collectives that depend on each other in this order.
+/// Tasks that depend on each other in this order: collectives, and computations
+/// that need a collective which those in front do not.
 struct Chain {
   Chain(const TaskGraph &graph, const std::vector<int> &path);
 
   int size() const { return static_cast<int>(tasks.size()); }
 
   std::vector<int> tasks;
-  /// On how many of them each task depends, and the number, from 1, of the
-  /// first that is it or depends on it; size() + 1: none.
+  /// How many of them have to be passed before each task is begun, itself
+  /// included if it is a computation, and the number, from 1, of the first that
+  /// is it or depends on it; size() + 1: none.
   std::vector<int> numBefore, firstAfter;
 };
+
+/// The computations of `path` that need a collective which is neither on it nor
+/// needed by those in front.
+std::vector<int> findMeetings(const TaskGraph &graph,
+                              const std::vector<int> &path) {
+  std::vector<bool> isSeen(graph.size(), false);
+  std::vector<int> meetings;
+  for (int task : path) {
+    bool bringsNew = false;
+    std::vector<int> stack{task};
+    isSeen[task] = true;
+    while (!stack.empty()) {
+      int next = stack.back();
+      stack.pop_back();
+      for (int before : graph.before[next])
+        if (!isSeen[before]) {
+          isSeen[before] = true;
+          bringsNew |=
+              graph.resources[before] != 0 && graph.durations[before] > 0;
+          stack.push_back(before);
+        }
+    }
+    if (bringsNew && graph.resources[task] == 0 && graph.durations[task] > 0)
+      meetings.push_back(task);
+  }
+  return meetings;
+}
 
 Chain::Chain(const TaskGraph &graph, const std::vector<int> &path)
     : numBefore(graph.size(), 0) {
@@ -60,6 +94,12 @@ Chain::Chain(const TaskGraph &graph, const std::vector<int> &path)
   for (int task : path)
     if (graph.resources[task] != 0 && graph.durations[task] > 0)
       all.push_back(task);
+  // Long paths have enough of collectives.
+  std::vector<int> meetings = findMeetings(graph, path);
+  if (all.size() + meetings.size() <= kMaxPlaces) {
+    all.insert(all.end(), meetings.begin(), meetings.end());
+    std::sort(all.begin(), all.end());
+  }
   size_t stride = all.size() / kMaxPlaces + 1;
   for (size_t i = 0; i < all.size(); i += stride)
     tasks.push_back(all[i]);
@@ -67,10 +107,13 @@ Chain::Chain(const TaskGraph &graph, const std::vector<int> &path)
   std::vector<int> number(graph.size(), 0);
   for (int i = 0; i < size(); ++i)
     firstAfter[tasks[i]] = number[tasks[i]] = i + 1;
-  for (int i = 0; i < graph.size(); ++i)
+  for (int i = 0; i < graph.size(); ++i) {
     for (int before : graph.before[i])
       numBefore[i] =
           std::max({numBefore[i], numBefore[before], number[before]});
+    if (graph.resources[i] == 0)
+      numBefore[i] = std::max(numBefore[i], number[i]);
+  }
   for (int i = graph.size() - 1; i >= 0; --i)
     for (int after : graph.after[i])
       firstAfter[i] = std::min(firstAfter[i], firstAfter[after]);
@@ -138,12 +181,15 @@ TwoPaths::TwoPaths(const TaskGraph &graph, const std::vector<int64_t> &heads)
   work.accumulate();
   for (int link = 1; link < graph.numResources; ++link)
     addLink(link);
-  auto getEnd = [&](int task) { return heads[task] + graph.durations[task]; };
+  auto getPassed = [&](int task) {
+    bool isCollective = graph.resources[task] != 0;
+    return heads[task] + (isCollective ? graph.durations[task] : 0);
+  };
   for (int i = 0; i <= a.size(); ++i)
     for (int j = 0; j <= b.size(); ++j) {
       int64_t &time = earliest.at(i, j);
-      time = std::max({time, i > 0 ? getEnd(a.tasks[i - 1]) : 0,
-                       j > 0 ? getEnd(b.tasks[j - 1]) : 0});
+      time = std::max({time, i > 0 ? getPassed(a.tasks[i - 1]) : 0,
+                       j > 0 ? getPassed(b.tasks[j - 1]) : 0});
     }
 }
 

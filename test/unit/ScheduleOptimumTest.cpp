@@ -204,6 +204,35 @@ TEST(ScheduleOptimumTest, TwoMicrobatchesAreNotBothAhead) {
   EXPECT_LE(bound.twoPaths, FastestOrder(problem).get());
 }
 
+TEST(ScheduleOptimumTest, TwoMicrobatchesWaitForTheSameGathers) {
+  // Gathers could be done in any order, but each layer needs one more. What the
+  // one microbatch computes between two of them the other cannot add to.
+  constexpr int64_t kGathers[] = {60, 60, 20, 20},
+                    kComputations[] = {10, 10, 50, 150};
+  ScheduleProblem problem;
+  ScheduleTask compute, gather;
+  gather.channel = gather.link = 0;
+  gather.role = TaskRole::Gather;
+  int last[] = {-1, -1};
+  for (int i = 0; i < 4; ++i) {
+    gather.duration = kGathers[i];
+    compute.duration = kComputations[i];
+    int weight = problem.addTask(gather);
+    for (int &one : last) {
+      int next = problem.addTask(compute);
+      problem.addDependence(weight, next);
+      if (one >= 0)
+        problem.addDependence(one, next);
+      one = next;
+    }
+  }
+  problem.finalize();
+  ScheduleBound bound = computeLowerBound(problem);
+  // All work, the first gather, and the second beside both first layers.
+  EXPECT_EQ(bound.twoPaths, 440 + 60 + (60 - 2 * 10));
+  EXPECT_EQ(run(problem, SchedulePolicy::Best, 0).result.time, bound.twoPaths);
+}
+
 TEST(ScheduleOptimumTest, ALongGatherDelaysThePath) {
   // It is longer than all that is computed between two sums on its link, and
   // nothing else can be computed meanwhile.

@@ -121,6 +121,9 @@ public:
   int64_t getComputeTime() const;
   int64_t getCommunicationTime() const;
 
+  /// Bytes of all that is ever held: no order needs more.
+  int64_t getMostBytes() const;
+
   /// The same problem where each gather with `kept[i]` is no longer done: what
   /// it brought stays in memory since the gather that it repeats.
   ScheduleProblem keepGathers(const std::vector<bool> &kept) const;

@@ -39,6 +39,8 @@ struct ScheduleOptions {
   /// Takes the order that needs least memory as program order, even if the
   /// problem's own is within the limit.
   bool isLean = false;
+  /// Searches longer where the schedule is not near its bound.
+  bool isThorough = true;
 };
 
 /// A schedule and what there is to say about it.
