@@ -252,7 +252,8 @@ MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
   remarks = std::move(plan.remarks);
   for (Diagnostic &diagnostic : plan.said)
     fused.getContext()->getDiagEngine().emit(std::move(diagnostic));
-  return {std::move(plan.module), std::move(plan.scheduled)};
+  return {std::move(plan.module), std::move(plan.scheduled), plan.bytes,
+          plan.nanoseconds};
 }
 
 MemoryLoop::Fitted MemoryLoop::reportTooLarge() {
@@ -268,6 +269,15 @@ int64_t MemoryLoop::getLeastBytes(int64_t &offset) {
     return 0;
   offset = getOffset();
   return getLeast().bytes;
+}
+
+MemoryLoop::Estimate MemoryLoop::estimate() {
+  SchedulePassOptions chosen = choose("sync", 0, /*isLean=*/false);
+  chosen.within = -1;
+  Plan plan = attempt(chosen, /*plans=*/false);
+  if (!plan.module)
+    return {};
+  return {plan.estimatedBytes, getFigure(*plan.module, "compute_ns")};
 }
 
 MemoryLoop::Fitted MemoryLoop::fit() {

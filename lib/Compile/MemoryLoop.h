@@ -35,6 +35,8 @@ public:
     OwningOpRef<ModuleOp> planned;
     /// What it is a plan of.
     OwningOpRef<ModuleOp> scheduled;
+    /// What the plan needs.
+    int64_t bytes = 0, nanoseconds = 0;
   };
 
   /// `options` say the policy; a plan may need `limit` bytes.
@@ -51,6 +53,13 @@ public:
   /// Bytes of the plan that needs least of those that are found, and how many
   /// more it needs than was estimated; 0 if there is none.
   int64_t getLeastBytes(int64_t &offset);
+
+  /// Bytes and compute time of program order, by the estimate; less than 0 if
+  /// it has none.
+  struct Estimate {
+    int64_t bytes = -1, computeNanoseconds = -1;
+  };
+  Estimate estimate();
 
 private:
   /// What came of scheduling and planning, and what was said meanwhile. A null

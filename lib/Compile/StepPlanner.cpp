@@ -8,6 +8,7 @@
 
 #include "MemoryLoop.h"
 #include "PlannedFigures.h"
+#include "RecomputeSearch.h"
 #include "Statistics.h"
 
 #include "weft/Analysis/PlanSummary.h"
@@ -50,9 +51,13 @@ int64_t StepPlanner::getMemoryLimit() const {
 LogicalResult StepPlanner::fuse() {
   if (options.proofs)
     local = runner.keep(*module);
-  return runner.runPipeline(*module, [&](OpPassManager &pm) {
-    buildFusePipeline(pm, options.mergeChannels);
-  });
+  if (failed(runner.runPipeline(*module, [&](OpPassManager &pm) {
+        buildUnfusedPipeline(pm, options.mergeChannels);
+      })))
+    return failure();
+  if (options.recompute == "auto" && getMemoryLimit() > 0)
+    unfused = module->clone();
+  return runner.runPipeline(*module, buildKernelPipeline);
 }
 
 /// Plans a scheduled module, of which a copy is kept. Many plans are tried:
@@ -91,33 +96,6 @@ LogicalResult StepPlanner::checkScheduled(ModuleOp scheduled) {
   return success();
 }
 
-/// Makes the program compute more again until a plan of it fits, if it does not
-/// yet: in as few steps as its estimate is good, and then as far as it goes.
-LogicalResult StepPlanner::recompute(
-    function_ref<int64_t(ModuleOp, int64_t &offset)> getLeast, int64_t limit) {
-  constexpr int kMaxTries = 4;
-  int64_t offset = 0;
-  int64_t least = getLeast(*module, offset);
-  int64_t target = limit - offset;
-  OwningOpRef<ModuleOp> changed;
-  for (int i = 0; i <= kMaxTries && least > limit; ++i) {
-    changed = module->clone();
-    RecomputePassOptions pass;
-    pass.machine = options.machine;
-    pass.bytes = i < kMaxTries ? std::max<int64_t>(0, target) : 0;
-    if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
-          pm.addPass(createRecomputePass(pass));
-          pm.addPass(createNameOpsPass());
-        })))
-      return failure();
-    least = getLeast(*changed, offset);
-    target -= std::max<int64_t>(least - limit, 0);
-  }
-  if (changed)
-    module = std::move(changed);
-  return success();
-}
-
 LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
                                            int64_t limit) {
   auto schedule = [&](ModuleOp copy, const SchedulePassOptions &chosen) {
@@ -129,17 +107,15 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
     return plan(copy, kept);
   };
   SchedulePassOptions chosen = getScheduleOptions();
-  auto getLeast = [&](ModuleOp of, int64_t &offset) {
-    return MemoryLoop(of, chosen, machine, limit, remarks, schedule, planMemory)
-        .getLeastBytes(offset);
+  auto makeLoop = [&](ModuleOp of) {
+    return MemoryLoop(of, chosen, machine, limit, remarks, schedule,
+                      planMemory);
   };
-  bool isLimited = limit < std::numeric_limits<int64_t>::max();
-  if (options.recompute == "auto" && isLimited &&
-      failed(recompute(getLeast, limit)))
-    return failure();
   MemoryLoop::Fitted fitted =
-      MemoryLoop(*module, chosen, machine, limit, remarks, schedule, planMemory)
-          .fit();
+      unfused ? RecomputeSearch(*unfused, *module, options.machine, machine,
+                                limit, remarks, runner, makeLoop)
+                    .fit()
+              : makeLoop(*module).fit();
   if (!fitted.planned)
     return failure();
   // Only the plan that is taken is checked and proved.

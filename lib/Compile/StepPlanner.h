@@ -45,9 +45,6 @@ public:
 private:
   SchedulePassOptions getScheduleOptions() const;
   LogicalResult fuse();
-  LogicalResult
-  recompute(function_ref<int64_t(ModuleOp, int64_t &offset)> getLeast,
-            int64_t limit);
   LogicalResult plan(ModuleOp on, OwningOpRef<ModuleOp> &kept);
   LogicalResult planScheduled();
   LogicalResult planWithinLimit(const Machine &machine, int64_t limit);
@@ -61,6 +58,8 @@ private:
   bool plans = true;
   /// With proofs: what was planned here.
   OwningOpRef<ModuleOp> scheduled;
+  /// With `--recompute auto`: the module before it was fused.
+  OwningOpRef<ModuleOp> unfused;
   /// With proofs: the module before it was fused and scheduled.
   OwningOpRef<ModuleOp> local;
 };

@@ -163,7 +163,7 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   pm.addPass(createVerifyLocalPass());
 }
 
-void weft::buildFusePipeline(OpPassManager &pm, bool mergeChannels) {
+void weft::buildUnfusedPipeline(OpPassManager &pm, bool mergeChannels) {
   pm.addPass(createPrepareKernelsPass());
   GreedyRewriteConfig straightLine;
   straightLine.setRegionSimplificationLevel(
@@ -176,10 +176,18 @@ void weft::buildFusePipeline(OpPassManager &pm, bool mergeChannels) {
   channels.merge = mergeChannels;
   pm.addPass(createAssignChannelsPass(channels));
   pm.addPass(createNameOpsPass());
+}
+
+void weft::buildKernelPipeline(OpPassManager &pm) {
   // What is ordered are kernels, whose times are known.
   pm.addPass(createFuseKernelsPass());
   // Kernels, which are there only now.
   pm.addPass(createNameOpsPass());
+}
+
+void weft::buildFusePipeline(OpPassManager &pm, bool mergeChannels) {
+  buildUnfusedPipeline(pm, mergeChannels);
+  buildKernelPipeline(pm);
 }
 
 void weft::buildSchedulePipeline(OpPassManager &pm) {

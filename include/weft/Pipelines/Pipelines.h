@@ -103,6 +103,10 @@ void registerMakeOneRankPass();
 /// Stays in `local`: channels, fused kernels, and names of what takes time.
 void buildFusePipeline(OpPassManager &pm, bool mergeChannels = false);
 
+/// The two parts of it: up to channels, and from ops to kernels.
+void buildUnfusedPipeline(OpPassManager &pm, bool mergeChannels = false);
+void buildKernelPipeline(OpPassManager &pm);
+
 /// `local` to `scheduled`: all of that, then the order, with weft-schedule's
 /// own choices where none are given.
 void buildSchedulePipeline(OpPassManager &pm);

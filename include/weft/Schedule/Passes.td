@@ -116,4 +116,59 @@ def RecomputePass : Pass<"weft-recompute", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::weft::WeftDialect"];
 }
 
+def ChooseSavedPass : Pass<"weft-choose-saved", "::mlir::ModuleOp"> {
+  let summary = "choose what is kept for the backward pass";
+  let description = [{
+    What is read again long after it was made is kept, or computed again shortly
+    before it is read, from what is kept or there anyway: whichever costs less
+    where keeping a mebibyte costs `price` nanoseconds. That is a least cut, so
+    no other choice costs less at that price. Weights are gathered again with
+    the gathers that the backward pass has. Results are the same bits: the same
+    ops are done on the same values.
+
+    *Requires* a channel on each collective, and ops that are not fused.
+    *Ensures* that what is repeated is kept apart by weft.optimization_barrier.
+
+    Example: what the first product makes waits for the last one, and is
+    computed again.
+    ```mlir
+    func.func @f(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %0 = weft.matmul %x, %w {weft.op = "first", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %1 = weft.matmul %0, %w {weft.op = "second", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %2 = weft.matmul %1, %w {weft.op = "third", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %3 = weft.matmul %2, %0 {weft.op = "last", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      return %3 : tensor<64x64xf32>
+    }
+    ```
+    `weft-opt --weft-choose-saved=price=1000000000` prints:
+    ```text
+    %0 = weft.matmul ... "first"
+    %2 = weft.matmul ... "third"
+    weft.optimization_barrier
+    weft.matmul
+    weft.matmul ... "last"
+    ```
+  }];
+  let options = [
+    Option<"price", "price", "int64_t", /*default=*/"0",
+           "nanoseconds that keeping a mebibyte costs">,
+    Option<"share", "share", "int64_t", /*default=*/"100",
+           "percent of the forward pass's ops for which that holds">,
+    Option<"latePrice", "late-price", "int64_t", /*default=*/"0",
+           "the price for the rest of them">,
+    Option<"machine", "machine", "std::string", /*default=*/"\"host\"",
+           "a machine's name or the file that describes it">];
+  let statistics = [
+    Statistic<"numRepeated", "num-repeated", "ops that are repeated">];
+  let dependentDialects = ["::mlir::weft::WeftDialect"];
+}
+
 #endif // WEFT_SCHEDULE_PASSES_TD

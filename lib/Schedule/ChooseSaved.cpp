@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// weft-choose-saved: what the backward pass reads of the forward pass is kept,
+// or computed again shortly before it is read, whichever costs less at a price
+// for memory. Ops are not fused yet, so that what is computed again is fused
+// with what reads it. A barrier with a value of the backward pass puts it off.
+
+#include "SavedValuesOfBlock.h"
+#include "weft/Schedule/Passes.h"
+#include "weft/Schedule/Recomputation.h"
+
+#include "weft/Cost/Machine.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <algorithm>
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_CHOOSESAVEDPASS
+#include "weft/Schedule/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Tasks before a reader among which one is looked for that it waits for.
+constexpr int kMaxDistance = 256;
+
+/// Writes a choice into a block.
+class RepeatedForwardPass {
+public:
+  RepeatedForwardPass(Block &block, const BlockProblem &tasks,
+                      const SavedValuesOfBlock &saved,
+                      const SavedChoice &choice)
+      : tasks(tasks), saved(saved), choice(choice),
+        firstReaders(choice.repeats.size(), nullptr) {
+    for (auto [place, op] : llvm::enumerate(block))
+      places[&op] = static_cast<int>(place);
+  }
+
+  /// Returns how many ops are repeated.
+  int64_t run();
+
+private:
+  void place(int task);
+  void repeat(int task);
+  void useTwin(int task, Operation *twin);
+  void hold(Operation *copy, int task);
+  Value findTrigger(int task) const;
+  Value resolve(Value value, OpBuilder &builder,
+                llvm::DenseMap<Value, Value> &views);
+  void rewire(Operation *op);
+  int getPlace(Operation *op) const { return places.lookup(op); }
+
+  const BlockProblem &tasks;
+  const SavedValuesOfBlock &saved;
+  const SavedChoice &choice;
+  /// Of the block's own ops.
+  llvm::DenseMap<Operation *, int> places;
+  /// Per task that is repeated, the first op that needs it then.
+  std::vector<Operation *> firstReaders;
+  /// From what the forward pass makes to what takes its place.
+  llvm::DenseMap<Value, Value> again;
+};
+
+/// Finds the op before which a task is repeated.
+void RepeatedForwardPass::place(int task) {
+  Operation *&first = firstReaders[task];
+  auto take = [&](Operation *op) {
+    if (op && (!first || getPlace(op) < getPlace(first)))
+      first = op;
+  };
+  for (int reader : saved.getReaders(task)) {
+    if (reader >= saved.getBoundary())
+      take(tasks.ops[reader]);
+    else if (choice.repeats[reader])
+      take(firstReaders[reader]);
+  }
+  if (first && saved.getTwin(task) >= 0)
+    take(tasks.ops[saved.getTwin(task)]);
+}
+
+/// A value of the backward pass that is there some time before the task is
+/// needed: before the last collective that compute waits for, so that the
+/// repetition can be done meanwhile. It is in memory: a kernel would be torn
+/// apart that makes it on the way.
+Value RepeatedForwardPass::findTrigger(int task) const {
+  Operation *first = firstReaders[task];
+  int reader = saved.getNumber(first);
+  int lowest = std::max(saved.getBoundary(), reader - kMaxDistance);
+  Value latest;
+  bool isBeforeCollective = false;
+  for (int other = reader - 1; other >= lowest; --other) {
+    Operation *op = tasks.ops[other];
+    isBeforeCollective |=
+        tasks.problem.task(other).role == TaskRole::Activation;
+    if (isa<linalg::LinalgOp>(op) || getPlace(op) >= getPlace(first) ||
+        tasks.problem.task(other).isCollective())
+      continue;
+    auto made = llvm::find_if(op->getResults(), [](Value result) {
+      return getValueBytes(result) > 0;
+    });
+    if (made == op->result_end())
+      continue;
+    if (isBeforeCollective)
+      return *made;
+    if (!latest)
+      latest = *made;
+  }
+  return latest;
+}
+
+/// Puts a copy off that nothing else puts off.
+void RepeatedForwardPass::hold(Operation *copy, int task) {
+  if (tasks.problem.task(task).role == TaskRole::Gather)
+    return;
+  Value trigger = findTrigger(task);
+  if (!trigger)
+    return;
+  for (OpOperand &operand : copy->getOpOperands()) {
+    Operation *def = operand.get().getDefiningOp();
+    bool isPlain = def && def->getNumOperands() == 0 && isFreeOp(def);
+    if (isPlain || !isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    OpBuilder builder(copy);
+    auto barrier = OptimizationBarrierOp::create(
+        builder, copy->getLoc(),
+        TypeRange{operand.get().getType(), trigger.getType()},
+        ValueRange{operand.get(), trigger});
+    operand.set(barrier.getResult(0));
+    return;
+  }
+}
+
+/// The value that is to be read instead, by what is inserted at `builder`.
+Value RepeatedForwardPass::resolve(Value value, OpBuilder &builder,
+                                   llvm::DenseMap<Value, Value> &views) {
+  if (Value known = again.lookup(value))
+    return known;
+  Operation *def = value.getDefiningOp();
+  if (!def || !isFreeOp(def) || saved.isTask(def) || def->getNumOperands() == 0)
+    return value;
+  if (Value known = views.lookup(value))
+    return known;
+  IRMapping mapping;
+  bool isChanged = false;
+  for (Value operand : def->getOperands()) {
+    Value resolved = resolve(operand, builder, views);
+    isChanged |= resolved != operand;
+    mapping.map(operand, resolved);
+  }
+  Operation *used = isChanged ? builder.clone(*def, mapping) : def;
+  for (auto [old, now] : llvm::zip(def->getResults(), used->getResults()))
+    views[old] = now;
+  return views.lookup(value);
+}
+
+/// What reads it reads the later gather instead, which comes early enough.
+void RepeatedForwardPass::useTwin(int task, Operation *twin) {
+  if (firstReaders[task] != twin)
+    twin->moveBefore(firstReaders[task]);
+  for (auto [old, now] :
+       llvm::zip(tasks.ops[task]->getResults(), twin->getResults()))
+    again[old] = now;
+}
+
+void RepeatedForwardPass::repeat(int task) {
+  Operation *op = tasks.ops[task];
+  if (saved.getTwin(task) >= 0)
+    return useTwin(task, tasks.ops[saved.getTwin(task)]);
+  OpBuilder builder(firstReaders[task]);
+  llvm::DenseMap<Value, Value> views;
+  bool isHeld = false;
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(resolve(operand, builder, views));
+    isHeld |= operands.back() != operand;
+  }
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  copy->removeAttr(WeftDialect::kOpNameAttr);
+  if (!isHeld)
+    hold(copy, task);
+  for (auto [old, now] : llvm::zip(op->getResults(), copy->getResults()))
+    again[old] = now;
+}
+
+void RepeatedForwardPass::rewire(Operation *op) {
+  OpBuilder builder(op);
+  llvm::DenseMap<Value, Value> views;
+  op->walk([&](Operation *inner) {
+    for (OpOperand &operand : inner->getOpOperands())
+      operand.set(resolve(operand.get(), builder, views));
+  });
+}
+
+int64_t RepeatedForwardPass::run() {
+  int count = static_cast<int>(choice.repeats.size());
+  int64_t repeated = 0;
+  for (int task = count; task-- > 0;)
+    if (choice.repeats[task])
+      place(task);
+  std::vector<int> late;
+  for (int task = 0; task < count; ++task) {
+    if (!choice.repeats[task] || !firstReaders[task])
+      continue;
+    repeat(task);
+    repeated += saved.getTwin(task) < 0;
+    for (int reader : saved.getReaders(task))
+      if (reader >= saved.getBoundary())
+        late.push_back(reader);
+  }
+  llvm::sort(late);
+  late.erase(std::unique(late.begin(), late.end()), late.end());
+  for (int reader : late)
+    rewire(tasks.ops[reader]);
+  return repeated;
+}
+
+FailureOr<BlockProblem> buildTasks(func::FuncOp func, const CostModel &cost) {
+  return buildBlockProblem(func.getBody().front(), cost,
+                           llvm::DenseMap<Operation *, NestedCost>());
+}
+
+CostModel makeCostModel(ModuleOp module, const Machine &machine) {
+  auto meshes = module.getOps<MeshOp>();
+  return CostModel(machine,
+                   meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+}
+
+struct ChooseSavedPass
+    : public weft::impl::ChooseSavedPassBase<ChooseSavedPass> {
+  using ChooseSavedPassBase::ChooseSavedPassBase;
+
+  /// The first tasks are chosen at one price, the others at the other.
+  SavedChoice choose(const SavedValuesOfBlock &saved) const {
+    SavedChoice choice = chooseSaved(saved.getProblem(), price);
+    if (share >= 100)
+      return choice;
+    SavedChoice late = chooseSaved(saved.getProblem(), latePrice);
+    for (size_t i = choice.repeats.size() * share / 100;
+         i < choice.repeats.size(); ++i)
+      choice.repeats[i] = late.repeats[i];
+    return choice;
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::string error;
+    FailureOr<Machine> description = Machine::load(machine, error);
+    if (failed(description)) {
+      module.emitError(error);
+      return signalPassFailure();
+    }
+    CostModel cost = makeCostModel(module, *description);
+    for (auto func : module.getOps<func::FuncOp>()) {
+      if (func.isExternal())
+        continue;
+      FailureOr<BlockProblem> tasks = buildTasks(func, cost);
+      if (failed(tasks))
+        return signalPassFailure();
+      Block &block = func.getBody().front();
+      SavedValuesOfBlock saved(block, *tasks, cost);
+      SavedChoice choice = choose(saved);
+      numRepeated += RepeatedForwardPass(block, *tasks, saved, choice).run();
+    }
+  }
+};
+
+} // namespace
+
+SmallVector<int64_t> mlir::weft::getRecomputePrices(ModuleOp module,
+                                                    const Machine &machine) {
+  CostModel cost = makeCostModel(module, machine);
+  SmallVector<int64_t> prices;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    FailureOr<BlockProblem> tasks = buildTasks(func, cost);
+    if (failed(tasks))
+      return {};
+    SavedValuesOfBlock saved(func.getBody().front(), *tasks, cost);
+    llvm::append_range(prices, findPrices(saved.getProblem()));
+  }
+  llvm::sort(prices);
+  prices.erase(std::unique(prices.begin(), prices.end()), prices.end());
+  return prices;
+}

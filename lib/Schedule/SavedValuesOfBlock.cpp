@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "SavedValuesOfBlock.h"
+
+#include "weft/Analysis/Traffic.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::weft;
+
+/// What is read again sooner than after so many tasks, or such a part of all,
+/// does not wait.
+static constexpr int kShortestWait = 1, kShortestPart = 100;
+
+/// An elementwise op is fused with what reads it: such a part of what it reads
+/// and makes counts as going through memory.
+static constexpr int kFusedPart = 64;
+
+int64_t mlir::weft::getValueBytes(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && tensor.hasStaticShape() ? getBufferBytes(tensor) : 0;
+}
+
+SavedValuesOfBlock::SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
+                                       const CostModel &cost)
+    : tasks(tasks), cost(cost), reads(tasks.ops.size()),
+      readers(tasks.ops.size()), isReturned(tasks.ops.size(), false),
+      twins(tasks.ops.size(), -1) {
+  for (auto [number, op] : llvm::enumerate(tasks.ops))
+    numbers[op] = static_cast<int>(number);
+  findReaders(block);
+  findBoundary();
+  findTwins();
+  build();
+}
+
+void SavedValuesOfBlock::findReaders(Block &block) {
+  // The results of tasks that a value without code of its own stands for.
+  llvm::DenseMap<Value, SmallVector<OpResult, 2>> sources;
+  for (Operation &op : block) {
+    llvm::SetVector<Value> operands(op.operand_begin(), op.operand_end());
+    getUsedValuesDefinedAbove(op.getRegions(), operands);
+    llvm::SetVector<OpResult> from;
+    for (Value operand : operands) {
+      auto it = sources.find(operand);
+      if (it != sources.end())
+        from.insert(it->second.begin(), it->second.end());
+    }
+    auto it = numbers.find(&op);
+    if (it != numbers.end()) {
+      reads[it->second].assign(from.begin(), from.end());
+      for (OpResult read : from)
+        readers[numbers.lookup(read.getOwner())].push_back(it->second);
+      for (OpResult result : op.getResults())
+        sources[result] = {result};
+    } else if (&op == block.getTerminator()) {
+      for (OpResult read : from)
+        isReturned[numbers.lookup(read.getOwner())] = true;
+    } else {
+      for (OpResult result : op.getResults())
+        sources[result].assign(from.begin(), from.end());
+    }
+  }
+  for (SmallVector<int, 4> &list : readers) {
+    llvm::sort(list);
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+}
+
+int SavedValuesOfBlock::getShortestWait() const {
+  return std::max(kShortestWait,
+                  static_cast<int>(tasks.ops.size()) / kShortestPart);
+}
+
+void SavedValuesOfBlock::findBoundary() {
+  int count = static_cast<int>(tasks.ops.size()), shortest = getShortestWait();
+  std::vector<int64_t> change(count + 1, 0);
+  for (int task = 0; task < count; ++task) {
+    int64_t bytes = 0;
+    for (OpResult result : tasks.ops[task]->getResults())
+      bytes += getValueBytes(result);
+    int last = task;
+    for (int reader : readers[task]) {
+      if (reader - last > shortest) {
+        change[last + 1] += bytes;
+        change[reader] -= bytes;
+      }
+      last = reader;
+    }
+  }
+  int64_t waiting = 0, most = 0;
+  for (int task = 0; task < count; ++task) {
+    waiting += change[task];
+    if (waiting <= most)
+      continue;
+    most = waiting;
+    boundary = task;
+  }
+}
+
+void SavedValuesOfBlock::findTwins() {
+  for (int task = boundary, e = tasks.ops.size(); task < e; ++task) {
+    int first = tasks.problem.task(task).sameAs;
+    if (first >= 0 && first < boundary && twins[first] < 0)
+      twins[first] = task;
+  }
+}
+
+int64_t SavedValuesOfBlock::getNanoseconds(int task) const {
+  Operation *op = tasks.ops[task];
+  if (twins[task] >= 0)
+    return 0;
+  if (!isa<linalg::LinalgOp>(op))
+    return tasks.problem.task(task).duration;
+  double bytes = 0;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp(); def && isTask(def))
+      bytes += double(getValueBytes(operand));
+  for (Value result : op->getResults())
+    bytes += double(getValueBytes(result));
+  double perSecond = cost.getMachine().memoryBytesPerSecond;
+  return perSecond > 0 ? 1 + std::llround(bytes / kFusedPart / perSecond * 1e9)
+                       : 1;
+}
+
+/// Collectives are the same on all ranks, so they may be done again; a loop is
+/// not.
+static bool mayRepeat(Operation *op) {
+  if (getCollectiveKind(op))
+    return true;
+  return isMemoryEffectFree(op) &&
+         (op->getNumRegions() == 0 || isa<linalg::LinalgOp>(op));
+}
+
+/// A cast of an argument, whose memory is there all the time: it is made where
+/// it is read, without being asked to.
+bool SavedValuesOfBlock::isCastOfArgument(int task) const {
+  Operation *op = tasks.ops[task];
+  if (!isa<linalg::LinalgOp>(op) || !reads[task].empty())
+    return false;
+  int64_t read = 0, made = 0;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp();
+        !def || def->getNumOperands() > 0)
+      read += getValueBytes(operand);
+  for (Value result : op->getResults())
+    made += getValueBytes(result);
+  return made <= read;
+}
+
+/// What does not wait need not be freed.
+bool SavedValuesOfBlock::isReadSoonAfterBoundary(int task) const {
+  auto late = llvm::lower_bound(readers[task], boundary);
+  if (late == readers[task].end())
+    return false;
+  int before = late == readers[task].begin() ? task : *std::prev(late);
+  return *late - before <= getShortestWait();
+}
+
+void SavedValuesOfBlock::build() {
+  llvm::DenseMap<Value, int> valueOf;
+  for (int task = 0; task < boundary; ++task) {
+    Operation *op = tasks.ops[task];
+    SavedProblem::Task added;
+    added.nanoseconds = getNanoseconds(task);
+    added.mayRepeat = mayRepeat(op);
+    for (OpResult read : reads[task])
+      added.inputs.push_back(valueOf.lookup(read));
+    problem.tasks.push_back(std::move(added));
+    bool isFree = isReturned[task] || isCastOfArgument(task) ||
+                  isReadSoonAfterBoundary(task);
+    for (OpResult result : op->getResults()) {
+      valueOf[result] = static_cast<int>(problem.values.size());
+      int64_t bytes = isFree ? 0 : getValueBytes(result);
+      problem.values.push_back({bytes, task, false});
+    }
+  }
+  for (int task = boundary, e = tasks.ops.size(); task < e; ++task)
+    for (OpResult read : reads[task])
+      if (auto it = valueOf.find(read); it != valueOf.end())
+        problem.values[it->second].isNeeded = true;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a block keeps from its forward to its backward pass, as a problem of
+// SavedValues.h. Ops are not fused yet: what an elementwise op makes need not
+// be in memory, so each value may be the one that is kept.
+
+#ifndef WEFT_LIB_SCHEDULE_SAVEDVALUESOFBLOCK_H
+#define WEFT_LIB_SCHEDULE_SAVEDVALUESOFBLOCK_H
+
+#include "BlockProblem.h"
+
+#include "weft/Schedule/SavedValues.h"
+
+namespace mlir::weft {
+
+class SavedValuesOfBlock {
+public:
+  SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
+                     const CostModel &cost);
+
+  /// The first task after the forward pass: where most bytes wait for their
+  /// next reader. 0: nothing waits for long.
+  int getBoundary() const { return boundary; }
+
+  /// Of the tasks before the boundary.
+  const SavedProblem &getProblem() const { return problem; }
+
+  int getNumber(Operation *op) const { return numbers.lookup(op); }
+  bool isTask(Operation *op) const { return numbers.contains(op); }
+
+  /// The tasks that read what a task makes, ascending.
+  ArrayRef<int> getReaders(int task) const { return readers[task]; }
+
+  /// A gather after the boundary that brings the same; -1: none.
+  int getTwin(int task) const { return twins[task]; }
+
+private:
+  void findReaders(Block &block);
+  void findBoundary();
+  void findTwins();
+  void build();
+  int64_t getNanoseconds(int task) const;
+  bool isCastOfArgument(int task) const;
+  bool isReadSoonAfterBoundary(int task) const;
+  int getShortestWait() const;
+
+  const BlockProblem &tasks;
+  const CostModel &cost;
+  llvm::DenseMap<Operation *, int> numbers;
+  /// Per task, results of others that it reads.
+  std::vector<SmallVector<OpResult, 4>> reads;
+  std::vector<SmallVector<int, 4>> readers;
+  /// Per task, whether what it makes is returned.
+  std::vector<bool> isReturned;
+  std::vector<int> twins;
+  int boundary = 0;
+  SavedProblem problem;
+};
+
+/// Bytes of a value; 0 for what is not a tensor of static shape.
+int64_t getValueBytes(Value value);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_SCHEDULE_SAVEDVALUESOFBLOCK_H
