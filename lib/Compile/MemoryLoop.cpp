@@ -264,11 +264,8 @@ MemoryLoop::Fitted MemoryLoop::reportTooLarge() {
   return {};
 }
 
-int64_t MemoryLoop::getLeastBytes(int64_t &offset) {
-  if (!getLeast().module)
-    return 0;
-  offset = getOffset();
-  return getLeast().bytes;
+int64_t MemoryLoop::getLeastBytes() {
+  return getLeast().module ? getLeast().bytes : 0;
 }
 
 MemoryLoop::Estimate MemoryLoop::estimate() {

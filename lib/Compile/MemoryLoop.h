@@ -50,9 +50,9 @@ public:
   /// The plan, whose diagnostics and remarks are told.
   Fitted fit();
 
-  /// Bytes of the plan that needs least of those that are found, and how many
-  /// more it needs than was estimated; 0 if there is none.
-  int64_t getLeastBytes(int64_t &offset);
+  /// Bytes of the plan that needs least of those that are found; 0 if there is
+  /// none.
+  int64_t getLeastBytes();
 
   /// Bytes and compute time of program order, by the estimate; less than 0 if
   /// it has none.

@@ -20,8 +20,11 @@
 using namespace mlir;
 using namespace mlir::weft;
 
-/// How often a program is changed for the limit, since bytes are estimates.
-static constexpr int kMaxTries = 4;
+/// Between what a program needs and nothing, so many targets are tried.
+static constexpr int kTargets = 8;
+
+/// Of larger programs values are not chosen: each choice is planned.
+static constexpr int64_t kMaxOps = 4000;
 
 /// A plan that takes so many percent of the limit leaves enough.
 static constexpr int64_t kLoosePercent = 80;
@@ -135,42 +138,102 @@ bool RecomputeSearch::takeFaster(Attempt &best, Attempt other) const {
 }
 
 bool RecomputeSearch::canFit(MemoryLoop &loop) const {
-  int64_t offset = 0, least = loop.getLeastBytes(offset);
+  int64_t least = loop.getLeastBytes();
   return least > 0 && least <= limit;
 }
 
-/// Makes a program compute more again until a plan of it fits: in as few steps
-/// as its estimate is good, and then as far as it goes.
-OwningOpRef<ModuleOp> RecomputeSearch::recompute(ModuleOp module) {
-  int64_t offset = 0;
-  int64_t least = makeLoop(module).getLeastBytes(offset);
-  int64_t target = limit - offset;
+int64_t RecomputeSearch::getLeast(ModuleOp module) const {
+  return makeLoop(module).getLeastBytes();
+}
+
+/// The program with as much computed again as brings it to so many bytes, by
+/// the estimate.
+OwningOpRef<ModuleOp> RecomputeSearch::repeat(ModuleOp module, int64_t bytes) {
   OwningOpRef<ModuleOp> changed = module.clone();
-  for (int i = 0; i <= kMaxTries && least > limit; ++i) {
-    changed = module.clone();
-    RecomputePassOptions pass;
-    pass.machine = machineName.str();
-    pass.bytes = i < kMaxTries ? std::max<int64_t>(0, target) : 0;
-    if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
-          pm.addPass(createRecomputePass(pass));
-          pm.addPass(createNameOpsPass());
-        })))
-      return {};
-    least = makeLoop(*changed).getLeastBytes(offset);
-    target -= std::max<int64_t>(least - limit, 0);
-  }
+  RecomputePassOptions pass;
+  pass.machine = machineName.str();
+  pass.bytes = bytes;
+  if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
+        pm.addPass(createRecomputePass(pass));
+        pm.addPass(createNameOpsPass());
+      })))
+    return {};
   return changed;
+}
+
+/// The program with more and more computed again until a plan of it fits, or
+/// what needs least of these. They do not depend on the limit; where one fits,
+/// less of it may do.
+RecomputeSearch::Candidate RecomputeSearch::recompute(ModuleOp module) {
+  Candidate best;
+  auto take = [&](int64_t target) {
+    OwningOpRef<ModuleOp> changed = repeat(module, target);
+    if (!changed)
+      return false;
+    int64_t bytes = getLeast(*changed);
+    bool isLess = best.bytes == 0 || bytes < best.bytes || bytes <= limit;
+    if (bytes > 0 && isLess)
+      best = {std::move(changed), bytes};
+    return bytes > 0 && bytes <= limit;
+  };
+  int64_t step = getLeast(module) / kTargets, low = step * kTargets;
+  bool fits = false;
+  for (int i = 0; i < kTargets && !fits; ++i)
+    fits = take(low -= step);
+  for (int i = 0; i < kMaxHalvings && fits; ++i) {
+    step /= 2;
+    if (take(low + step))
+      low += step;
+  }
+  return best;
+}
+
+/// What no choice of values fits: the programs with single kernels computed
+/// again. If none fits either, the error is of what needs least.
+MemoryLoop::Fitted RecomputeSearch::fitLeast() {
+  std::vector<Candidate> candidates;
+  candidates.push_back(recompute(fused));
+  if (!programs.empty())
+    candidates.push_back(recompute(*programs.back().module));
+  Attempt best;
+  for (Candidate &candidate : candidates)
+    if (candidate.bytes > 0 && candidate.bytes <= limit)
+      takeFaster(best, attempt(makeLoop(*candidate.module)));
+  if (best.fitted.planned)
+    return tell(std::move(best));
+  auto add = [&](ModuleOp module) {
+    candidates.push_back({module.clone(), getLeast(module)});
+  };
+  add(fused);
+  for (Program &program : programs)
+    add(*program.module);
+  llvm::erase_if(candidates, [](Candidate &c) { return c.bytes <= 0; });
+  if (candidates.empty())
+    return {};
+  auto least = std::min_element(
+      candidates.begin(), candidates.end(),
+      [](Candidate &a, Candidate &b) { return a.bytes < b.bytes; });
+  return tell(attempt(makeLoop(*least->module)));
+}
+
+static int64_t countOps(ModuleOp module) {
+  int64_t count = 0;
+  module.walk([&](Operation *) { ++count; });
+  return count;
 }
 
 MemoryLoop::Fitted RecomputeSearch::fit() {
   // With so much memory left there is nothing to choose.
+  bool isLarge = countOps(unfused) > kMaxOps;
   MemoryLoop asWritten = makeLoop(fused);
   if (canFit(asWritten)) {
     Attempt written = attempt(std::move(asWritten));
     if (written.fitted.planned &&
-        written.fitted.bytes / kLoosePercent < limit / 100)
+        (isLarge || written.fitted.bytes / kLoosePercent < limit / 100))
       return tell(std::move(written));
   }
+  if (isLarge)
+    return fitLeast();
   if (failed(collect()))
     return {};
   Attempt best;
@@ -189,8 +252,5 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
     if (!takeFaster(best, attempt(std::move(loop))))
       break;
   }
-  if (best.fitted.planned)
-    return tell(std::move(best));
-  OwningOpRef<ModuleOp> changed = recompute(*programs.back().module);
-  return changed ? tell(attempt(makeLoop(*changed))) : MemoryLoop::Fitted();
+  return best.fitted.planned ? tell(std::move(best)) : fitLeast();
 }

@@ -38,6 +38,11 @@ private:
     /// What made it of the program without marks; -1: it is as written.
     int64_t price = -1;
   };
+  /// One, and the least bytes of a plan of it; 0 if it has none.
+  struct Candidate {
+    OwningOpRef<ModuleOp> module;
+    int64_t bytes = 0;
+  };
   /// What came of fitting one, and what was said meanwhile.
   struct Attempt {
     MemoryLoop::Fitted fitted;
@@ -52,7 +57,10 @@ private:
   void keepUseful();
   Attempt attempt(MemoryLoop loop);
   bool canFit(MemoryLoop &loop) const;
-  OwningOpRef<ModuleOp> recompute(ModuleOp module);
+  int64_t getLeast(ModuleOp module) const;
+  OwningOpRef<ModuleOp> repeat(ModuleOp module, int64_t bytes);
+  Candidate recompute(ModuleOp module);
+  MemoryLoop::Fitted fitLeast();
   MemoryLoop::Fitted tell(Attempt attempt);
   bool takeFaster(Attempt &best, Attempt other) const;
 

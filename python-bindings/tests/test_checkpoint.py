@@ -153,16 +153,17 @@ def test_weights_are_not_gathered_more_often():
     assert again_bytes <= plain_bytes
 
 
-def least_limit(model, name, **keywords):
+def least_limit(model, name, below=2, **keywords):
     with pytest.raises(weft.CompileError, match=r"needs \d+ bytes at least") as error:
-        weft.compile(export(model, name), mesh={"d": 2}, memory_limit=1, **keywords)
+        weft.compile(export(model, name), mesh={"d": 2}, memory_limit=below - 1, **keywords)
     return int(re.search(r"needs (\d+) bytes at least", str(error.value))[1])
 
 
 @pytest.mark.parametrize("model", [in_a_row, with_dropout, as_a_scan])
 def test_a_memory_limit_decides(model):
-    """From the least limit up the program fits, and its bits are those without one."""
+    """From the least limit up the program fits, and its bits are those without one; one byte less does not do."""
     least = least_limit(model, "nothing", invariant=True, recompute="auto")
+    assert least == least_limit(model, "nothing", least, invariant=True, recompute="auto")
     assert least < 0.7 * least_limit(model, "nothing", invariant=True)
     expected, *_ = run(model, "nothing", invariant=True)
     for limit in (least, 5 * least // 4):

@@ -75,7 +75,8 @@ def RecomputePass : Pass<"weft-recompute", "::mlir::ModuleOp"> {
     the same bits: the same ops are done on the same values.
 
     *Requires* fused kernels, and a channel on each collective.
-    *Ensures* that what is repeated is kept apart by weft.optimization_barrier.
+    *Ensures* that what is repeated from computed values is kept apart by
+    weft.optimization_barrier.
 
     Example: what the first product makes is computed again for the last one,
     since it would be alive beside the operand and the result of the third.
@@ -127,7 +128,8 @@ def ChooseSavedPass : Pass<"weft-choose-saved", "::mlir::ModuleOp"> {
     ops are done on the same values.
 
     *Requires* a channel on each collective, and ops that are not fused.
-    *Ensures* that what is repeated is kept apart by weft.optimization_barrier.
+    *Ensures* that what is repeated from computed values is kept apart by
+    weft.optimization_barrier.
 
     Example: what the first product makes waits for the last one, and is
     computed again.
