@@ -162,9 +162,11 @@ OwningOpRef<ModuleOp> RecomputeSearch::repeat(ModuleOp module, int64_t bytes) {
 }
 
 /// The program with more and more computed again until a plan of it fits, or
-/// what needs least of these. They do not depend on the limit; where one fits,
+/// what needs least of these. The program itself needs `needed` bytes. They do
+/// not depend on the limit; where one fits,
 /// less of it may do.
-RecomputeSearch::Candidate RecomputeSearch::recompute(ModuleOp module) {
+RecomputeSearch::Candidate RecomputeSearch::recompute(ModuleOp module,
+                                                      int64_t needed) {
   Candidate best;
   auto take = [&](int64_t target) {
     OwningOpRef<ModuleOp> changed = repeat(module, target);
@@ -176,7 +178,7 @@ RecomputeSearch::Candidate RecomputeSearch::recompute(ModuleOp module) {
       best = {std::move(changed), bytes};
     return bytes > 0 && bytes <= limit;
   };
-  int64_t step = getLeast(module) / kTargets, low = step * kTargets;
+  int64_t step = needed / kTargets, low = step * kTargets;
   bool fits = false;
   for (int i = 0; i < kTargets && !fits; ++i)
     fits = take(low -= step);
@@ -190,23 +192,24 @@ RecomputeSearch::Candidate RecomputeSearch::recompute(ModuleOp module) {
 
 /// What no choice of values fits: the programs with single kernels computed
 /// again. If none fits either, the error is of what needs least.
-MemoryLoop::Fitted RecomputeSearch::fitLeast() {
+MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   std::vector<Candidate> candidates;
-  candidates.push_back(recompute(fused));
-  if (!programs.empty())
-    candidates.push_back(recompute(*programs.back().module));
+  candidates.push_back(recompute(fused, neededAsWritten));
+  if (!programs.empty()) {
+    ModuleOp last = *programs.back().module;
+    candidates.push_back(recompute(last, getLeast(last)));
+  }
   Attempt best;
   for (Candidate &candidate : candidates)
     if (candidate.bytes > 0 && candidate.bytes <= limit)
       takeFaster(best, attempt(makeLoop(*candidate.module)));
   if (best.fitted.planned)
     return tell(std::move(best));
-  auto add = [&](ModuleOp module) {
-    candidates.push_back({module.clone(), getLeast(module)});
-  };
-  add(fused);
-  for (Program &program : programs)
-    add(*program.module);
+  candidates.push_back({fused.clone(), neededAsWritten});
+  for (Program &program : programs) {
+    int64_t needed = getLeast(*program.module);
+    candidates.push_back({std::move(program.module), needed});
+  }
   llvm::erase_if(candidates, [](Candidate &c) { return c.bytes <= 0; });
   if (candidates.empty())
     return {};
@@ -226,14 +229,16 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
   // With so much memory left there is nothing to choose.
   bool isLarge = countOps(unfused) > kMaxOps;
   MemoryLoop asWritten = makeLoop(fused);
+  int64_t needed = asWritten.getLeastBytes();
+  Attempt written;
   if (canFit(asWritten)) {
-    Attempt written = attempt(std::move(asWritten));
+    written = attempt(std::move(asWritten));
     if (written.fitted.planned &&
         (isLarge || written.fitted.bytes / kLoosePercent < limit / 100))
       return tell(std::move(written));
   }
   if (isLarge)
-    return fitLeast();
+    return fitLeast(needed);
   if (failed(collect()))
     return {};
   Attempt best;
@@ -252,5 +257,7 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
     if (!takeFaster(best, attempt(std::move(loop))))
       break;
   }
-  return best.fitted.planned ? tell(std::move(best)) : fitLeast();
+  // It may have been left out by its estimate, and be the fastest all the same.
+  takeFaster(best, std::move(written));
+  return best.fitted.planned ? tell(std::move(best)) : fitLeast(needed);
 }

@@ -59,8 +59,8 @@ private:
   bool canFit(MemoryLoop &loop) const;
   int64_t getLeast(ModuleOp module) const;
   OwningOpRef<ModuleOp> repeat(ModuleOp module, int64_t bytes);
-  Candidate recompute(ModuleOp module);
-  MemoryLoop::Fitted fitLeast();
+  Candidate recompute(ModuleOp module, int64_t needed);
+  MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted tell(Attempt attempt);
   bool takeFaster(Attempt &best, Attempt other) const;
 

@@ -781,18 +781,13 @@ struct InsertReshardsPass
   using Base::Base;
 
   void runOnOperation() override {
-    std::optional<NamedMesh> mesh = findMesh(getOperation());
-    if (!mesh)
-      return;
-    for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (failed(checkOneBlock(func)))
-        return signalPassFailure();
-      if (func.isDeclaration())
-        continue;
-      ReshardInsertion insertion(func, *mesh, serial);
-      insertion.run();
-      numReshards += insertion.numReshards;
-    }
+    if (failed(forEachBody(getOperation(),
+                           [&](func::FuncOp func, const NamedMesh &mesh) {
+                             ReshardInsertion insertion(func, mesh, serial);
+                             insertion.run();
+                             numReshards += insertion.numReshards;
+                           })))
+      signalPassFailure();
   }
 };
 

@@ -540,18 +540,13 @@ struct PropagateShardingsPass
   using Base::Base;
 
   void runOnOperation() override {
-    std::optional<NamedMesh> mesh = findMesh(getOperation());
-    if (!mesh)
-      return;
-    for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (failed(checkOneBlock(func)))
-        return signalPassFailure();
-      if (func.isDeclaration())
-        continue;
-      Propagation propagation(func, *mesh);
-      propagation.run();
-      numVisits += propagation.numVisits;
-    }
+    if (failed(forEachBody(getOperation(),
+                           [&](func::FuncOp func, const NamedMesh &mesh) {
+                             Propagation propagation(func, mesh);
+                             propagation.run();
+                             numVisits += propagation.numVisits;
+                           })))
+      signalPassFailure();
   }
 };
 

@@ -93,6 +93,21 @@ LogicalResult mlir::weft::checkOneBlock(FunctionOpInterface func) {
   return success();
 }
 
+LogicalResult mlir::weft::forEachBody(
+    ModuleOp module,
+    llvm::function_ref<void(func::FuncOp, const NamedMesh &)> visit) {
+  std::optional<NamedMesh> mesh = findMesh(module);
+  if (!mesh)
+    return success();
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (failed(checkOneBlock(func)))
+      return failure();
+    if (!func.isDeclaration())
+      visit(func, *mesh);
+  }
+  return success();
+}
+
 std::optional<Sharding> mlir::weft::getStatedSharding(Value value,
                                                       const Mesh &mesh) {
   ShardingAttr attr;

@@ -15,6 +15,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Sharding/Sharding.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -53,6 +54,12 @@ std::optional<NamedMesh> findMesh(ModuleOp module);
 
 /// Emits and fails if a function has more than one block.
 LogicalResult checkOneBlock(FunctionOpInterface func);
+
+/// Calls `visit` for each function that has a body; for none if the module has
+/// no mesh. Emits and fails at one of more than one block.
+LogicalResult
+forEachBody(ModuleOp module,
+            llvm::function_ref<void(func::FuncOp, const NamedMesh &)> visit);
 
 /// Returns the canonical sharding that the IR states for a value: of the
 /// argument, or in `weft.shardings` of the op. Nullopt if there is none.

@@ -197,19 +197,27 @@ static Digit getDigit(const Element *index, const Element *variable) {
 static SmallVector<int64_t> getCuts(const Element *parts, unsigned dim,
                                     const Digit &digit, bool whole) {
   unsigned rank = parts->shape.size();
+  auto clamp = [&](int64_t at) {
+    return std::clamp<int64_t>(at - digit.offset, 0, digit.size);
+  };
   SmallVector<std::pair<int64_t, int64_t>> ranges;
   for (unsigned i = 0; i + 1 < parts->operands.size(); ++i) {
-    int64_t begin = parts->numbers[i * 2 * rank + dim] - digit.offset;
-    ranges.push_back(
-        {begin, begin + parts->numbers[i * 2 * rank + rank + dim]});
+    int64_t begin = parts->numbers[i * 2 * rank + dim];
+    int64_t end = begin + parts->numbers[i * 2 * rank + rank + dim];
+    ranges.push_back({clamp(begin), clamp(end)});
   }
+  llvm::sort(ranges);
+  // No part that begins earlier is past `reached`.
+  int64_t reached = 0;
   SmallVector<int64_t> cuts = {0, digit.size};
-  for (auto [begin, end] : ranges)
-    for (int64_t cut : {begin, end})
-      if (!whole || llvm::none_of(ranges, [&, cut = cut](auto range) {
-            return range.first < cut && cut < range.second;
-          }))
-        cuts.push_back(std::clamp<int64_t>(cut, 0, digit.size));
+  for (auto [begin, end] : ranges) {
+    if (!whole)
+      cuts.append({begin, end});
+    else if (begin >= reached)
+      cuts.append({reached, begin});
+    reached = std::max(reached, end);
+  }
+  cuts.push_back(reached);
   llvm::sort(cuts);
   cuts.erase(llvm::unique(cuts), cuts.end());
   return cuts;
