@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised whenever a struct or function changes its meaning or layout. The
  * runtime refuses a program of another version. */
-#define WEFT_RT_ABI_VERSION 5
+#define WEFT_RT_ABI_VERSION 6
 
 /* Element types. Values are stable; they are stored in artifacts.
  * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1.
@@ -80,6 +80,7 @@ typedef enum weft_rt_collective_kind {
 
 #define WEFT_RT_GEMM_MAX_DIMS 8
 #define WEFT_RT_COPY_MAX_DIMS 8
+#define WEFT_RT_ATTENTION_MAX_DIMS 8
 
 typedef enum weft_rt_gemm_role {
   WEFT_RT_GEMM_BATCH = 0, /* in A, B and C */
@@ -87,6 +88,38 @@ typedef enum weft_rt_gemm_role {
   WEFT_RT_GEMM_N = 2,     /* in B and C */
   WEFT_RT_GEMM_K = 3      /* in A and B: summed */
 } weft_rt_gemm_role;
+
+typedef enum weft_rt_attention_role {
+  WEFT_RT_ATTENTION_BATCH = 0, /* in all tensors; bias, mask and
+                                * segments may lack it */
+  WEFT_RT_ATTENTION_GROUP = 1, /* as that, but keys and values lack it */
+  WEFT_RT_ATTENTION_QUERY = 2, /* the sequence of queries; exactly one */
+  WEFT_RT_ATTENTION_KEY = 3,   /* the sequence of keys; exactly one */
+  WEFT_RT_ATTENTION_DEPTH = 4, /* in queries and keys: summed; exactly one */
+  WEFT_RT_ATTENTION_VALUE = 5  /* in values and outputs; exactly one */
+} weft_rt_attention_role;
+
+/* The tensors of attention and of its gradient, as positions in the array of
+ * pointers that weft_rt_api.attention takes. Null: there is no such tensor. */
+typedef enum weft_rt_attention_buffer {
+  WEFT_RT_ATTENTION_Q = 0,
+  WEFT_RT_ATTENTION_K = 1,
+  WEFT_RT_ATTENTION_V = 2,
+  WEFT_RT_ATTENTION_BIAS = 3, /* may be null */
+  WEFT_RT_ATTENTION_MASK = 4, /* I1; may be null */
+  /* I32: where a query's and a key's differ, the query does not see the key.
+   * Both or neither may be null. */
+  WEFT_RT_ATTENTION_Q_SEGMENTS = 5,
+  WEFT_RT_ATTENTION_K_SEGMENTS = 6,
+  WEFT_RT_ATTENTION_OUT = 7,
+  WEFT_RT_ATTENTION_LSE = 8, /* F32 */
+  /* Of the gradient only: the gradient of `out`, and what it gives. */
+  WEFT_RT_ATTENTION_DOUT = 9,
+  WEFT_RT_ATTENTION_DQ = 10,
+  WEFT_RT_ATTENTION_DK = 11,
+  WEFT_RT_ATTENTION_DV = 12,
+  WEFT_RT_ATTENTION_NUM_BUFFERS = 13
+} weft_rt_attention_buffer;
 
 /* The rank that runs the program. The first field is read by compiled code;
  * the rest is the runtime's. */
