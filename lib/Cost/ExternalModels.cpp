@@ -124,6 +124,15 @@ struct GemmModel : CostModelOf<GemmModel, rt::GemmOp> {
   }
 };
 
+struct AttentionModel : CostModelOf<AttentionModel, rt::AttentionOp> {
+  std::optional<OpWork> getWork(Operation *op) const {
+    auto attention = cast<rt::AttentionOp>(op);
+    return makeAttentionShape(attention.getIndexingMaps(),
+                              attention.getConfig(), attention.getValues())
+        .getWork(attention.getStart() != nullptr);
+  }
+};
+
 /// The op on buffers does what weft.scatter_add does on tensors.
 struct ScatterAddModel : CostModelOf<ScatterAddModel, rt::ScatterAddOp> {
   std::optional<OpWork> getWork(Operation *op) const {
@@ -222,6 +231,7 @@ void mlir::weft::registerCostExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, rt::WeftRTDialect *) {
     rt::FusedOp::attachInterface<FusedModel>(*context);
     rt::GemmOp::attachInterface<GemmModel>(*context);
+    rt::AttentionOp::attachInterface<AttentionModel>(*context);
     rt::ScatterAddOp::attachInterface<ScatterAddModel>(*context);
     rt::LaunchOp::attachInterface<LaunchModel>(*context);
     rt::CopyOp::attachInterface<CopyModel>(*context);

@@ -160,14 +160,15 @@ LogicalResult ShardingVerifier::verifyPartial(Operation *op,
   }
   for (auto [i, sharding] : llvm::enumerate(results)) {
     bool isOrdered = rule.order || getInvariance(op);
-    bool hasAxes = isOrdered ? sharding.partial == axes
-                             : canonicalAxisSet(sharding.partial) ==
-                                   canonicalAxisSet(axes);
-    if (hasAxes && (axes.empty() || sharding.kind == kind))
-      continue;
     Sharding expected = sharding;
-    expected.partial = axes;
+    expected.partial =
+        kept ? axes : getResultSharding(rule, i, factors).partial;
     expected.kind = kind;
+    bool hasAxes = isOrdered ? sharding.partial == expected.partial
+                             : canonicalAxisSet(sharding.partial) ==
+                                   canonicalAxisSet(expected.partial);
+    if (hasAxes && (expected.partial.empty() || sharding.kind == kind))
+      continue;
     return op->emitOpError("result #")
            << i << " is " << sharding.str(mesh.mesh) << ", expected "
            << expected.str(mesh.mesh);

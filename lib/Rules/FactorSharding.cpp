@@ -120,9 +120,14 @@ Sharding mlir::weft::getTensorSharding(const TensorFactors &tensor,
 Sharding mlir::weft::getResultSharding(const ShardingRule &rule, unsigned index,
                                        const FactorSharding &sharding) {
   Sharding result = getTensorSharding(rule.results[index], sharding);
-  result.partial = getReductionAxes(rule, sharding);
+  // What one result sums may be a dimension of another.
+  FactorSharding summed = sharding;
+  for (const DimFactors &dim : rule.results[index])
+    for (int factor : dim)
+      summed.axes[factor].clear();
+  result.partial = getReductionAxes(rule, summed);
   if (!result.partial.empty())
-    result.kind = getReductionKind(rule, sharding);
+    result.kind = getReductionKind(rule, summed);
   return result;
 }
 

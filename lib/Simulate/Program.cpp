@@ -219,6 +219,8 @@ static size_t getNumRead(Operation *op) {
     return fused.getInputs().size();
   if (auto start = dyn_cast<rt::StartOp>(op))
     return start.getIns().size();
+  if (auto attention = dyn_cast<rt::AttentionOp>(op))
+    return attention.getIns().size();
   return isa<rt::GemmOp>(op) ? 2 : 0;
 }
 
@@ -234,7 +236,7 @@ static Access getAccess(Operation *op) {
   } else if (isa<rt::ScatterAddOp>(op)) {
     llvm::append_range(access.reads, ids.asArrayRef().drop_front());
     access.writes.push_back(ids[0]);
-  } else if (isa<rt::FusedOp, rt::GemmOp, rt::StartOp>(op)) {
+  } else if (isa<rt::FusedOp, rt::GemmOp, rt::AttentionOp, rt::StartOp>(op)) {
     size_t numRead = std::min<size_t>(getNumRead(op), ids.size());
     llvm::append_range(access.reads, ids.asArrayRef().take_front(numRead));
     llvm::append_range(access.writes, ids.asArrayRef().drop_front(numRead));

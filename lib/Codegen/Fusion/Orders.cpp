@@ -116,7 +116,9 @@ LogicalResult mlir::weft::checkOrders(func::FuncOp func) {
   auto failsFor = [&](Operation *op) {
     auto reduction = dyn_cast<linalg::LinalgOp>(op);
     bool needsOrder =
-        reduction ? isOrderSensitive(reduction) : isa<MatmulOp, rt::GemmOp>(op);
+        reduction ? isOrderSensitive(reduction)
+                  : isa<MatmulOp, AttentionOp, AttentionGradOp, rt::GemmOp,
+                        rt::AttentionOp>(op);
     if (!needsOrder)
       return false;
     auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);

@@ -182,6 +182,8 @@ LogicalResult Planner::visit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](rt::FusedOp o) { return visitFused(o); })
       .Case([&](MatmulOp o) { return visitMatmul(o); })
+      .Case([&](AttentionOp o) { return visitAttention(o, o.getStart()); })
+      .Case([&](AttentionGradOp o) { return visitAttention(o, o.getStart()); })
       .Case([&](ScatterAddOp o) { return visitScatterAdd(o); })
       .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
           [&](Operation *o) { return visitStart(o); })

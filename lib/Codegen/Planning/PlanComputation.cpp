@@ -185,6 +185,34 @@ LogicalResult Planner::visitMatmul(MatmulOp op) {
   return success();
 }
 
+LogicalResult Planner::visitAttention(Operation *op, Value start) {
+  AttentionShape shape = getAttentionShape(op);
+  SmallVector<Value> ins, outs;
+  for (const AttentionPart &part :
+       ArrayRef(shape.parts).drop_back(op->getNumResults()))
+    ins.push_back(emitBuffer(part.value));
+  for (OpResult result : op->getResults()) {
+    places.set(result, placeResult(result, op));
+    outs.push_back(emitBuffer(result));
+  }
+  auto names = llvm::map_to_vector(shape.parts, [](const AttentionPart &part) {
+    return stringifyAttentionTensor(part.tensor);
+  });
+  auto attention = rt::AttentionOp::create(
+      builder, op->getLoc(), ins, outs,
+      start ? scalars.lookup(start) : Value(), shape.config,
+      op->getAttrOfType<ArrayAttr>("indexing_maps"),
+      builder.getStrArrayAttr(names));
+  if (Attribute order = op->getAttr(WeftDialect::kOrderAttr))
+    attention->setAttr(WeftDialect::kOrderAttr, order);
+  SmallVector<Value> inputs;
+  for (const AttentionPart &part :
+       ArrayRef(shape.parts).drop_back(op->getNumResults()))
+    inputs.push_back(part.value);
+  describe(attention, op, getIds(inputs, op->getResults()));
+  return success();
+}
+
 LogicalResult Planner::visitScatterAdd(ScatterAddOp op) {
   Place place = placeUpdated(op.getInitMutable(), op->getResult(0));
   if (place != places.get(op.getInit()))

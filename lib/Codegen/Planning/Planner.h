@@ -43,6 +43,7 @@ private:
   // Ops that compute.
   LogicalResult visitFused(rt::FusedOp op);
   LogicalResult visitMatmul(MatmulOp op);
+  LogicalResult visitAttention(Operation *op, Value start);
   LogicalResult visitScatterAdd(ScatterAddOp op);
   LogicalResult visitStart(Operation *op);
   LogicalResult visitWait(WaitOp op);

@@ -55,6 +55,7 @@ private:
   void convertCopy(rt::CopyOp op);
   LogicalResult convertLaunch(rt::LaunchOp op);
   LogicalResult convertGemm(rt::GemmOp op);
+  LogicalResult convertAttention(rt::AttentionOp op);
   LogicalResult convertStart(rt::StartOp op);
   void convertWait(rt::WaitOp op);
   void convertAxisIndex(AxisIndexOp op);
@@ -109,7 +110,9 @@ void EntryBuilder::createEntry() {
   Block &body = planned.getBody().front();
   int64_t count = 1;
   planned.walk([&](Operation *op) {
-    count = std::max<int64_t>(count, op->getNumOperands());
+    int64_t needed = isa<rt::AttentionOp>(op) ? WEFT_RT_ATTENTION_NUM_BUFFERS
+                                              : op->getNumOperands();
+    count = std::max(count, needed);
   });
   builder.setInsertionPointToStart(block);
   auto allocate = [&](Type type, int64_t size) {
@@ -272,6 +275,29 @@ LogicalResult EntryBuilder::convertGemm(rt::GemmOp op) {
   return success();
 }
 
+LogicalResult EntryBuilder::convertAttention(rt::AttentionOp op) {
+  if (llvm::all_of(op.getOuts(), [](Value out) {
+        return rt::getBufferBytes(cast<MemRefType>(out.getType())) == 0;
+      }))
+    return success();
+  FailureOr<std::string> symbol = table.addAttention(op);
+  if (failed(symbol))
+    return failure();
+  Value descriptor = LLVM::AddressOfOp::create(builder, loc, pointer, *symbol);
+  Value none = LLVM::ZeroOp::create(builder, loc, pointer);
+  SmallVector<Value> buffers(WEFT_RT_ATTENTION_NUM_BUFFERS, none);
+  for (auto [tensor, value] : op.getValues())
+    buffers[static_cast<int>(tensor)] = getAddress(value);
+  Value start = op.getStart() ? arith::IndexCastOp::create(builder, loc, i64,
+                                                           op.getStart())
+                                    .getResult()
+                              : emitInt(builder, loc, 0);
+  StringRef name = op.getOuts().size() == 3 ? "attention_grad" : "attention";
+  call(attentionFunction, {}, table.addOp(op, name),
+       {descriptor, emitPointerArray(buffers), start});
+  return success();
+}
+
 LogicalResult EntryBuilder::convertStart(rt::StartOp op) {
   int number = table.addOp(op, stringifyCollectiveKind(op.getKind()));
   FailureOr<std::string> symbol =
@@ -338,6 +364,7 @@ LogicalResult EntryBuilder::convert(Operation *op) {
       .Case([&](rt::CopyOp o) { return convertCopy(o), success(); })
       .Case([&](rt::LaunchOp o) { return convertLaunch(o); })
       .Case([&](rt::GemmOp o) { return convertGemm(o); })
+      .Case([&](rt::AttentionOp o) { return convertAttention(o); })
       .Case([&](rt::StartOp o) { return convertStart(o); })
       .Case([&](rt::WaitOp o) { return convertWait(o), success(); })
       .Case([&](AxisIndexOp o) { return convertAxisIndex(o), success(); })

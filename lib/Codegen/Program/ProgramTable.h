@@ -29,6 +29,8 @@ public:
   /// Emits the descriptor of a contraction; gives its symbol. Fails with an
   /// error at the op if it has too many dims or types without an ABI code.
   FailureOr<std::string> addGemm(rt::GemmOp op);
+  /// As addGemm, of attention or its gradient.
+  FailureOr<std::string> addAttention(rt::AttentionOp op);
   /// Emits the descriptor of a collective, whose channel and traffic are noted.
   FailureOr<std::string> addCollective(rt::StartOp op, llvm::StringRef name);
   /// Emits the descriptor of a copy; gives its symbol.

@@ -130,6 +130,53 @@ LogicalResult PlanMatcher::matchMatmul(MatmulOp op) {
   return write(*planned, planned->getOut(), 2, base);
 }
 
+LogicalResult PlanMatcher::checkStart(rt::AttentionOp planned, Operation *op,
+                                      Value start) {
+  Value other = planned.getStart();
+  if (start ? other && scalars.isSame(start, other) : !other)
+    return success();
+  return fail(planned, op) << getOpName(planned)
+                           << " begins at another query than in the scheduled "
+                              "program";
+}
+
+LogicalResult PlanMatcher::matchAttention(Operation *op, Value start) {
+  FailureOr<rt::AttentionOp> planned = expect<rt::AttentionOp>(op);
+  if (failed(planned) || failed(checkName(*planned, op)))
+    return failure();
+  SmallVector<Attribute> names;
+  for (auto [tensor, value] : getAttentionValues(op))
+    if (value)
+      names.push_back(StringAttr::get(op->getContext(),
+                                      stringifyAttentionTensor(tensor)));
+  if (failed(checkSame(*planned, op, ArrayAttr::get(op->getContext(), names),
+                       planned->getTensorsAttr(), "the tensors")) ||
+      failed(checkSame(*planned, op, op->getAttr("config"),
+                       planned->getConfig(), "the configuration")) ||
+      failed(checkSame(*planned, op, op->getAttr("indexing_maps"),
+                       planned->getIndexingMapsAttr(), "the maps")) ||
+      failed(checkSame(*planned, op, op->getAttr(WeftDialect::kOrderAttr),
+                       (*planned)->getAttr(WeftDialect::kOrderAttr),
+                       "the order")) ||
+      failed(checkStart(*planned, op, start)))
+    return failure();
+  unsigned number = 0;
+  auto inputs = llvm::make_filter_range(op->getOperands(), [](Value value) {
+    return isa<RankedTensorType>(value.getType());
+  });
+  for (auto [buffer, tensor] : llvm::zip(planned->getIns(), inputs))
+    if (failed(read(*planned, buffer, number++, tensor)))
+      return failure();
+  for (auto [buffer, result] :
+       llvm::zip(planned->getOuts(), op->getResults())) {
+    unsigned base = addBase(result.getType(), op);
+    define(result, base);
+    if (failed(write(*planned, buffer, number++, base)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult PlanMatcher::matchScatterAdd(ScatterAddOp op) {
   FailureOr<rt::ScatterAddOp> planned = expect<rt::ScatterAddOp>(op);
   if (failed(planned) || failed(checkName(*planned, op)) ||

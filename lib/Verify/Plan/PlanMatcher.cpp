@@ -283,6 +283,8 @@ LogicalResult PlanMatcher::match(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](rt::FusedOp o) { return matchFused(o); })
       .Case([&](MatmulOp o) { return matchMatmul(o); })
+      .Case([&](AttentionOp o) { return matchAttention(o, o.getStart()); })
+      .Case([&](AttentionGradOp o) { return matchAttention(o, o.getStart()); })
       .Case([&](ScatterAddOp o) { return matchScatterAdd(o); })
       .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, PermuteOp>(
           [&](Operation *o) { return matchStart(o); })

@@ -71,6 +71,8 @@ private:
   // Ops that compute (MatchComputation.cpp).
   LogicalResult matchFused(rt::FusedOp op);
   LogicalResult matchMatmul(MatmulOp op);
+  LogicalResult matchAttention(Operation *op, Value start);
+  LogicalResult checkStart(rt::AttentionOp planned, Operation *op, Value start);
   LogicalResult matchScatterAdd(ScatterAddOp op);
   LogicalResult matchStart(Operation *op);
   LogicalResult matchWait(WaitOp op);

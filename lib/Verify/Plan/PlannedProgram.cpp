@@ -63,6 +63,7 @@ unsigned getNumRead(Operation *op) {
       .Case([](rt::FusedOp o) { return o.getInputs().size(); })
       .Case([](rt::StartOp o) { return o.getIns().size(); })
       .Case([](rt::GemmOp) { return 2; })
+      .Case([](rt::AttentionOp o) { return o.getIns().size(); })
       .Case([](rt::CopyOp) { return 1; })
       .Case([](rt::ReadScalarOp) { return 1; })
       .Default([](Operation *) { return 0; });
@@ -71,8 +72,8 @@ unsigned getNumRead(Operation *op) {
 } // namespace
 
 bool mlir::weft::proof::isStep(Operation *op) {
-  return isa<rt::FusedOp, rt::GemmOp, rt::ScatterAddOp, rt::StartOp, rt::WaitOp,
-             rt::ReadScalarOp, rt::CopyOp>(op);
+  return isa<rt::FusedOp, rt::GemmOp, rt::AttentionOp, rt::ScatterAddOp,
+             rt::StartOp, rt::WaitOp, rt::ReadScalarOp, rt::CopyOp>(op);
 }
 
 SmallVector<int64_t> mlir::weft::proof::getStrides(MemRefType type) {

@@ -125,6 +125,8 @@ static unsigned getNumRead(Operation *op) {
     return start.getIns().size();
   if (auto fused = dyn_cast<rt::FusedOp>(op))
     return fused.getInputs().size();
+  if (auto attention = dyn_cast<rt::AttentionOp>(op))
+    return attention.getIns().size();
   if (isa<rt::GemmOp>(op))
     return 2;
   return isa<rt::CopyOp>(op) ? 1 : op->getNumOperands();

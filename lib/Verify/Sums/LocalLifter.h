@@ -48,6 +48,10 @@ class IfOp;
 class WhileOp;
 } // namespace mlir::scf
 
+namespace mlir::weft {
+struct AttentionPart;
+} // namespace mlir::weft
+
 namespace mlir::weft::proof {
 
 /// A number for each rank. Equal vectors are one object.
@@ -294,6 +298,14 @@ private:
                                   LocalValue &result);
   LogicalResult checkSummed(MatmulOp op, const LocalValue &operand,
                             AffineMap map, ArrayRef<LocalDim> loops);
+  LogicalResult liftAttention(Operation *op, Value start);
+  LogicalResult setAttentionResult(Operation *op, const AttentionPart &part,
+                                   ArrayRef<int> summed,
+                                   ArrayRef<LocalDim> loops, Form form);
+  LogicalResult checkStart(Operation *op, Value start, const LocalDim &queries);
+  LogicalResult checkSummed(Operation *op, const LocalValue &value,
+                            const AttentionPart &part, ArrayRef<int> summed,
+                            ArrayRef<LocalDim> loops);
   LogicalResult liftTake(TakeOp op);
   LogicalResult addUpdates(ScatterAddOp op, const LocalValue &init,
                            const LocalValue &indices,

@@ -201,6 +201,46 @@ def Weft_OrderAttr : Weft_Attr<"Order", "order"> {
   let genVerifyDecl = 1;
 }
 
+def Weft_AttentionAttr : Weft_Attr<"Attention", "attention"> {
+  let summary = "how attention weighs keys";
+  let description = [{
+    On weft.attention and its gradient. With p the position of a query among the
+    keys, q[i] and k[j] rows of queries and keys, and x = scale * (q[i] . k[j]):
+
+    - the score is `softcap * tanh(x / softcap)`, or x without a softcap;
+    - the bias is added to it; where the mask is 0, it is `fill` (-inf if absent)
+      instead;
+    - a query sees key j if `p - left <= j <= p + right`, where a bound that is
+      absent bounds nothing, and if their segments are equal. `right = 0` is
+      causal attention.
+
+    Constraints:
+    1. (c1) `scale` is a finite f32, `softcap` a positive one, `fill` one of at
+       most 0.
+    2. (c2) `left` and `right` are not negative.
+
+    Example: causal, over a window of 1024 keys.
+    ```mlir
+    #attention = #weft.attention<scale = 0.125 : f32, left = 1023, right = 0>
+    ```
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$scale,
+                        OptionalParameter<"::mlir::FloatAttr">:$softcap,
+                        OptionalParameter<"::mlir::FloatAttr">:$fill,
+                        OptionalParameter<"std::optional<int64_t>">:$left,
+                        OptionalParameter<"std::optional<int64_t>">:$right);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Says whether some keys may not be seen because of where they are.
+    bool hasWindow() const { return getLeft() || getRight(); }
+    /// As numbers of the runtime: 0 without a softcap, -inf without a fill.
+    float getScaleValue() const;
+    float getSoftcapValue() const;
+    float getFillValue() const;
+  }];
+}
+
 def Weft_InvarianceAttr : Weft_Attr<"Invariance", "invariance"> {
   let summary = "what a program's bits must not depend on";
   let description = [{

@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "weft/Dialect/Weft/IR/Attention.h"
 #include "weft/Dialect/Weft/IR/Collectives.h"
 
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h.inc"

@@ -207,6 +207,65 @@ def WeftRT_GemmOp : WeftRT_Op<"gemm"> {
   let hasVerifier = 1;
 }
 
+def WeftRT_AttentionConfig
+    : Attr<CPred<"::llvm::isa<::mlir::weft::AttentionAttr>($_self)">,
+           "how attention weighs keys"> {
+  let storageType = "::mlir::weft::AttentionAttr";
+  let returnType = "::mlir::weft::AttentionAttr";
+  let convertFromStorage = "$_self";
+}
+
+def WeftRT_AttentionOp : WeftRT_Op<"attention", [AttrSizedOperandSegments]> {
+  let summary = "attention, or its gradient, on buffers";
+  let description = [{
+    weft.attention or weft.attention_grad on buffers. `tensors` says which tensor
+    each buffer is, in the order of the op's ODS: q, k, v, bias, mask, q_segments,
+    k_segments, out, lse, and of the gradient dout, dq, dk, dv. Forward `out` and
+    `lse` are written, in the gradient `dq`, `dk` and `dv`; what is written overlaps
+    nothing else.
+
+    Constraints:
+    1. (c1) names of tensors, one for each buffer, in that order, each at most
+       once; those of one of the two ops, with all that it needs.
+    2. (c2) constraints c1 to c5 of weft.attention.
+
+    Example: two heads.
+    ```mlir
+    #q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+    #k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+    #v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+    #out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+    #lse = affine_map<(h, i, j, d, e) -> (h, i)>
+    %q = weft_rt.buffer argument 0 : memref<2x128x64xf32>
+    %k = weft_rt.buffer argument 1 : memref<2x128x64xf32>
+    %v = weft_rt.buffer argument 2 : memref<2x128x64xf32>
+    %o = weft_rt.buffer result 0 : memref<2x128x64xf32>
+    %l = weft_rt.buffer arena 0 : memref<2x128xf32>
+    weft_rt.attention ins(%q, %k, %v) outs(%o, %l) {
+        config = #weft.attention<scale = 0.125 : f32, right = 0>,
+        indexing_maps = [#q, #k, #v, #out, #lse], tensors = ["q", "k", "v", "out", "lse"]}
+        : memref<2x128x64xf32>, memref<2x128x64xf32>, memref<2x128x64xf32>
+        into memref<2x128x64xf32>, memref<2x128xf32>
+    ```
+  }];
+  let arguments = (ins Arg<Variadic<WeftRT_Buffer>, "", [MemRead]>:$ins,
+                       Arg<Variadic<WeftRT_Buffer>, "", [MemWrite]>:$outs,
+                       Optional<Index>:$start,
+                       WeftRT_AttentionConfig:$config,
+                       AffineMapArrayAttr:$indexing_maps,
+                       StrArrayAttr:$tensors);
+  let assemblyFormat = [{
+    `ins` `(` $ins `)` `outs` `(` $outs `)` (`start` $start^)? attr-dict
+    `:` type($ins) `into` type($outs)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The buffers with what they are, in order.
+    ::llvm::SmallVector<std::pair<::mlir::weft::AttentionTensor, ::mlir::Value>>
+    getValues();
+  }];
+}
+
 def WeftRT_ScatterAddOp : WeftRT_Op<"scatter_add"> {
   let summary = "add slices into rows of a buffer";
   let description = [{
