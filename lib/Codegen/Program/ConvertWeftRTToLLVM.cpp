@@ -110,9 +110,9 @@ void EntryBuilder::createEntry() {
   Block &body = planned.getBody().front();
   int64_t count = 1;
   planned.walk([&](Operation *op) {
-    int64_t needed = isa<rt::AttentionOp>(op) ? WEFT_RT_ATTENTION_NUM_BUFFERS
-                                              : op->getNumOperands();
-    count = std::max(count, needed);
+    count = std::max<int64_t>(count, op->getNumOperands());
+    if (isa<rt::AttentionOp>(op))
+      count = std::max<int64_t>(count, WEFT_RT_ATTENTION_NUM_BUFFERS);
   });
   builder.setInsertionPointToStart(block);
   auto allocate = [&](Type type, int64_t size) {

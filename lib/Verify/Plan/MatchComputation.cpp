@@ -169,7 +169,7 @@ LogicalResult PlanMatcher::matchAttention(Operation *op, Value start) {
       return failure();
   for (auto [buffer, result] :
        llvm::zip(planned->getOuts(), op->getResults())) {
-    unsigned base = addBase(result.getType(), op);
+    unsigned base = addBase(cast<RankedTensorType>(result.getType()), op);
     define(result, base);
     if (failed(write(*planned, buffer, number++, base)))
       return failure();

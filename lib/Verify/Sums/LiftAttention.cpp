@@ -5,6 +5,7 @@
 // parts.
 
 #include "LocalLifter.h"
+#include "Shares.h"
 
 #include "weft/Dialect/Weft/IR/Attention.h"
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _barrier, _contract, _fold, _lookup, _slices, _sorting, _windows
+from weft.jax import _attention, _barrier, _contract, _fold, _lookup, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -168,7 +168,10 @@ class Importer:
         return _barrier.place(self.build, operands)
 
     def _stablehlo_composite(self, op, operands, env):
-        if ir.StringAttr(op.attributes["name"]).value == "chlo.top_k":
+        name = ir.StringAttr(op.attributes["name"]).value
+        if name in ("weft.attention", "weft.attention_grad"):
+            return _attention.attention(self.build, op, operands)
+        if name == "chlo.top_k":
             k = shape_of(op.results[0])[-1]
             return self._checked(op, lambda: _sorting.top_k(self.build, operands[0], k))
         return self._call(op, ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value, operands)

@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 
+import attention
 import orders
 from elements import (BF16, BINARY, CMPI, CONVERSIONS, UNARY, Fault, compare_floats,
                       convert, dtype_of, maximum, minimum)  # fmt: skip
@@ -256,6 +257,8 @@ class Interpreter:
             return operands
         if name == "weft.matmul":
             return [matmul(op, *operands)]
+        if name in ("weft.attention", "weft.attention_grad"):
+            return attention.evaluate(op, operands)
         if name == "weft.take":
             return [take(op, *operands)]
         if name == "weft.scatter_add":

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Attention that says what it is: weft keeps it one operation, plain JAX computes it.
+
+Tensors are named by the letters of their dimensions, as in einsum: b a sequence, h a head
+of keys and values, g one of the heads of queries that share it, i a query, j a key, d a
+head's depth, e a value's.
+"""
+
+import functools
+import json
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+# What jax.nn.dot_product_attention puts where a mask is False.
+FILL = float(np.float32(-0.7 * float(np.finfo(np.float32).max)))
+
+_LETTERS = {"q": "bihgd", "k": "bjhd", "v": "bjhe", "bias": "bhgij", "mask": "bhgij",
+            "q_segments": "bi", "k_segments": "bj", "out": "bihge", "lse": "bhgi",
+            "dout": "bihge", "dq": "bihgd", "dk": "bjhd", "dv": "bjhe"}
+_FORWARD = ("out", "lse")
+_GRADIENTS = ("dq", "dk", "dv")
+
+
+def dot_product_attention(
+        query: jax.Array, key: jax.Array, value: jax.Array, bias: jax.Array | None = None,
+        mask: jax.Array | None = None, *, scale: float | None = None, is_causal: bool = False,
+        key_value_seq_lengths: jax.Array | None = None,
+        local_window_size: int | tuple[int, int] | None = None,
+        logits_soft_cap: float | None = None, query_segment_ids: jax.Array | None = None,
+        key_value_segment_ids: jax.Array | None = None) -> jax.Array:
+    """Attention without the square of scores, as jax.nn.dot_product_attention says it.
+
+    Shapes: query (B, T, N, H) or (T, N, H), key (B, S, K, H), value (B, S, K, V), where K
+    divides N; bias and mask broadcast to (B, N, T, S); segment ids (B, T) and (B, S), i32: a
+    query sees the keys of its segment. float32, bfloat16 or float16; scores and sums are
+    float32. Returns (B, T, N, V).
+
+    A query's position is its index, also if T and S differ. A query that sees no key because of
+    is_causal, local_window_size or segments gives zeros; where the mask leaves it none, all
+    keys that it sees otherwise count alike. The bias has no gradient: to ask for it is an
+    error. Also an error: shapes and types that are not these.
+
+    weft.jax.export makes it one operation, forward and backward, whose memory grows with the
+    length of the sequence and not with its square. Elsewhere it is computed by einsum.
+    """
+    if query.ndim == 3:
+        alone = lambda x: None if x is None else x[None]
+        wide = lambda x: x if x is None or x.ndim == 4 else x[None]
+        return dot_product_attention(
+            query[None], key[None], value[None], wide(bias), wide(mask), scale=scale,
+            is_causal=is_causal, key_value_seq_lengths=alone(key_value_seq_lengths),
+            local_window_size=local_window_size, logits_soft_cap=logits_soft_cap,
+            query_segment_ids=alone(query_segment_ids),
+            key_value_segment_ids=alone(key_value_segment_ids))[0]
+    _check(query, key, value, query_segment_ids, key_value_segment_ids)
+    batch, queries, heads, depth = query.shape
+    keys, shared = key.shape[1], key.shape[2]
+    if key_value_seq_lengths is not None:
+        inside = jnp.arange(keys)[None, :] < key_value_seq_lengths[:, None]
+        inside = inside[:, None, None, :]
+        mask = inside if mask is None else jnp.logical_and(mask, inside)
+    grouped = (batch, queries, shared, heads // shared)
+    tensors = {"q": query.reshape(*grouped, depth), "k": key, "v": value,
+               "bias": _scores_like("bias", bias, (batch, heads, queries, keys), shared),
+               "mask": _scores_like("mask", mask, (batch, heads, queries, keys), shared),
+               "q_segments": query_segment_ids, "k_segments": key_value_segment_ids}
+    if mask is not None:
+        tensors["mask"] = tensors["mask"].astype(bool)
+    left, right = _window(is_causal, local_window_size)
+    config = {"scale": _float32(1 / math.sqrt(depth) if scale is None else scale)}
+    if logits_soft_cap is not None:
+        config["softcap"] = _float32(logits_soft_cap)
+    if mask is not None:
+        config["fill"] = FILL
+    for name, bound in (("left", left), ("right", right)):
+        if bound is not None:
+            config[name] = bound
+    out = _attend(json.dumps(config), tensors)
+    return out.reshape(batch, queries, heads, value.shape[3])
+
+
+def _float32(number):
+    return float(np.float32(number))
+
+
+def _check(query, key, value, query_segments, key_segments):
+    shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
+    if not query.ndim == key.ndim == value.ndim == 4:
+        raise ValueError(f"expected tensors of four dimensions, got {shapes}")
+    if (query.shape[0] != key.shape[0] or key.shape[:3] != value.shape[:3]
+            or query.shape[3] != key.shape[3] or 0 in key.shape or query.shape[2] % key.shape[2]):
+        raise ValueError(f"these do not fit together: {shapes}")
+    if not query.dtype == key.dtype == value.dtype or query.dtype not in (
+            jnp.float32, jnp.bfloat16, jnp.float16):
+        raise ValueError("expected one of float32, bfloat16 and float16 for all, got "
+                         f"{query.dtype}, {key.dtype} and {value.dtype}")
+    if (query_segments is None) != (key_segments is None):
+        raise ValueError("segments of queries or keys are given, expected both or none")
+    for name, ids, like in (("query", query_segments, query), ("key", key_segments, key)):
+        if ids is not None and (ids.shape != like.shape[:2] or ids.dtype != jnp.int32):
+            raise ValueError(f"expected int32 segments of shape {like.shape[:2]} for the {name}, "
+                             f"got {ids.dtype} of {ids.shape}")
+
+
+def _scores_like(name, array, shape, shared):
+    """Brings a bias or mask to (b, h, g, i, j), dimensions of size one where it is the same."""
+    if array is None:
+        return None
+    if array.ndim != 4 or any(size not in (1, whole) for size, whole in zip(array.shape, shape)):
+        raise ValueError(f"the {name} has shape {array.shape}, which does not broadcast to {shape}")
+    batch, heads, queries, keys = array.shape
+    split = (shared, heads // shared) if heads != 1 else (1, 1)
+    return array.reshape(batch, *split, queries, keys)
+
+
+def _window(is_causal, window):
+    left, right = (window, window) if isinstance(window, int) else window or (None, None)
+    for bound in (left, right):
+        if bound is not None and bound < 0:
+            raise ValueError(f"expected a window of sizes of at least 0, got {window}")
+    return left, 0 if is_causal else right
+
+
+# -- one call, forward and backward
+
+def _attend(config, tensors):
+    """The output of attention; only queries, keys and values have a gradient."""
+    given = [name for name, tensor in tensors.items() if tensor is not None]
+
+    @jax.custom_vjp
+    def attend(*arrays):
+        return forward(*arrays)[0]
+
+    def remember(*arrays):
+        for name, array in zip(given, arrays):
+            if name == "bias" and array.perturbed:
+                raise ValueError("the bias of weft.jax.dot_product_attention has no gradient; "
+                                 "jax.lax.stop_gradient says that none is wanted")
+        arrays = [array.value for array in arrays]
+        out, lse = forward(*arrays)
+        return out, (arrays, out, lse)
+
+    def differentiate(saved, dout):
+        arrays, out, lse = saved
+        if not isinstance(dout, jax.Array):
+            dout = jnp.zeros(out.shape, out.dtype)
+        return (*backward(*arrays, out, lse, dout), *[None] * (len(arrays) - 3))
+
+    forward = _operation("weft.attention", config, (*given, *_FORWARD), len(_FORWARD))
+    backward = _operation("weft.attention_grad", config, (*given, *_FORWARD, "dout", *_GRADIENTS),
+                          len(_GRADIENTS))
+    attend.defvjp(remember, differentiate, symbolic_zeros=True)
+    return attend(*[tensors[name] for name in given])
+
+
+@functools.cache
+def _operation(name, config, parts, results):
+    """A function of arrays that exports as one operation; under vmap its sequences are more."""
+    inputs = parts[:-results]
+    settings = json.loads(config)
+    compute = {"weft.attention": _compute, "weft.attention_grad": _compute_gradient}[name]
+
+    def decomposition(*arrays, config):
+        return compute(settings, dict(zip(inputs, arrays)))
+
+    @jax.custom_batching.custom_vmap
+    def operation(*arrays):
+        layout = json.dumps({"parts": parts, "results": results, "config": settings})
+        return jax.lax.composite(decomposition, name=name, version=1)(*arrays, config=layout)
+
+    @operation.def_vmap
+    def _(size, is_batched, *arrays):
+        sequences = arrays[0].shape[int(is_batched[0])]
+        merged = [_merge(name, array, batched, size, sequences)
+                  for name, array, batched in zip(inputs, arrays, is_batched)]
+        made = operation(*merged)
+        split = [array.reshape(size, -1, *array.shape[1:]) for array in made]
+        return tuple(split), tuple([True] * len(split))
+
+    return operation
+
+
+def _merge(name, array, is_batched, size, sequences):
+    """Makes a mapped dimension part of the first one. What is the same for all stays one."""
+    if not is_batched:
+        if name in ("bias", "mask") and array.shape[0] == 1:
+            return array
+        array = jnp.broadcast_to(array[None], (size, *array.shape))
+    array = jnp.broadcast_to(array, (size, sequences, *array.shape[2:]))
+    return array.reshape(-1, *array.shape[2:])
+
+
+def letters(part: str) -> str:
+    """The dimensions of a part."""
+    return _LETTERS[part]
+
+
+# -- what it means
+
+def _scores(settings, tensors):
+    """Scores (b, h, g, i, j), what they were before the bias, and which keys are seen."""
+    product = jnp.einsum("bihgd,bjhd->bhgij", tensors["q"], tensors["k"],
+                         preferred_element_type=jnp.float32)
+    capped = product * jnp.float32(settings["scale"])
+    cap = settings.get("softcap")
+    if cap is not None:
+        capped = cap * jnp.tanh(capped / cap)
+    scores = capped
+    if "bias" in tensors:
+        scores = scores + tensors["bias"].astype(jnp.float32)
+    if "mask" in tensors:
+        scores = jnp.where(tensors["mask"], scores, jnp.float32(settings["fill"]))
+    query = jnp.arange(scores.shape[3])[:, None]
+    key = jnp.arange(scores.shape[4])[None, :]
+    seen = jnp.ones((1, 1, 1, *scores.shape[3:]), bool)
+    if "left" in settings:
+        seen &= key >= query - settings["left"]
+    if "right" in settings:
+        seen &= key <= query + settings["right"]
+    if "q_segments" in tensors:
+        same = tensors["q_segments"][:, :, None] == tensors["k_segments"][:, None, :]
+        seen &= same[:, None, None]
+    return scores, capped, seen
+
+
+def _compute(settings, tensors):
+    scores, _, seen = _scores(settings, tensors)
+    scores = jnp.where(seen, scores, -jnp.inf)
+    highest = jnp.max(scores, axis=-1, keepdims=True)
+    weights = jnp.exp(scores - jnp.where(highest == -jnp.inf, 0, highest))
+    total = jnp.sum(weights, axis=-1, keepdims=True)
+    weights = jnp.where(total == 0, 0, weights / jnp.where(total == 0, 1, total))
+    out = jnp.einsum("bhgij,bjhe->bihge", weights, tensors["v"].astype(jnp.float32))
+    return out.astype(tensors["q"].dtype), (jnp.log(total) + highest)[..., 0]
+
+
+def _compute_gradient(settings, tensors):
+    scores, capped, seen = _scores(settings, tensors)
+    lse = tensors["lse"][..., None]
+    weights = jnp.where(seen, jnp.exp(scores - jnp.where(lse == -jnp.inf, 0, lse)), 0)
+    dout, out, value, query, key = (
+        tensors[name].astype(jnp.float32) for name in ("dout", "out", "v", "q", "k"))
+    delta = jnp.einsum("bihge,bihge->bhgi", dout, out)[..., None]
+    grad = weights * (jnp.einsum("bihge,bjhe->bhgij", dout, value) - delta)
+    if "mask" in tensors:
+        grad = jnp.where(tensors["mask"], grad, 0)
+    cap = settings.get("softcap")
+    if cap is not None:
+        grad = grad * (1 - jnp.square(capped / cap))
+    grad = grad * jnp.float32(settings["scale"])
+    made: dict[str, Any] = {
+        "dq": jnp.einsum("bhgij,bjhd->bihgd", grad, key),
+        "dk": jnp.einsum("bhgij,bihgd->bjhd", grad, query),
+        "dv": jnp.einsum("bhgij,bihge->bjhe", weights, dout)}
+    return tuple(made[name].astype(tensors[name[1:]].dtype) for name in _GRADIENTS)
