@@ -205,10 +205,10 @@ module {
     return %out, %dq, %dks : tensor<2x4x4xf32>, tensor<2x4x4xf32>, tensor<2x4x4xf32>
   }
   module @global {
-    // expected-note@+1 {{this op of the global program makes argument 2x8x4xf32 (0)}}
     func.func @queries_for_outputs(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %dout: tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) {
       %out, %lse = weft.attention %q, %k, %k {config = #weft.attention<scale = 0.5 : f32, right = 0>, indexing_maps = [#q, #k, #v, #out, #lse]}
           : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+    // expected-note@+1 {{this op of the global program makes argument 2x8x4xf32 (0)}}
       %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %out, %lse, %dout {config = #weft.attention<scale = 0.5 : f32, right = 0>,
           indexing_maps = [#q, #k, #v, #out, #lse, #out, #q, #k, #v]}
           : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
