@@ -3,6 +3,7 @@
 
 import functools
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ random = np.random.default_rng(11)
 MASK = random.random((2, 1, 12, 12)) < 0.7
 MASK[..., 0] = True
 BIAS = random.standard_normal((1, 4, 12, 12), np.float32)
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {}, "causal": {"is_causal": True}, "window": {"local_window_size": (3, 2)},
     "scale": {"scale": 0.7, "is_causal": True}, "mask": {"mask": MASK}, "bias": {"bias": BIAS},
     "lengths": {"key_value_seq_lengths": np.array([12, 5], np.int32)},

@@ -130,3 +130,19 @@ func.func @pad_by_index(%x: tensor<4x4xindex> {weft.sharding = #weft.sharding<@m
   } {weft.shardings = [#weft.sharding<@mesh, [{"tp"}, {}]>]} : tensor<4x4xindex> to tensor<4x5xindex>
   return %0 : tensor<4x5xindex>
 }
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+weft.mesh @mesh = <["cp"=2]>
+func.func @start(%q: tensor<2x8x4xf32>, %s: index) -> tensor<2x8x4xf32> {
+  // expected-error @+1 {{has a start, but its queries are the global ones}}
+  %out, %lse = weft.attention %q, %q, %q start %s {config = #weft.attention<scale = 0.5 : f32, right = 0>,
+      indexing_maps = [#q, #k, #v, #out, #lse], weft.shardings = [#weft.sharding<@mesh, [{}, {}, {}]>, #weft.sharding<@mesh, [{}, {}]>]}
+      : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, index) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return %out : tensor<2x8x4xf32>
+}

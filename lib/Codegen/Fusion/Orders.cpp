@@ -115,10 +115,9 @@ LogicalResult mlir::weft::checkOrders(func::FuncOp func) {
   bool isInvariant = module && module->hasAttr(WeftDialect::kInvarianceAttr);
   auto failsFor = [&](Operation *op) {
     auto reduction = dyn_cast<linalg::LinalgOp>(op);
-    bool needsOrder =
-        reduction ? isOrderSensitive(reduction)
-                  : isa<MatmulOp, AttentionOp, AttentionGradOp, rt::GemmOp,
-                        rt::AttentionOp>(op);
+    bool needsOrder = reduction ? isOrderSensitive(reduction)
+                                : isa<MatmulOp, AttentionOp, AttentionGradOp,
+                                      rt::GemmOp, rt::AttentionOp>(op);
     if (!needsOrder)
       return false;
     auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);

@@ -199,9 +199,8 @@ LogicalResult Planner::visitAttention(Operation *op, Value start) {
     return stringifyAttentionTensor(part.tensor);
   });
   auto attention = rt::AttentionOp::create(
-      builder, op->getLoc(), ins, outs,
-      start ? scalars.lookup(start) : Value(), shape.config,
-      op->getAttrOfType<ArrayAttr>("indexing_maps"),
+      builder, op->getLoc(), ins, outs, start ? scalars.lookup(start) : Value(),
+      shape.config, op->getAttrOfType<ArrayAttr>("indexing_maps"),
       builder.getStrArrayAttr(names));
   if (Attribute order = op->getAttr(WeftDialect::kOrderAttr))
     attention->setAttr(WeftDialect::kOrderAttr, order);

@@ -99,8 +99,8 @@ int64_t getBits(float value) { return llvm::bit_cast<int32_t>(value); }
 } // namespace
 
 FailureOr<std::string> ProgramTable::addAttention(rt::AttentionOp op) {
-  AttentionShape shape = makeAttentionShape(op.getIndexingMaps(),
-                                            op.getConfig(), op.getValues());
+  AttentionShape shape =
+      makeAttentionShape(op.getIndexingMaps(), op.getConfig(), op.getValues());
   record::weft_rt_attention attention;
   attention.dims = getDims(shape);
   attention.num_dims = attention.dims.size();
@@ -109,8 +109,7 @@ FailureOr<std::string> ProgramTable::addAttention(rt::AttentionOp op) {
            << attention.num_dims << " loops, at most "
            << WEFT_RT_ATTENTION_MAX_DIMS << " are possible";
   for (const AttentionPart &part : shape.parts) {
-    FailureOr<int64_t> code =
-        getTypeCode(op, part.getType().getElementType());
+    FailureOr<int64_t> code = getTypeCode(op, part.getType().getElementType());
     if (failed(code))
       return failure();
     if (part.tensor == AttentionTensor::Q)

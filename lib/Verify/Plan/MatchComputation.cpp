@@ -147,8 +147,8 @@ LogicalResult PlanMatcher::matchAttention(Operation *op, Value start) {
   SmallVector<Attribute> names;
   for (auto [tensor, value] : getAttentionValues(op))
     if (value)
-      names.push_back(StringAttr::get(op->getContext(),
-                                      stringifyAttentionTensor(tensor)));
+      names.push_back(
+          StringAttr::get(op->getContext(), stringifyAttentionTensor(tensor)));
   if (failed(checkSame(*planned, op, ArrayAttr::get(op->getContext(), names),
                        planned->getTensorsAttr(), "the tensors")) ||
       failed(checkSame(*planned, op, op->getAttr("config"),

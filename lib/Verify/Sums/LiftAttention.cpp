@@ -83,10 +83,10 @@ LogicalResult LocalLifter::liftAttention(Operation *op, Value start) {
   for (const LocalDim &loop : loops)
     os << ' ' << loop.size;
   for (OpResult result : op->getResults())
-    if (failed(setAttentionResult(
-            op, parts[parts.size() - op->getNumResults() +
-                      result.getResultNumber()],
-            summed, loops, form)))
+    if (failed(setAttentionResult(op,
+                                  parts[parts.size() - op->getNumResults() +
+                                        result.getResultNumber()],
+                                  summed, loops, form)))
       return failure();
   return success();
 }
@@ -106,8 +106,8 @@ LogicalResult LocalLifter::setAttentionResult(Operation *op,
   form.element = part.getType().getElementType();
   form.shape = getSizes(value.dims);
   form.op = op;
-  bool isSum = part.tensor == AttentionTensor::DK ||
-               part.tensor == AttentionTensor::DV;
+  bool isSum =
+      part.tensor == AttentionTensor::DK || part.tensor == AttentionTensor::DV;
   auto added = llvm::map_to_vector(summed, [&](int i) { return loops[i]; });
   if (!isSum)
     added.clear();

@@ -387,9 +387,8 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
       .Case([&](scf::IfOp op) { return liftIf(op); })
       .Case([&](TakeOp op) { return liftTake(op); })
       .Case([&](AttentionOp op) { return liftAttention(op, op.getStart()); })
-      .Case([&](AttentionGradOp op) {
-        return liftAttention(op, op.getStart());
-      })
+      .Case(
+          [&](AttentionGradOp op) { return liftAttention(op, op.getStart()); })
       .Case([&](ScatterAddOp op) { return liftScatterAdd(op); })
       .Case([&](tensor::ExtractSliceOp op) { return liftExtractSlice(op); })
       .Case([&](tensor::InsertSliceOp op) { return liftInsertSlice(op); })

@@ -15,6 +15,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend import source_info_util
+
+# Errors are to point at the caller.
+source_info_util.register_exclusion(__file__)
 
 # What jax.nn.dot_product_attention puts where a mask is False.
 FILL = float(np.float32(-0.7 * float(np.finfo(np.float32).max)))

@@ -82,3 +82,17 @@ func.func @no_image() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args =
   weft_rt.launch @weft_k0(%x : memref<4xf32>) over #weft_rt.host_range<extent = 4, grain = 4>
   return
 }
+
+// -----
+
+func.func @attention_dims() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 : memref<2x2x2x2x2x2x2xf32>
+  %y = weft_rt.buffer result 0 : memref<2x2x2x2x2x2x2xf32>
+  %z = weft_rt.buffer result 1 : memref<2x2x2x2x2x2xf32>
+  // expected-error @+1 {{has 9 loops, at most 8 are possible}}
+  weft_rt.attention ins(%x, %x, %x) outs(%y, %z) {config = #weft.attention<scale = 0.5 : f32>, tensors = ["q", "k", "v", "out", "lse"],
+      indexing_maps = [affine_map<(a, b, c, f, g, i, j, d, e) -> (a, b, c, f, g, i, d)>, affine_map<(a, b, c, f, g, i, j, d, e) -> (a, b, c, f, g, j, d)>,
+        affine_map<(a, b, c, f, g, i, j, d, e) -> (a, b, c, f, g, j, e)>, affine_map<(a, b, c, f, g, i, j, d, e) -> (a, b, c, f, g, i, e)>, affine_map<(a, b, c, f, g, i, j, d, e) -> (a, b, c, f, g, i)>]}
+      : memref<2x2x2x2x2x2x2xf32>, memref<2x2x2x2x2x2x2xf32>, memref<2x2x2x2x2x2x2xf32> into memref<2x2x2x2x2x2x2xf32>, memref<2x2x2x2x2x2xf32>
+  return
+}

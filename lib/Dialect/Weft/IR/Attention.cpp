@@ -208,8 +208,7 @@ LogicalResult AttentionGradOp::partition(LocalBuilder &local) {
     SmallVector<DimCut> cuts(part.map.getNumResults());
     if (isa<FloatType>(element))
       for (auto [i, expr] : llvm::enumerate(part.map.getResults()))
-        if (llvm::is_contained(summed,
-                               cast<AffineDimExpr>(expr).getPosition()))
+        if (llvm::is_contained(summed, cast<AffineDimExpr>(expr).getPosition()))
           cuts[i] = local.getCut(part.value, i);
     inputs.push_back(local.maskPadding(getLoc(), value, cuts,
                                        local.builder.getZeroAttr(element)));

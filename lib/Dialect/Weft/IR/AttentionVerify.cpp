@@ -26,10 +26,11 @@ float AttentionAttr::getFillValue() const {
                    : -std::numeric_limits<float>::infinity();
 }
 
-LogicalResult AttentionAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, FloatAttr scale,
-    FloatAttr softcap, FloatAttr fill, std::optional<int64_t> left,
-    std::optional<int64_t> right) {
+LogicalResult
+AttentionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      FloatAttr scale, FloatAttr softcap, FloatAttr fill,
+                      std::optional<int64_t> left,
+                      std::optional<int64_t> right) {
   // attention_attr_c1
   if (!scale.getType().isF32() || !scale.getValue().isFinite())
     return emitError() << "the scale of attention is a finite f32, got "
@@ -176,8 +177,8 @@ LogicalResult verifyTogether(Operation *op, AttentionAttr config, Value start,
   if (start && !config.hasWindow())
     return op->emitOpError("has a start, but sees all keys from anywhere");
   if (config.getFill() && !isThere(AttentionTensor::Mask))
-    return op->emitOpError("has the fill ") << config.getFill()
-                                            << ", but no mask";
+    return op->emitOpError("has the fill ")
+           << config.getFill() << ", but no mask";
   if (isThere(AttentionTensor::QSegments) !=
       isThere(AttentionTensor::KSegments))
     return op->emitOpError("has segments of queries or keys, expected both");

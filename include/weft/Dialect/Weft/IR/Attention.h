@@ -6,8 +6,8 @@
 //
 // Worked example. q 2x128x8x64 with the map (b, h, i, j, d, e) -> (b, i, h, d)
 // and k 2x128x8x64 with (b, j, h, d) have two batches b = 2 and h = 8, 128
-// queries i and 128 keys j, and the depth d = 64. If k is 2x128x64 with (b, j, d)
-// then h is a group: eight heads share the keys.
+// queries i and 128 keys j, and the depth d = 64. If k is 2x128x64 with (b, j,
+// d) then h is a group: eight heads share the keys.
 
 #ifndef WEFT_DIALECT_WEFT_IR_ATTENTION_H
 #define WEFT_DIALECT_WEFT_IR_ATTENTION_H
@@ -75,7 +75,8 @@ struct AttentionShape {
 };
 
 /// The tensors that an op has, of the thirteen that there may be.
-SmallVector<std::pair<AttentionTensor, Value>> getAttentionValues(Operation *op);
+SmallVector<std::pair<AttentionTensor, Value>>
+getAttentionValues(Operation *op);
 
 /// Returns the shape of an op of which verifyAttention holds; null values are
 /// left out.
@@ -86,8 +87,8 @@ AttentionShape makeAttentionShape(ArrayAttr maps, AttentionAttr config,
 AttentionShape getAttentionShape(Operation *op);
 
 /// Checks constraints c1 to c5 of weft.attention and weft.attention_grad, on
-/// tensors or buffers. `start` may be null, and so may be values. Emits at the op
-/// and fails if one does not hold.
+/// tensors or buffers. `start` may be null, and so may be values. Emits at the
+/// op and fails if one does not hold.
 LogicalResult verifyAttention(Operation *op, ArrayAttr maps,
                               AttentionAttr config, Value start,
                               AttentionValues values);
