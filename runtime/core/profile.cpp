@@ -36,6 +36,45 @@ std::string gemmName(const weft_rt_gemm &desc) {
   return name;
 }
 
+/// Sizes of attention by role.
+struct AttentionSizes {
+  int64_t of[6] = {1, 1, 1, 1, 1, 1};
+
+  explicit AttentionSizes(const weft_rt_attention &desc) {
+    for (int32_t i = 0; i < desc.num_dims; ++i)
+      if (desc.dims[i].role >= 0 && desc.dims[i].role < 6)
+        of[desc.dims[i].role] *= desc.dims[i].size;
+  }
+
+  /// Of the products of all queries and keys, also where one does not see the
+  /// other: scores and outputs, and of the gradient five products.
+  double operations(bool backward) const {
+    double pairs = double(of[WEFT_RT_ATTENTION_BATCH]) *
+                   double(of[WEFT_RT_ATTENTION_GROUP]) *
+                   double(of[WEFT_RT_ATTENTION_QUERY]) *
+                   double(of[WEFT_RT_ATTENTION_KEY]);
+    double depth = double(of[WEFT_RT_ATTENTION_DEPTH]);
+    double value = double(of[WEFT_RT_ATTENTION_VALUE]);
+    return 2 * pairs * (backward ? 3 * depth + 2 * value : depth + value);
+  }
+};
+
+std::string attentionName(const weft_rt_attention &desc) {
+  AttentionSizes sizes(desc);
+  std::string name = desc.backward ? "attention_grad" : "attention";
+  for (int role = 0; role < 5; ++role)
+    name += format("%s%lld", role ? " x " : " ", (long long)sizes.of[role]);
+  if (sizes.of[WEFT_RT_ATTENTION_VALUE] != sizes.of[WEFT_RT_ATTENTION_DEPTH])
+    name += format(" to %lld", (long long)sizes.of[WEFT_RT_ATTENTION_VALUE]);
+  name += format(" %s", typeName(desc.type));
+  if (desc.right == 0)
+    name += " causal";
+  if (desc.leaves > 0)
+    name +=
+        format(" in %d %s", desc.leaves, desc.leaves == 1 ? "leaf" : "leaves");
+  return name;
+}
+
 int64_t bytesOf(const weft_rt_copy &copy) {
   int64_t bytes = copy.element_bytes;
   for (int32_t i = 0; i < copy.num_dims; ++i)
@@ -47,6 +86,11 @@ double workOf(const ProfileEntry &entry) {
   if (entry.sum.activity == WEFT_RT_IN_COPY)
     return double(entry.calls) *
            double(bytesOf(*static_cast<const weft_rt_copy *>(entry.sum.what)));
+  if (entry.sum.activity == WEFT_RT_IN_ATTENTION) {
+    const auto &desc = *static_cast<const weft_rt_attention *>(entry.sum.what);
+    return double(entry.calls) *
+           AttentionSizes(desc).operations(desc.backward != 0);
+  }
   if (entry.sum.activity != WEFT_RT_IN_GEMM)
     return double(entry.sum.bytes);
   double operations = 2.0 * double(entry.calls);
@@ -64,6 +108,8 @@ std::string activityName(weft_rt_activity activity, const void *what) {
     return "step";
   case WEFT_RT_IN_GEMM:
     return gemmName(*static_cast<const weft_rt_gemm *>(what));
+  case WEFT_RT_IN_ATTENTION:
+    return attentionName(*static_cast<const weft_rt_attention *>(what));
   case WEFT_RT_IN_KERNEL:
     return static_cast<const weft_rt_kernel_entry *>(what)->name;
   case WEFT_RT_IN_COPY:

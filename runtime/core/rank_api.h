@@ -20,6 +20,7 @@ public:
     return {WEFT_RT_ABI_VERSION,
             sizeof(weft_rt_api),
             gemm,
+            attention,
             launch,
             copy,
             readScalar,
@@ -36,6 +37,13 @@ private:
   static void gemm(weft_rt_rank *rank, int32_t op, const weft_rt_gemm *desc,
                    const void *a, const void *b, void *c) {
     if (!rankOf(rank).gemm(op, *desc, a, b, c))
+      rankOf(rank).leave();
+  }
+
+  static void attention(weft_rt_rank *rank, int32_t op,
+                        const weft_rt_attention *desc, void *const *buffers,
+                        int64_t queryStart) {
+    if (!rankOf(rank).attention(op, *desc, buffers, queryStart))
       rankOf(rank).leave();
   }
 

@@ -31,6 +31,7 @@ struct Moment {
 enum class SpanKind : uint8_t {
   Step,
   Gemm,
+  Attention,
   Kernel,
   Copy,
   Start,
@@ -42,8 +43,8 @@ enum class SpanKind : uint8_t {
 struct Span {
   SpanKind kind;
   int32_t op;       // index in weft_rt_program.ops, or -1
-  const void *what; // weft_rt_gemm, weft_rt_kernel_entry, weft_rt_copy,
-                    // weft_rt_collective, or null
+  const void *what; // weft_rt_gemm, weft_rt_attention, weft_rt_kernel_entry,
+                    // weft_rt_copy, weft_rt_collective, or null
   int64_t begin, end;
   int64_t ticket; // of Start, Wait and Collective
   int64_t bytes;  // Collective: that arrived

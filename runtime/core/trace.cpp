@@ -19,8 +19,9 @@ namespace {
 /// Names of what spans show; each is made once.
 using Names = std::map<const void *, std::string>;
 
-constexpr const char *categories[] = {"step",  "gemm", "kernel",    "copy",
-                                      "start", "wait", "collective"};
+constexpr const char *categories[] = {"step",   "gemm",      "attention",
+                                      "kernel", "copy",      "start",
+                                      "wait",   "collective"};
 
 weft_rt_activity activityOf(SpanKind kind) {
   switch (kind) {
@@ -28,6 +29,8 @@ weft_rt_activity activityOf(SpanKind kind) {
     return WEFT_RT_IN_STEP;
   case SpanKind::Gemm:
     return WEFT_RT_IN_GEMM;
+  case SpanKind::Attention:
+    return WEFT_RT_IN_ATTENTION;
   case SpanKind::Kernel:
     return WEFT_RT_IN_KERNEL;
   case SpanKind::Copy:

@@ -15,6 +15,7 @@ using namespace weft::rt;
 using namespace weft::rt::cts;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::FloatEq;
 using ::testing::HasSubstr;
 
 namespace {
@@ -114,6 +115,69 @@ TEST_P(Call, CopiesThatMakeNoSense) {
   EXPECT_THAT(failureOf({4, 9, {}}), HasSubstr("copy: too many dimensions"));
   EXPECT_THAT(failureOf({4, 1, {{1, -1, 1}}}),
               HasSubstr("copy: a negative size or stride"));
+}
+
+/// Attention of 2 queries to 2 keys, heads of 1 element.
+weft_rt_attention smallAttention() {
+  weft_rt_attention attention = {};
+  attention.type = attention.type_bias = WEFT_RT_F32;
+  attention.type_dq = attention.type_dk = attention.type_dv = WEFT_RT_F32;
+  attention.scale = 1;
+  attention.left = -1;
+  attention.num_dims = 4; // causal: right is 0
+  weft_rt_attention_dim *dims = attention.dims;
+  dims[0] = {WEFT_RT_ATTENTION_QUERY, 2, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0};
+  dims[1] = {WEFT_RT_ATTENTION_KEY, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
+  dims[2] = {WEFT_RT_ATTENTION_DEPTH, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0};
+  dims[3] = {WEFT_RT_ATTENTION_VALUE, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1};
+  return attention;
+}
+
+TEST_P(Call, ComputesAttentionAndItsGradient) {
+  const float q[] = {1, 0}, k[] = {2, 5}, v[] = {3, 7}, dout[] = {2, 4};
+  float out[2], lse[2], dq[2], dk[2], dv[2];
+  void *buffers[] = {const_cast<float *>(q),
+                     const_cast<float *>(k),
+                     const_cast<float *>(v),
+                     nullptr,
+                     nullptr,
+                     nullptr,
+                     nullptr,
+                     out,
+                     lse,
+                     const_cast<float *>(dout),
+                     dq,
+                     dk,
+                     dv};
+  weft_rt_attention forward = smallAttention(), backward = forward;
+  backward.backward = 1;
+  Status status = job().run([&](Rank rank) {
+    if (rank.id() == 1)
+      return;
+    rank.api->attention(rank.self, -1, &forward, buffers, 0);
+    rank.api->attention(rank.self, -1, &backward, buffers, 0);
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  // The first query sees one key; the second one two with equal scores of 0.
+  EXPECT_THAT(out, ElementsAre(3, 5));
+  EXPECT_THAT(lse, ElementsAre(2, FloatEq(0.6931472f)));
+  // dS of the second query: 1/2 * 4 * (3 - 5) and 1/2 * 4 * (7 - 5).
+  EXPECT_THAT(dq, ElementsAre(0, -4 * 2 + 4 * 5));
+  EXPECT_THAT(dk, ElementsAre(0, 0));
+  EXPECT_THAT(dv, ElementsAre(2 + 2, 2));
+}
+
+TEST_P(Call, AttentionThatMakesNoSense) {
+  static weft_rt_attention attention = smallAttention();
+  static void *none[WEFT_RT_ATTENTION_NUM_BUFFERS] = {};
+  auto run = [](Rank rank) {
+    if (rank.id() == 1)
+      rank.api->attention(rank.self, -1, &attention, none, 0);
+  };
+  EXPECT_EQ(failure(run), "rank 1: attention: no address of a tensor that must "
+                          "be there");
+  attention.dims[0].role = 9;
+  EXPECT_EQ(failure(run), "rank 1: attention: unknown role of a dimension");
 }
 
 TEST_P(Call, ReadsScalarsOfEachWidth) {

@@ -104,6 +104,21 @@ TEST(NullBackend, RunsProgramsThatAreForIt) {
                "run on the host: its kernel 'addTotal' is no function");
 }
 
+weft_rt_attention makeAttention() {
+  weft_rt_attention attention = {};
+  attention.type = WEFT_RT_BF16;
+  attention.leaves = 2;
+  attention.num_dims = 5;
+  constexpr int32_t roles[] = {WEFT_RT_ATTENTION_BATCH, WEFT_RT_ATTENTION_QUERY,
+                               WEFT_RT_ATTENTION_KEY, WEFT_RT_ATTENTION_DEPTH,
+                               WEFT_RT_ATTENTION_VALUE};
+  for (int i = 0; i < 5; ++i) {
+    attention.dims[i].role = roles[i];
+    attention.dims[i].size = i + 2;
+  }
+  return attention;
+}
+
 void useUp(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
            void *const *results, void *arena) {
   static const weft_rt_gemm gemm = {
@@ -125,6 +140,11 @@ void useUp(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
   static const weft_rt_launch launch = {0, 2, config};
   api->launch(rank, -1, &launch, buffers, scalars);
   api->gemm(rank, 4, &gemm, args[1], bytes, results[2]);
+  static const weft_rt_attention attention = makeAttention();
+  void *tensors[WEFT_RT_ATTENTION_NUM_BUFFERS] = {bytes, bytes, args[1]};
+  tensors[WEFT_RT_ATTENTION_OUT] = results[2];
+  tensors[WEFT_RT_ATTENTION_LSE] = bytes + 8;
+  api->attention(rank, -1, &attention, tensors, -7);
   if (rank->rank == 1)
     api->wait(rank, -1, 0);
 }
@@ -148,6 +168,10 @@ TEST(NullBackend, WritesDownEachCall) {
                          "  gemm 1 x 4 x 1 x 2 f32 bf16 -> f32 in 2 leaves: "
                          "argument 'x', arena+0 +> result 'gathered' ; add "
                          "total to state\n"
+                         "  attention 2 x 1 x 3 x 4 x 5 to 6 bf16 causal in 2 "
+                         "leaves: arena+0, arena+0, argument 'x', none, none, "
+                         "none, none, result 'gathered', arena+8, none, none, "
+                         "none, none query start -7\n"
                          "rank 1:\n"));
   EXPECT_FALSE(weft_rt_session_is_usable(session.get()));
 }
@@ -241,8 +265,8 @@ TEST(BackendLibrary, IsChecked) {
   EXPECT_THAT(failureOf(WEFT_RT_TEST_LIBRARY),
               HasSubstr("it does not define weft_rt_backend"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_OLD),
-              HasSubstr("it is made for version 0 of backends and 5 of the "
-                        "ABI, and this runtime has 1 and 5: build it again"));
+              HasSubstr("it is made for version 0 of backends and 6 of the "
+                        "ABI, and this runtime has 1 and 6: build it again"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_FOREIGN),
               HasSubstr("it comes from the compiler 'another'"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_TAKEN),

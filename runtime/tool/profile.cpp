@@ -13,9 +13,9 @@
 namespace weft::rt {
 namespace {
 
-constexpr const char *activityNames[] = {"step", "gemm", "kernel", "collective",
-                                         "copy"};
-constexpr int numActivities = 5;
+constexpr const char *activityNames[] = {"step",       "gemm", "kernel",
+                                         "collective", "copy", "attention"};
+constexpr int numActivities = 6;
 
 struct Sum {
   int64_t calls = 0;
@@ -147,7 +147,9 @@ std::string rankTable(const Summary &summary) {
 std::string rateText(const Summary &summary, const NamedSum &row) {
   if (row.activity == WEFT_RT_IN_KERNEL)
     return "";
-  const char *unit = row.activity == WEFT_RT_IN_GEMM ? "GFLOP/s" : "GB/s";
+  bool countsOperations =
+      row.activity == WEFT_RT_IN_GEMM || row.activity == WEFT_RT_IN_ATTENTION;
+  const char *unit = countsOperations ? "GFLOP/s" : "GB/s";
   return format("%.1f %s", summary.rate(row.sum) / 1e9, unit);
 }
 

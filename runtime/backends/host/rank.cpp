@@ -5,6 +5,7 @@
 
 #include "backends/host/rank.h"
 
+#include "backends/host/attention/attention.h"
 #include "backends/host/copy.h"
 #include "backends/host/futex.h"
 #include "backends/host/gemm/gemm.h"
@@ -26,6 +27,14 @@ Status rankFailed(std::string message) {
 void runPieces(void *team, int64_t pieces, void (*body)(void *, int64_t),
                void *context) {
   static_cast<Team *>(team)->run(pieces, body, context);
+}
+
+ParallelFor parallelForTeam(Team &team) {
+  ParallelFor parallelFor;
+  parallelFor.numThreads = team.size();
+  parallelFor.ctx = &team;
+  parallelFor.run = runPieces;
+  return parallelFor;
 }
 
 } // namespace
@@ -72,11 +81,11 @@ bool HostRank::prepareThread(int member) {
   if (member > 0)
     name += format(".%d", member);
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-  if (gemmReserveWorkspace())
+  if (gemmReserveWorkspace() && attentionReserveWorkspace())
     return true;
   world.fail(Status(WEFT_RT_NO_MEMORY,
                     format("rank %lld: cannot allocate what a thread needs for "
-                           "contractions",
+                           "contractions and attention",
                            (long long)self.rank)));
   return false;
 }
@@ -189,12 +198,25 @@ bool HostRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
   }
   Moment begin = log.moment();
   perturbation.delay();
-  ParallelFor parallelFor;
-  parallelFor.numThreads = team.size();
-  parallelFor.ctx = &team;
-  parallelFor.run = runPieces;
-  rt::gemm(desc, a, b, c, parallelFor);
+  rt::gemm(desc, a, b, c, parallelForTeam(team));
   log.record(SpanKind::Gemm, WEFT_RT_IN_GEMM, op, &desc, begin);
+  return team.size() == 1 || !world.hasFailed();
+}
+
+bool HostRank::attention(int32_t op, const weft_rt_attention &desc,
+                         void *const *buffers, int64_t queryStart) {
+  const char *reason = attentionUnsupportedReason(desc);
+  if (!reason)
+    reason = attentionBuffersReason(desc, buffers);
+  if (reason) {
+    world.fail(rankFailed(
+        format("rank %lld: attention: %s", (long long)self.rank, reason)));
+    return false;
+  }
+  Moment begin = log.moment();
+  perturbation.delay();
+  rt::attention(desc, buffers, queryStart, parallelForTeam(team));
+  log.record(SpanKind::Attention, WEFT_RT_IN_ATTENTION, op, &desc, begin);
   return team.size() == 1 || !world.hasFailed();
 }
 

@@ -23,6 +23,8 @@ public:
 
   bool gemm(int32_t op, const weft_rt_gemm &desc, const void *a, const void *b,
             void *c);
+  bool attention(int32_t op, const weft_rt_attention &desc,
+                 void *const *buffers, int64_t queryStart);
   bool launch(int32_t op, const weft_rt_launch &launch, void *const *buffers,
               const int64_t *scalars);
   bool copy(int32_t op, const weft_rt_copy &copy, const void *source,

@@ -39,6 +39,8 @@ public:
 
   bool gemm(int32_t op, const weft_rt_gemm &desc, const void *a, const void *b,
             const void *c);
+  bool attention(int32_t op, const weft_rt_attention &desc,
+                 void *const *buffers, int64_t queryStart);
   bool launch(int32_t op, const weft_rt_launch &launch, void *const *buffers,
               const int64_t *scalars);
   bool copy(int32_t op, const weft_rt_copy &copy, const void *source,
@@ -144,6 +146,15 @@ bool NullRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
                     const void *b, const void *c) {
   add(op, activityName(WEFT_RT_IN_GEMM, &desc) + ": " + placeOf(a) + ", " +
               placeOf(b) + (desc.accumulate ? " +> " : " -> ") + placeOf(c));
+  return true;
+}
+
+bool NullRank::attention(int32_t op, const weft_rt_attention &desc,
+                         void *const *buffers, int64_t queryStart) {
+  std::string call = activityName(WEFT_RT_IN_ATTENTION, &desc) + ": ";
+  for (int i = 0; i < WEFT_RT_ATTENTION_NUM_BUFFERS; ++i)
+    call += (i ? ", " : "") + (buffers[i] ? placeOf(buffers[i]) : "none");
+  add(op, call + format(" query start %lld", (long long)queryStart));
   return true;
 }
 

@@ -81,6 +81,7 @@ typedef enum weft_rt_collective_kind {
 #define WEFT_RT_GEMM_MAX_DIMS 8
 #define WEFT_RT_COPY_MAX_DIMS 8
 #define WEFT_RT_ATTENTION_MAX_DIMS 8
+#define WEFT_RT_ATTENTION_MAX_HEAD 2048 /* of depth, and of values */
 
 typedef enum weft_rt_gemm_role {
   WEFT_RT_GEMM_BATCH = 0, /* in A, B and C */

@@ -231,7 +231,8 @@ typedef enum weft_rt_activity {
   WEFT_RT_IN_GEMM = 1,
   WEFT_RT_IN_KERNEL = 2,
   WEFT_RT_IN_COLLECTIVE = 3,
-  WEFT_RT_IN_COPY = 4
+  WEFT_RT_IN_COPY = 4,
+  WEFT_RT_IN_ATTENTION = 5
 } weft_rt_activity;
 
 /* What one rank spent on one op of the program, or on all that have no op.
@@ -239,14 +240,15 @@ typedef enum weft_rt_activity {
 typedef struct weft_rt_profile_row {
   int64_t rank;
   weft_rt_activity activity;
-  const char *name; /* what is done: "step", the shape of a contraction, a
-                       kernel, a collective, a copy */
+  const char *name; /* what is done: "step", the shape of a contraction or
+                       of attention, a kernel, a collective, a copy */
   const char *op;   /* weft_rt_op.name, or NULL */
   int64_t calls;
   double seconds;      /* by the clock; more than one where ranks share cores */
   double cpu_seconds;  /* of the rank's thread; its helpers are not counted */
   double wait_seconds; /* collectives: not moving data */
-  double work;         /* contractions: additions and multiplications;
+  double work;         /* contractions, and attention's products of all queries
+                          and keys: additions and multiplications;
                           collectives: bytes that arrived; copies: bytes */
 } weft_rt_profile_row;
 

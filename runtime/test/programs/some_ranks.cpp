@@ -110,6 +110,8 @@ private:
       sizeof(weft_rt_api),
       [](weft_rt_rank *, int32_t, const weft_rt_gemm *, const void *,
          const void *, void *) { std::abort(); },
+      [](weft_rt_rank *, int32_t, const weft_rt_attention *, void *const *,
+         int64_t) { std::abort(); },
       launch,
       [](weft_rt_rank *, int32_t, const weft_rt_copy *, const void *, void *) {
         std::abort();

@@ -28,7 +28,7 @@ static bool typesSupported(const weft_rt_gemm &desc) {
     return is(f64, f64);
   case f32:
     return is(f32, f32) || is(bf16, bf16) || is(f16, f16) || is(f32, bf16) ||
-           is(bf16, f32);
+           is(bf16, f32) || is(f32, f16) || is(f16, f32);
   case bf16:
     return is(f32, f32) || is(bf16, bf16) || is(f32, bf16) || is(bf16, f32);
   case f16:

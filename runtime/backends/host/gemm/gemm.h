@@ -24,8 +24,8 @@
 // The chain of a leaf. Its elements are cut in blocks of kGemmKBlock, counted
 // from its first (the last may be short):
 //   leaf = block 0; leaf = leaf + block 1; leaf = leaf + block 2; ...
-// f32, f16, mixed f32/bf16 and f64 operands. f16 and bf16 operands are first
-// widened to f32, which is exact.
+// f32, f16, mixed f32/bf16, mixed f32/f16 and f64 operands. f16 and bf16
+// operands are first widened to f32, which is exact.
 //   block = +0; for k in the block, ascending: block = fma(a[k], b[k], block)
 // bf16 x bf16. The block is padded with zeros to whole steps of 32 k:
 //   block = +0; for each step, ascending:

@@ -24,20 +24,16 @@ struct Types {
 constexpr Types allTypes[] = {
     {f32, f32, f32},  {bf16, bf16, f32}, {bf16, bf16, bf16}, {f16, f16, f32},
     {f16, f16, f16},  {f32, bf16, f32},  {bf16, f32, f32},   {f64, f64, f64},
-    {f32, f32, bf16}, {f32, bf16, bf16}, {bf16, f32, bf16}};
+    {f32, f16, f32},  {f16, f32, f32},   {f32, f32, bf16},   {f32, bf16, bf16},
+    {bf16, f32, bf16}};
 
 class IsaTest : public testing::TestWithParam<Isa> {
 protected:
-  void SetUp() override {
-    if (!forceIsa(GetParam()))
-      GTEST_SKIP() << "no " << isaName(GetParam()) << " here";
-  }
-  void TearDown() override { forceIsa(detectIsa()); }
+  void SetUp() override;
+  void TearDown() override;
 };
 
-inline std::string nameOfIsa(const testing::TestParamInfo<Isa> &info) {
-  return isaName(info.param);
-}
+std::string nameOfIsa(const testing::TestParamInfo<Isa> &info);
 
 } // namespace weft::rt::test
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// P and dS of a block of queries and keys.
+
+#ifndef WEFT_RT_ATTENTION_GRADIENT_BLOCK_H
+#define WEFT_RT_ATTENTION_GRADIENT_BLOCK_H
+
+#include "scores.h"
+
+namespace weft::rt::detail {
+
+class GradientBlock {
+public:
+  GradientBlock(const Context &context, BlockSpace &space)
+      : context(context), problem(context.problem), space(space),
+        block(context, space) {}
+
+  /// False, and nothing is computed: no query sees a key.
+  bool compute(const Problem::Heads &heads, QueryRange queries, KeyRange keys);
+
+  /// dq += ds k
+  void addToQueries(const Matrix &dq) const;
+  /// dk += ds q and dv += p dout, for keys from the block's first column on.
+  void addToKeys(float *dk, int64_t strideDk, float *dv, int64_t strideDv,
+                 int64_t leaves) const;
+
+private:
+  void computeRow(const Problem::Heads &heads, int64_t row);
+  float delta(const Problem::Heads &heads, int64_t query) const;
+
+  const Context &context;
+  const Problem &problem;
+  BlockSpace &space;
+  ScoreBlock block;
+};
+
+} // namespace weft::rt::detail
+
+#endif // WEFT_RT_ATTENTION_GRADIENT_BLOCK_H
