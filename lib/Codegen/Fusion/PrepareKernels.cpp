@@ -89,6 +89,80 @@ struct TakeToGeneric : OpRewritePattern<TakeOp> {
   }
 };
 
+/// A tensor that loops index, without loops of size 1.
+struct UnitFreeTensor {
+  RankedTensorType type;
+  AffineMap map;
+  /// The dims of the whole tensor that became each dim of `type`.
+  SmallVector<ReassociationIndices> groups;
+
+  /// `newLoops[l]`: what loop l becomes; null if it leaves.
+  UnitFreeTensor(RankedTensorType whole, AffineMap wholeMap,
+                 ArrayRef<AffineExpr> newLoops, unsigned numLoops) {
+    SmallVector<AffineExpr> exprs;
+    SmallVector<int64_t> shape;
+    ReassociationIndices group;
+    for (auto [dim, expr] : llvm::enumerate(wholeMap.getResults())) {
+      AffineExpr loop = newLoops[cast<AffineDimExpr>(expr).getPosition()];
+      if (loop && !exprs.empty())
+        groups.push_back(std::exchange(group, {}));
+      if (loop) {
+        exprs.push_back(loop);
+        shape.push_back(whole.getDimSize(dim));
+      }
+      group.push_back(dim);
+    }
+    if (!exprs.empty())
+      groups.push_back(group);
+    type = RankedTensorType::get(shape, whole.getElementType());
+    map = AffineMap::get(numLoops, 0, exprs, whole.getContext());
+  }
+
+  Value collapse(OpBuilder &builder, Location loc, Value whole) const {
+    if (whole.getType() == type)
+      return whole;
+    return tensor::CollapseShapeOp::create(builder, loc, type, whole, groups);
+  }
+};
+
+/// Of the updates' dims, those of size 1 leave that the table does not have:
+/// then each element gets at most one update, and can be seen to.
+struct DropUnitUpdates : OpRewritePattern<ScatterAddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScatterAddOp op,
+                                PatternRewriter &rewriter) const override {
+    auto updates = cast<RankedTensorType>(op.getUpdates().getType());
+    auto indices = cast<RankedTensorType>(op.getIndices().getType());
+    SmallVector<AffineExpr> newLoops;
+    unsigned numLoops = 0;
+    for (auto [dim, size] : llvm::enumerate(updates.getShape())) {
+      bool leaves = size == 1 && !op.getTableMap().isFunctionOfDim(dim);
+      newLoops.push_back(leaves ? AffineExpr()
+                                : rewriter.getAffineDimExpr(numLoops++));
+    }
+    if (numLoops == newLoops.size())
+      return rewriter.notifyMatchFailure(op, "no dims of size 1");
+    UnitFreeTensor smallUpdates(
+        updates, rewriter.getMultiDimIdentityMap(updates.getRank()), newLoops,
+        numLoops);
+    UnitFreeTensor smallIndices(indices, op.getIndexMap(), newLoops, numLoops);
+    AffineMap tableMap = op.getTableMap().replaceDimsAndSymbols(
+        llvm::map_to_vector(newLoops,
+                            [&](AffineExpr loop) {
+                              return loop ? loop
+                                          : rewriter.getAffineConstantExpr(0);
+                            }),
+        {}, numLoops, 0);
+    rewriter.replaceOpWithNewOp<ScatterAddOp>(
+        op, op.getType(), op.getInit(),
+        smallIndices.collapse(rewriter, op.getLoc(), op.getIndices()),
+        smallUpdates.collapse(rewriter, op.getLoc(), op.getUpdates()),
+        op.getBase(), op.getAxis(), tableMap, smallIndices.map);
+    return success();
+  }
+};
+
 /// weft.scatter_add where each element of the result gets at most one update:
 ///   result[.., j, ..] = init + (index - base == j ? update : 0)
 struct ScatterAddToGeneric : OpRewritePattern<ScatterAddOp> {
@@ -270,42 +344,6 @@ std::optional<AffineMap> matchTranspose(Operation *op) {
   // From an output index to an input index.
   return in.compose(inversePermutation(out));
 }
-
-/// An operand or the result of a contraction, without its loops of size 1.
-struct UnitFreeTensor {
-  RankedTensorType type;
-  AffineMap map;
-  /// The dims of the whole tensor that became each dim of `type`.
-  SmallVector<ReassociationIndices> groups;
-
-  /// `newLoops[l]`: what loop l becomes; null if its size is 1.
-  UnitFreeTensor(RankedTensorType whole, AffineMap wholeMap,
-                 ArrayRef<AffineExpr> newLoops, unsigned numLoops) {
-    SmallVector<AffineExpr> exprs;
-    SmallVector<int64_t> shape;
-    ReassociationIndices group;
-    for (auto [dim, expr] : llvm::enumerate(wholeMap.getResults())) {
-      AffineExpr loop = newLoops[cast<AffineDimExpr>(expr).getPosition()];
-      if (loop && !exprs.empty())
-        groups.push_back(std::exchange(group, {}));
-      if (loop) {
-        exprs.push_back(loop);
-        shape.push_back(whole.getDimSize(dim));
-      }
-      group.push_back(dim);
-    }
-    if (!exprs.empty())
-      groups.push_back(group);
-    type = RankedTensorType::get(shape, whole.getElementType());
-    map = AffineMap::get(numLoops, 0, exprs, whole.getContext());
-  }
-
-  Value collapse(OpBuilder &builder, Location loc, Value whole) const {
-    if (whole.getType() == type)
-      return whole;
-    return tensor::CollapseShapeOp::create(builder, loc, type, whole, groups);
-  }
-};
 
 /// Loops of size 1 leave contractions, so that reshapes around them meet those
 /// of the neighbours, whose loops of size 1 leave too.
@@ -542,6 +580,7 @@ LogicalResult generalize(func::FuncOp func, const Target &target) {
   linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);
   linalg::populateDecomposePadPatterns(patterns);
   patterns.add<TakeToGeneric, ScatterAddToGeneric, WidenScatterAdd>(context);
+  patterns.add<DropUnitUpdates>(context);
   patterns.add<WidenContraction>(context, target);
   // Most ops are generic, and there is nothing to do in or about them.
   SmallVector<Operation *> ops;

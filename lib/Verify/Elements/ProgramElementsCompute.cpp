@@ -338,7 +338,13 @@ LogicalResult ProgramElements::liftScatterAdd(ScatterAddOp op) {
     indices.push_back(table.evaluate(expr, loops));
   const Element *found = readTensor(op.getIndices(), indices);
   Elements result = getIndices(type.getShape());
-  if (tableMap.isPermutation()) {
+  // What is left out of the table has one element.
+  bool isSingle =
+      llvm::all_of(llvm::seq(tableMap.getNumDims()), [&](unsigned dim) {
+        return tableMap.isFunctionOfDim(dim) ||
+               updatesType.getDimSize(dim) == 1;
+      });
+  if (isSingle) {
     Assignment at;
     for (auto [i, expr] : llvm::enumerate(tableMap.getResults()))
       if (const Element *loop = loops[cast<AffineDimExpr>(expr).getPosition()];
