@@ -229,7 +229,7 @@ public:
       if (auto matmul = dyn_cast<MatmulOp>(op))
         assign(matmul, freeParts.get(op));
       else if (needsOrder(op))
-        op->setAttr(WeftDialect::kOrderAttr, getOrder(op, freeParts.get(op)));
+        widenSums(op, getOrder(op, freeParts.get(op)));
   }
 
 private:
@@ -330,6 +330,34 @@ private:
     return isLong ? kLanes : 1;
   }
 
+  /// Gives an op its order. Narrow sums of attention's gradient of which ranks
+  /// may have leaves become f32, and are rounded when they have been joined.
+  void widenSums(Operation *op, OrderAttr order) {
+    op->setAttr(WeftDialect::kOrderAttr, order);
+    auto gradient = dyn_cast<AttentionGradOp>(op);
+    if (!gradient || order.getLeaves() == 1)
+      return;
+    OpBuilder builder(context);
+    builder.setInsertionPointAfter(op);
+    for (Value sum : {gradient.getDk(), gradient.getDv()}) {
+      auto type = cast<RankedTensorType>(sum.getType());
+      if (type.getElementType().isF32())
+        continue;
+      sum.setType(type.clone(builder.getF32Type()));
+      Value rounded = round(builder, op->getLoc(), sum, type);
+      sum.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+    }
+  }
+
+  static Value round(OpBuilder &builder, Location loc, Value wide,
+                     RankedTensorType type) {
+    return map(builder, loc, wide, type,
+               [&](OpBuilder &body, Location loc, Value value) {
+                 return arith::TruncFOp::create(body, loc,
+                                                type.getElementType(), value);
+               });
+  }
+
   /// matmul -> narrow becomes matmul -> f32, truncf.
   MatmulOp widen(MatmulOp op) {
     OpBuilder builder(op);
@@ -337,11 +365,7 @@ private:
     auto wide =
         MatmulOp::create(builder, op.getLoc(), type.clone(builder.getF32Type()),
                          op.getLhs(), op.getRhs(), op.getIndexingMaps());
-    Value narrow = map(builder, op.getLoc(), wide, type,
-                       [&](OpBuilder &body, Location loc, Value value) {
-                         return arith::TruncFOp::create(
-                             body, loc, type.getElementType(), value);
-                       });
+    Value narrow = round(builder, op.getLoc(), wide, type);
     op.replaceAllUsesWith(narrow);
     op.erase();
     return wide;

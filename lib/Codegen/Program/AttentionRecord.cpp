@@ -112,8 +112,10 @@ FailureOr<std::string> ProgramTable::addAttention(rt::AttentionOp op) {
     FailureOr<int64_t> code = getTypeCode(op, part.getType().getElementType());
     if (failed(code))
       return failure();
+    // Of those that are not there nobody asks.
     if (part.tensor == AttentionTensor::Q)
-      attention.type = *code;
+      attention.type = attention.type_bias = attention.type_dq =
+          attention.type_dk = attention.type_dv = *code;
     else if (part.tensor == AttentionTensor::Bias)
       attention.type_bias = *code;
     else if (part.tensor == AttentionTensor::DQ)
