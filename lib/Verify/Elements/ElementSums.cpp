@@ -81,13 +81,22 @@ const Element *ElementTable::multiply(Attribute name, DictionaryAttr details,
   return round(get(std::move(product)), type);
 }
 
+/// A sum that is not followed, but of which an op says that it is one.
+static bool isOpaqueSum(const Element *element) {
+  return element->kind == ElementKind::Read &&
+         element->operands[0]->kind == ElementKind::Other &&
+         cast<StringAttr>(element->operands[0]->name).getValue() ==
+             "weft.attention_grad";
+}
+
 const Element *ElementTable::round(const Element *element, Type type) {
   element = skipRounding(element);
   if (auto number = dyn_cast_if_present<FloatAttr>(getConstantValue(element)))
     return getConstant(FloatAttr::get(type, number.getValueAsDouble()));
   bool isProduct = element->kind == ElementKind::Scalar &&
                    llvm::any_of(element->operands, isProductOverVariables);
-  bool isSum = isProduct || element->kind == ElementKind::Total ||
+  bool isSum = isProduct || isOpaqueSum(element) ||
+               element->kind == ElementKind::Total ||
                (element->kind == ElementKind::Read &&
                 element->operands[0]->kind == ElementKind::Contraction);
   if (element->type == type && !isSum)

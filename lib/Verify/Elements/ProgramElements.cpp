@@ -341,14 +341,18 @@ LogicalResult ProgramElements::liftOther(Operation *op) {
     around.pop_back();
   for (OpResult result : op->getResults()) {
     Element one = other;
-    one.type = getElementTypeOrSelf(result.getType());
+    Type type = getElementTypeOrSelf(result.getType());
+    // The sums of attention's gradient are f32, and rounded once.
+    bool isRounded = isa<AttentionGradOp>(op);
+    one.type = isRounded ? Float32Type::get(op->getContext()) : type;
     one.numbers[0] = result.getResultNumber();
     Elements indices;
     if (auto type = dyn_cast<RankedTensorType>(result.getType())) {
       one.shape.assign(type.getShape().begin(), type.getShape().end());
       indices = getIndices(type.getShape());
     }
-    set(op, result, table.apply(std::move(one), {}, indices));
+    const Element *made = table.apply(std::move(one), {}, indices);
+    set(op, result, isRounded ? convert(made, type) : made);
   }
   return success();
 }
