@@ -16,7 +16,7 @@ constexpr int64_t kMostKeys = kAttentionForwardKeys > kAttentionBackwardKeys
 /// Rows of scores do not fall on the same sets of the first-level cache.
 constexpr int64_t kScoreStride = kMostKeys + 16;
 constexpr int64_t kMostHead = WEFT_RT_ATTENTION_MAX_HEAD;
-constexpr int64_t kKeySums = 1 << 20;   // floats
+constexpr int64_t kKeySums = 1 << 21;   // floats
 constexpr int64_t kQuerySums = 1 << 20; // floats
 
 struct alignas(64) BlockSpace {

@@ -20,9 +20,9 @@ public:
 
   /// dq += ds k
   void addToQueries(const Matrix &dq) const;
-  /// dk += ds q and dv += p dout, for keys from the block's first column on.
-  void addToKeys(float *dk, int64_t strideDk, float *dv, int64_t strideDv,
-                 int64_t leaves) const;
+  /// dk += ds q and dv += p dout, of the keys of compute(). Keys lie one after
+  /// the other, elements of heads `stride` apart.
+  void addToKeys(float *dk, float *dv, int64_t stride, int64_t leaves) const;
 
 private:
   void computeRow(const Problem::Heads &heads, int64_t row);
