@@ -5,9 +5,10 @@
     cmake -S bench/attention -B build-attention-bench && cmake --build build-attention-bench
     bench/attention/compare.py --torch-python /path/to/torch/python
 
-Both run in turns, so that disturbances hit them alike; the medians count. One
-thread: CPU time, else wall time. Prints a table as Markdown: milliseconds of both,
-and weft's time over torch's, of forward and gradient together and of each.
+Both run in turns, so that disturbances hit them alike, and the medians count, of
+the ratios those of pairs. One thread: CPU time, else wall time. Prints a table as
+Markdown: milliseconds of both, and weft's time over torch's, of forward and gradient
+together and of each.
 """
 import argparse
 import statistics
@@ -28,10 +29,10 @@ class Peer:
         self.process.stdin.flush()
         self.times.append([float(x) for x in self.process.stdout.readline().split()])
 
+        self.times[-1].insert(0, sum(self.times[-1]))
+
     def medians(self):
-        forward, gradient = (statistics.median(times) for times in zip(*self.times))
-        self.times = []
-        return forward, gradient, forward + gradient
+        return [statistics.median(times) for times in zip(*self.times)]
 
 
 def main():
@@ -59,12 +60,16 @@ def main():
                     weft.take(f"{case} {options.leaves}")
                     if torch:
                         torch.take(case)
-                ours = weft.medians()
-                theirs = torch.medians() if torch else (0, 0, 0)
-                ratios = [f"{x / y:.2f}" if y else "" for x, y in zip(ours, theirs)]
-                pairs = length * (length + 1) / 2 if mask == "causal" else length * length
-                print(f"| {type} | {heads} | {length} | {depth} | {mask} | {ours[2] * 1e3:.1f} | {theirs[2] * 1e3:.1f} | "
-                      f"{ratios[2]} | {ratios[0]} | {ratios[1]} | {14 * heads * pairs * depth / ours[2] / 1e9:.1f} |", flush=True)
+                ours, theirs, ratios = weft.medians()[0], 0, [""] * 3
+                if torch:
+                    theirs = torch.medians()[0]
+                    pairs = [[x / y for x, y in zip(*both)] for both in zip(weft.times, torch.times)]
+                    ratios = [f"{statistics.median(column):.2f}" for column in zip(*pairs)]
+                    torch.times = []
+                weft.times = []
+                scores = length * (length + 1) / 2 if mask == "causal" else length * length
+                print(f"| {type} | {heads} | {length} | {depth} | {mask} | {ours * 1e3:.1f} | {theirs * 1e3:.1f} | "
+                      f"{' | '.join(ratios)} | {14 * heads * scores * depth / ours / 1e9:.1f} |", flush=True)
 
 
 if __name__ == "__main__":
