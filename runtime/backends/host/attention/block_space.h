@@ -18,6 +18,7 @@ constexpr int64_t kScoreStride = kMostKeys + 16;
 /// Of the forward pass, whose results do not depend on it.
 constexpr int64_t kMostQueries = 2 * kAttentionQueries;
 constexpr int64_t kMostHead = WEFT_RT_ATTENTION_MAX_HEAD;
+constexpr int64_t kMostAcross = 256;    // elements of a head
 constexpr int64_t kKeySums = 1 << 21;   // floats
 constexpr int64_t kQuerySums = 1 << 20; // floats
 
@@ -28,6 +29,8 @@ struct alignas(64) BlockSpace {
   alignas(64) uint16_t narrowDs[kAttentionQueries * kScoreStride];
   alignas(64) float rows[2][kMostHead]; // of tensors, widened
   alignas(64) float gains[kScoreStride];
+  /// Keys and values of a block, widened, with the keys as columns.
+  alignas(64) float across[2][kMostAcross * kScoreStride];
   /// o, or dq where it is not summed elsewhere.
   alignas(64) float sums[kAttentionQueries * kMostHead];
   float keySums[kKeySums];     // dk and dv

@@ -15,6 +15,11 @@ public:
       : context(context), problem(context.problem), space(space),
         block(context, space) {}
 
+  /// Several compute() with these keys follow.
+  void prepareKeys(const Problem::Heads &heads, KeyRange keys) {
+    block.prepareKeys(heads, keys);
+  }
+
   /// False, and nothing is computed: no query sees a key.
   bool compute(const Problem::Heads &heads, QueryRange queries, KeyRange keys);
 

@@ -91,6 +91,7 @@ KeyPass::KeyPass(const Context &context, const KeyPlan &plan, BlockSpace &space,
 
 void KeyPass::compute(KeyRange keys, const QuerySums *querySums) {
   depth = 0;
+  block.prepareKeys(problem.heads(batch, 0), keys);
   for (int64_t i = 0; i < plan.order.subtrees(); ++i) {
     addSubtree(i, keys, querySums);
     int joins = plan.order.joins(i, depth);
