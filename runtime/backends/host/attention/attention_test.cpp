@@ -234,6 +234,20 @@ TEST_P(AttentionTest, LeavesOfPartsAreSubtrees) {
   }
 }
 
+/// Keys are prepared for the many queries of the whole, not for the parts' few.
+TEST_P(AttentionTest, PreparedKeysGiveTheSameBits) {
+  Random random(15);
+  for (weft_rt_type type : narrowTypes) {
+    Case whole = leavesCase(random, type, {6 * 129, 520, 24, 17, 2, 1}, 0, 6);
+    ASSERT_EQ(compareParts(whole, 3, 2 * 129, 2), "") << textOf(whole);
+    whole.desc.leaves = 0;
+    Case slice = sliceOf(whole, 200, 150);
+    runCase(whole);
+    runCase(slice);
+    ASSERT_EQ(compareSlice(whole, slice, 200), "") << textOf(whole);
+  }
+}
+
 /// The whole's sums have no place for a block of keys in the space.
 TEST_P(AttentionTest, LargeSumsOfKeysTakeTwoPasses) {
   if (GetParam() == Isa::Scalar)

@@ -15,17 +15,22 @@ constexpr int64_t kMostKeys = kAttentionForwardKeys > kAttentionBackwardKeys
                                   : kAttentionBackwardKeys;
 /// Rows of scores do not fall on the same sets of the first-level cache.
 constexpr int64_t kScoreStride = kMostKeys + 16;
+/// Of the forward pass, whose results do not depend on it.
+constexpr int64_t kMostQueries = 2 * kAttentionQueries;
 constexpr int64_t kMostHead = WEFT_RT_ATTENTION_MAX_HEAD;
-constexpr int64_t kKeySums = 1 << 20;   // floats
+constexpr int64_t kMostAcross = 256;    // elements of a head
+constexpr int64_t kKeySums = 1 << 21;   // floats
 constexpr int64_t kQuerySums = 1 << 20; // floats
 
 struct alignas(64) BlockSpace {
-  float scores[kAttentionQueries * kScoreStride];
+  float scores[kMostQueries * kScoreStride];
   float products[kAttentionQueries * kScoreStride];
-  alignas(64) uint16_t narrowP[kAttentionQueries * kScoreStride];
+  alignas(64) uint16_t narrowP[kMostQueries * kScoreStride];
   alignas(64) uint16_t narrowDs[kAttentionQueries * kScoreStride];
   alignas(64) float rows[2][kMostHead]; // of tensors, widened
   alignas(64) float gains[kScoreStride];
+  /// Keys and values of a block, widened, with the keys as columns.
+  alignas(64) float across[2][kMostAcross * kScoreStride];
   /// o, or dq where it is not summed elsewhere.
   alignas(64) float sums[kAttentionQueries * kMostHead];
   float keySums[kKeySums];     // dk and dv

@@ -31,7 +31,7 @@ float logarithm(float x) {
   return float(2 * argument * series + exponent * 0.693147180559945309417);
 }
 
-/// The outputs of up to kAttentionQueries queries.
+/// The outputs of up to kMostQueries queries.
 class OutputBlock {
 public:
   OutputBlock(const Context &context, BlockSpace &space)
@@ -51,7 +51,7 @@ private:
   BlockSpace &space;
   ScoreBlock block;
   const int64_t width;
-  float max[kAttentionQueries], sum[kAttentionQueries];
+  float max[kMostQueries], sum[kMostQueries];
 };
 
 void OutputBlock::compute(const Problem::Heads &heads, QueryRange queries) {
@@ -109,23 +109,40 @@ void OutputBlock::finish(const Problem::Heads &heads, QueryRange queries) {
   }
 }
 
+/// More queries at once pack keys less often; fewer leave more keys out, of
+/// which each sees only some.
+int64_t queriesAtOnce(const Problem &problem, const ParallelFor &parallelFor) {
+  const bool isBounded = problem.desc.left >= 0 || problem.desc.right >= 0;
+  const KeyRange seen = problem.seenBy(problem.query.size / 2);
+  const bool seesMany = seen.last - seen.first >= (isBounded ? 2048 : 512);
+  const int64_t pieces =
+      problem.batches * problem.groups *
+      ((problem.query.size + kMostQueries - 1) / kMostQueries);
+  const int threads = parallelFor.run ? parallelFor.numThreads : 1;
+  const bool hasPlace =
+      problem.value.size * kMostQueries <= kAttentionQueries * kMostHead;
+  return seesMany && hasPlace && (threads == 1 || pieces >= 8 * threads)
+             ? kMostQueries
+             : kAttentionQueries;
+}
+
 } // namespace
 
 void computeForward(const Problem &problem, const ParallelFor &parallelFor) {
   const Context context(problem);
-  const int64_t blocks =
-      (problem.query.size + kAttentionQueries - 1) / kAttentionQueries;
-  forPieces(problem, parallelFor, problem.batches * problem.groups * blocks,
-            [&](int64_t piece) {
-              // Later queries may see more keys: they come first.
-              int64_t first = (blocks - 1 - piece % blocks) * kAttentionQueries;
-              int64_t head = piece / blocks;
-              OutputBlock(context, threadBlockSpace())
-                  .compute(problem.heads(head / problem.groups,
-                                         head % problem.groups),
-                           {first, std::min(kAttentionQueries,
-                                            problem.query.size - first)});
-            });
+  const int64_t atOnce = queriesAtOnce(problem, parallelFor);
+  const int64_t blocks = (problem.query.size + atOnce - 1) / atOnce;
+  forPieces(
+      problem, parallelFor, problem.batches * problem.groups * blocks,
+      [&](int64_t piece) {
+        // Later queries may see more keys: they come first.
+        int64_t first = (blocks - 1 - piece % blocks) * atOnce;
+        int64_t head = piece / blocks;
+        OutputBlock(context, threadBlockSpace())
+            .compute(
+                problem.heads(head / problem.groups, head % problem.groups),
+                {first, std::min(atOnce, problem.query.size - first)});
+      });
 }
 
 } // namespace weft::rt::detail

@@ -55,15 +55,17 @@ void GradientBlock::addToQueries(const Matrix &dq) const {
            context.leaves);
 }
 
-void GradientBlock::addToKeys(float *dk, int64_t strideDk, float *dv,
-                              int64_t strideDv, int64_t leaves) const {
+void GradientBlock::addToKeys(float *dk, float *dv, int64_t stride,
+                              int64_t leaves) const {
   const int64_t queries = block.queries().count;
   multiply({block.columns(), problem.depth.size, queries},
            block.ds().transposed(), block.queriesOf(WEFT_RT_ATTENTION_Q),
-           dk + block.begin() * strideDk, strideDk, Into::Sum, leaves);
+           Matrix{WEFT_RT_F32, dk + block.begin(), 1, stride}, Into::Sum,
+           leaves);
   multiply({block.columns(), problem.value.size, queries},
            block.p().transposed(), block.queriesOf(WEFT_RT_ATTENTION_DOUT),
-           dv + block.begin() * strideDv, strideDv, Into::Sum, leaves);
+           Matrix{WEFT_RT_F32, dv + block.begin(), 1, stride}, Into::Sum,
+           leaves);
 }
 
 } // namespace weft::rt::detail

@@ -15,14 +15,19 @@ public:
       : context(context), problem(context.problem), space(space),
         block(context, space) {}
 
+  /// Several compute() with these keys follow.
+  void prepareKeys(const Problem::Heads &heads, KeyRange keys) {
+    block.prepareKeys(heads, keys);
+  }
+
   /// False, and nothing is computed: no query sees a key.
   bool compute(const Problem::Heads &heads, QueryRange queries, KeyRange keys);
 
   /// dq += ds k
   void addToQueries(const Matrix &dq) const;
-  /// dk += ds q and dv += p dout, for keys from the block's first column on.
-  void addToKeys(float *dk, int64_t strideDk, float *dv, int64_t strideDv,
-                 int64_t leaves) const;
+  /// dk += ds q and dv += p dout, of the keys of compute(). Keys lie one after
+  /// the other, elements of heads `stride` apart.
+  void addToKeys(float *dk, float *dv, int64_t stride, int64_t leaves) const;
 
 private:
   void computeRow(const Problem::Heads &heads, int64_t row);

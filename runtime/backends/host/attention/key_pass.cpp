@@ -13,12 +13,17 @@ namespace weft::rt::detail {
 
 KeyPlan::KeyPlan(const Problem &problem)
     : order(problem.groups, problem.query.size, problem.desc.leaves),
-      depthWidth(wholeLanes(problem.depth.size)),
-      valueWidth(wholeLanes(problem.value.size)) {
-  int64_t perKey =
-      std::max<int64_t>(1, order.levels() * (depthWidth + valueWidth));
-  keys = std::min(kKeySums / perKey, kAttentionBackwardKeys);
+      depth(problem.depth.size), value(problem.value.size) {
+  int64_t most =
+      kKeySums / std::max<int64_t>(1, order.levels() * (depth + value));
+  most = most / kLanes * kLanes;
+  // Elements of a key do not fall on one set of the first-level cache.
+  stride = std::min(most, kAttentionBackwardKeys + kLanes);
+  keys = stride > kLanes ? stride - kLanes : stride;
 }
+
+static_assert(kKeySums / (32 * 2 * kMostHead) >= kLanes,
+              "a tree over 2^31 leaves has 32 levels");
 
 // ---- dq --------------------------------------------------------------------
 
@@ -78,15 +83,15 @@ void QuerySums::finish() {
 
 KeyPass::KeyPass(const Context &context, const KeyPlan &plan, BlockSpace &space,
                  int64_t batch)
-    : context(context), problem(context.problem), plan(plan),
+    : context(context), problem(context.problem), plan(plan), space(space),
       block(context, space), batch(batch) {
-  const int64_t size = plan.keys * (plan.depthWidth + plan.valueWidth);
   for (int64_t i = 0; i < plan.order.levels(); ++i)
-    level_[i] = space.keySums + i * size;
+    sums[i] = space.keySums + i * size();
 }
 
 void KeyPass::compute(KeyRange keys, const QuerySums *querySums) {
   depth = 0;
+  block.prepareKeys(problem.heads(batch, 0), keys);
   for (int64_t i = 0; i < plan.order.subtrees(); ++i) {
     addSubtree(i, keys, querySums);
     int joins = plan.order.joins(i, depth);
@@ -99,16 +104,15 @@ void KeyPass::compute(KeyRange keys, const QuerySums *querySums) {
 /// Its sums become level `depth`.
 void KeyPass::addSubtree(int64_t subtree, KeyRange keys,
                          const QuerySums *querySums) {
-  float *dk = level_[depth], *dv = valueSums(depth);
   isEmpty[depth] = true;
   plan.order.walk(subtree, [&](LeafBlock leaf) {
     Problem::Heads heads = problem.heads(batch, leaf.group);
     if (!block.compute(heads, {leaf.firstQuery, leaf.queries}, keys))
       return;
     if (isEmpty[depth])
-      std::fill_n(dk, plan.keys * (plan.depthWidth + plan.valueWidth), 0.0f);
+      std::fill_n(sums[depth], size(), 0.0f);
     isEmpty[depth] = false;
-    block.addToKeys(dk, plan.depthWidth, dv, plan.valueWidth,
+    block.addToKeys(sums[depth], valueSums(depth), plan.stride,
                     context.leaves ? plan.order.leavesAtOnce() : 0);
     if (querySums)
       block.addToQueries(querySums->at(leaf.group, leaf.firstQuery));
@@ -119,34 +123,34 @@ void KeyPass::join(int into, int other) {
   if (isEmpty[other])
     return;
   if (isEmpty[into])
-    std::swap(level_[into], level_[other]);
+    std::swap(sums[into], sums[other]);
   else
-    context.rows.add(level_[into], level_[other],
-                     plan.keys * (plan.depthWidth + plan.valueWidth));
+    context.rows.add(sums[into], sums[other], size());
   isEmpty[into] = false;
 }
 
 void KeyPass::finish(KeyRange keys) {
   if (isEmpty[0])
-    std::fill_n(level_[0], plan.keys * (plan.depthWidth + plan.valueWidth),
-                0.0f);
-  store(WEFT_RT_ATTENTION_DK, keys, level_[0], plan.depthWidth,
-        problem.depth.size);
-  store(WEFT_RT_ATTENTION_DV, keys, valueSums(0), plan.valueWidth,
-        problem.value.size);
+    std::fill_n(sums[0], size(), 0.0f);
+  store(WEFT_RT_ATTENTION_DK, keys, sums[0], plan.depth);
+  store(WEFT_RT_ATTENTION_DV, keys, valueSums(0), plan.value);
 }
 
-void KeyPass::store(int tensor, KeyRange keys, const float *from, int64_t width,
+void KeyPass::store(int tensor, KeyRange keys, const float *from,
                     int64_t count) {
   const Problem::Heads heads = problem.heads(batch, 0);
   const weft_rt_attention_dim &head =
       tensor == WEFT_RT_ATTENTION_DK ? problem.depth : problem.value;
-  for (int64_t key = keys.first; key < keys.last; ++key, from += width)
+  float *row = space.rows[0];
+  for (int64_t key = keys.first; key < keys.last; ++key) {
+    context.rows.load(WEFT_RT_F32, from + (key - keys.first), plan.stride,
+                      count, row);
     context.rows.store(
-        problem.typeOf(tensor), from, count,
+        problem.typeOf(tensor), row, count,
         problem.element(heads, tensor,
                         key * problem.stride(tensor, problem.key)),
         problem.stride(tensor, head));
+  }
 }
 
 } // namespace weft::rt::detail

@@ -18,8 +18,9 @@ struct KeyPlan {
   KeyPlan(const Problem &problem);
 
   LeafOrder order;
-  int64_t depthWidth, valueWidth;
-  int64_t keys; // whose sums fit in the space
+  int64_t depth, value;
+  int64_t keys;   // whose sums fit in the space
+  int64_t stride; // of an element of a head: a sum is [depth + value][stride]
 };
 
 /// Where sums of dq are during the pass.
@@ -59,18 +60,19 @@ private:
   void addSubtree(int64_t subtree, KeyRange keys, const QuerySums *querySums);
   void join(int into, int other);
   void finish(KeyRange keys);
-  void store(int tensor, KeyRange keys, const float *from, int64_t width,
-             int64_t count);
+  void store(int tensor, KeyRange keys, const float *from, int64_t count);
+  int64_t size() const { return (plan.depth + plan.value) * plan.stride; }
   float *valueSums(int level) const {
-    return level_[level] + plan.keys * plan.depthWidth;
+    return sums[level] + plan.depth * plan.stride;
   }
 
   const Context &context;
   const Problem &problem;
   const KeyPlan &plan;
+  BlockSpace &space;
   GradientBlock block;
   const int64_t batch;
-  float *level_[kMostLevels];
+  float *sums[kMostLevels];
   bool isEmpty[kMostLevels];
   int depth = 0;
 };

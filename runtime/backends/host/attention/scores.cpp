@@ -75,18 +75,52 @@ Matrix ScoreBlock::ds() const {
   return {WEFT_RT_F32, space.products + firstColumn, kScoreStride, 1};
 }
 
+/// Keys as columns.
+Matrix ScoreBlock::across(int tensor) const {
+  if (!isPrepared)
+    return keys(tensor).transposed();
+  const float *data = space.across[tensor == WEFT_RT_ATTENTION_V];
+  return {WEFT_RT_F32, data + firstColumn, kScoreStride, 1};
+}
+
+void ScoreBlock::prepareKeys(const Problem::Heads &newHeads, KeyRange keys) {
+  // It pays where a block's keys would be packed several times.
+  constexpr int64_t manyQueries = 4 * kAttentionQueries;
+  isPrepared = !context.narrow && problem.depth.size <= kMostAcross &&
+               problem.value.size <= kMostAcross &&
+               problem.groups * problem.query.size > manyQueries;
+  if (!isPrepared)
+    return;
+  heads = newHeads;
+  transpose(WEFT_RT_ATTENTION_K, keys, problem.depth.size, space.across[0]);
+  transpose(WEFT_RT_ATTENTION_V, keys, problem.value.size, space.across[1]);
+}
+
+void ScoreBlock::transpose(int tensor, KeyRange keys, int64_t count,
+                           float *to) {
+  const Matrix from = headsOf(problem, heads, tensor, problem.key, keys.first);
+  float *row = space.rows[0];
+  for (int64_t key = 0; key < keys.last - keys.first; ++key) {
+    const char *data = static_cast<const char *>(from.data) +
+                       key * from.rowStride * bytesOfType(from.type);
+    context.rows.load(from.type, data, from.columnStride, count, row);
+    for (int64_t i = 0; i < count; ++i)
+      to[i * kScoreStride + key] = row[i];
+  }
+}
+
 void ScoreBlock::multiplyKeys() {
   multiply({current.count, columns(), problem.depth.size},
-           queriesOf(WEFT_RT_ATTENTION_Q),
-           keys(WEFT_RT_ATTENTION_K).transposed(), space.scores + firstColumn,
-           kScoreStride, Into::Empty, context.leaves);
+           queriesOf(WEFT_RT_ATTENTION_Q), across(WEFT_RT_ATTENTION_K),
+           space.scores + firstColumn, kScoreStride, Into::Empty,
+           context.leaves);
 }
 
 void ScoreBlock::multiplyValues() {
   multiply({current.count, columns(), problem.value.size},
-           queriesOf(WEFT_RT_ATTENTION_DOUT),
-           keys(WEFT_RT_ATTENTION_V).transposed(), space.products + firstColumn,
-           kScoreStride, Into::Empty, context.leaves);
+           queriesOf(WEFT_RT_ATTENTION_DOUT), across(WEFT_RT_ATTENTION_V),
+           space.products + firstColumn, kScoreStride, Into::Empty,
+           context.leaves);
 }
 
 RowRange ScoreBlock::range(int64_t row) const {

@@ -38,6 +38,10 @@ public:
   /// Moves to other queries and keys; false: none of them sees a key.
   bool moveTo(const Problem::Heads &heads, QueryRange queries, KeyRange keys);
 
+  /// Brings keys and values of a block to the form that products with queries
+  /// read, where many queries are to come.
+  void prepareKeys(const Problem::Heads &heads, KeyRange keys);
+
   /// scores = product of queries and keys.
   void multiplyKeys();
   /// products = product of the gradients of outputs and values.
@@ -73,6 +77,9 @@ public:
   Matrix queriesOf(int tensor) const;
 
 private:
+  Matrix across(int tensor) const;
+  void transpose(int tensor, KeyRange keys, int64_t count, float *to);
+
   const Context &context;
   const Problem &problem;
   BlockSpace &space;
@@ -81,6 +88,7 @@ private:
   int64_t origin = 0; // the key of column 0
   int64_t firstColumn = 0, endColumn = 0;
   bool isPlain = true;
+  bool isPrepared = false;
 };
 
 } // namespace weft::rt::detail
