@@ -297,3 +297,29 @@ func.func @open_zero(%x: tensor<128xf32>) -> tensor<f32> {
   } -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// Attention: keys in one order, of which no rank has a part. The gradients of
+// keys and values are sums over groups and queries: narrow ones are joined in
+// f32.
+#q = affine_map<(h, g, i, j, d, e) -> (h, g, i, d)>
+#k = affine_map<(h, g, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, g, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, g, i, j, d, e) -> (h, g, i, e)>
+#lse = affine_map<(h, g, i, j, d, e) -> (h, g, i)>
+// CHECK-LABEL: func @attention
+// CHECK: weft.attention %{{.*}} {{{.*}} weft.order = #weft.order<leaves = 1>}
+// CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = weft.attention_grad {{.*}} weft.order = #weft.order<leaves = 8>} {{.*}} -> (tensor<2x4x128x8xbf16>, tensor<2x128x8xf32>, tensor<2x128x8xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[DK]]
+// CHECK: arith.truncf
+// CHECK: linalg.generic {{.*}} ins(%[[DV]]
+// CHECK: arith.truncf
+func.func @attention(%q: tensor<2x4x128x8xbf16>, %k: tensor<2x128x8xbf16>, %dout: tensor<2x4x128x8xbf16>)
+    -> (tensor<2x4x128x8xbf16>, tensor<2x128x8xbf16>, tensor<2x128x8xbf16>) {
+  %out, %lse = weft.attention %q, %k, %k {config = #weft.attention<scale = 0.5 : f32>, indexing_maps = [#q, #k, #v, #out, #lse]}
+      : (tensor<2x4x128x8xbf16>, tensor<2x128x8xbf16>, tensor<2x128x8xbf16>) -> (tensor<2x4x128x8xbf16>, tensor<2x4x128xf32>)
+  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %out, %lse, %dout {config = #weft.attention<scale = 0.5 : f32>,
+      indexing_maps = [#q, #k, #v, #out, #lse, #out, #q, #k, #v]}
+      : (tensor<2x4x128x8xbf16>, tensor<2x128x8xbf16>, tensor<2x128x8xbf16>, tensor<2x4x128x8xbf16>, tensor<2x4x128xf32>, tensor<2x4x128x8xbf16>)
+      -> (tensor<2x4x128x8xbf16>, tensor<2x128x8xbf16>, tensor<2x128x8xbf16>)
+  return %dq, %dk, %dv : tensor<2x4x128x8xbf16>, tensor<2x128x8xbf16>, tensor<2x128x8xbf16>
+}

@@ -125,8 +125,8 @@ struct UnitFreeTensor {
   }
 };
 
-/// Of the updates' dims, those of size 1 leave that the table does not have:
-/// then each element gets at most one update, and can be seen to.
+/// If all dims of the updates that the table does not have are of size 1, they
+/// leave: then each element gets at most one update, and can be seen to.
 struct DropUnitUpdates : OpRewritePattern<ScatterAddOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -137,9 +137,11 @@ struct DropUnitUpdates : OpRewritePattern<ScatterAddOp> {
     SmallVector<AffineExpr> newLoops;
     unsigned numLoops = 0;
     for (auto [dim, size] : llvm::enumerate(updates.getShape())) {
-      bool leaves = size == 1 && !op.getTableMap().isFunctionOfDim(dim);
-      newLoops.push_back(leaves ? AffineExpr()
-                                : rewriter.getAffineDimExpr(numLoops++));
+      bool stays = op.getTableMap().isFunctionOfDim(dim);
+      if (!stays && size != 1)
+        return rewriter.notifyMatchFailure(op, "several updates per element");
+      newLoops.push_back(stays ? rewriter.getAffineDimExpr(numLoops++)
+                               : AffineExpr());
     }
     if (numLoops == newLoops.size())
       return rewriter.notifyMatchFailure(op, "no dims of size 1");

@@ -226,3 +226,30 @@ func.func @mixed_products(%a: tensor<8x4xf16>, %b: tensor<4x6xbf16>) -> tensor<8
   %0 = weft.matmul %a, %b {indexing_maps = [#mk, #kn, #mn]} : tensor<8x4xf16>, tensor<4x6xbf16> -> tensor<8x6xf32>
   return %0 : tensor<8x6xf32>
 }
+
+// -----
+
+// The gradient of one element chosen in each row: the updates' last dim, of size
+// 1, is none of the table's, so that a row gets one update.
+
+// CHECK-LABEL: func @one_of_a_row
+// CHECK-NOT: weft.scatter_add
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]
+// CHECK: linalg.index 1
+// CHECK: arith.cmpi eq
+// CHECK-NOT: weft.scatter_add
+func.func @one_of_a_row(%init: tensor<4x8xf32>, %at: tensor<4x1xi32>, %u: tensor<4x1xf32>) -> tensor<4x8xf32> {
+  %0 = weft.scatter_add %init, %at, %u {axis = 1 : i64, table_map = affine_map<(r, c) -> (r)>, index_map = affine_map<(r, c) -> (r, c)>}
+      : tensor<4x8xf32>, tensor<4x1xi32>, tensor<4x1xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @several_for_a_row
+// CHECK: weft.scatter_add {{.*}} : tensor<4x8xf32>, tensor<4x1x2xi32>, tensor<4x1x2xf32>
+func.func @several_for_a_row(%init: tensor<4x8xf32>, %at: tensor<4x1x2xi32>, %u: tensor<4x1x2xf32>) -> tensor<4x8xf32> {
+  %0 = weft.scatter_add %init, %at, %u {axis = 1 : i64, table_map = affine_map<(r, c, d) -> (r)>, index_map = affine_map<(r, c, d) -> (r, c, d)>}
+      : tensor<4x8xf32>, tensor<4x1x2xi32>, tensor<4x1x2xf32>
+  return %0 : tensor<4x8xf32>
+}
