@@ -108,6 +108,12 @@ FailureOr<std::string> ProgramTable::addAttention(rt::AttentionOp op) {
     return op.emitOpError("has ")
            << attention.num_dims << " loops, at most "
            << WEFT_RT_ATTENTION_MAX_DIMS << " are possible";
+  for (const record::weft_rt_attention_dim &dim : attention.dims)
+    if (dim.role >= WEFT_RT_ATTENTION_DEPTH &&
+        dim.size > WEFT_RT_ATTENTION_MAX_HEAD)
+      return op.emitOpError("has heads of ")
+             << dim.size << " elements, at most " << WEFT_RT_ATTENTION_MAX_HEAD
+             << " are possible";
   for (const AttentionPart &part : shape.parts) {
     FailureOr<int64_t> code = getTypeCode(op, part.getType().getElementType());
     if (failed(code))

@@ -96,3 +96,17 @@ func.func @attention_dims() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.a
       : memref<2x2x2x2x2x2x2xf32>, memref<2x2x2x2x2x2x2xf32>, memref<2x2x2x2x2x2x2xf32> into memref<2x2x2x2x2x2x2xf32>, memref<2x2x2x2x2x2xf32>
   return
 }
+
+// -----
+
+func.func @attention_head() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 : memref<4x2049xf32>
+  %y = weft_rt.buffer result 0 : memref<4x2049xf32>
+  %z = weft_rt.buffer result 1 : memref<4xf32>
+  // expected-error @+1 {{has heads of 2049 elements, at most 2048 are possible}}
+  weft_rt.attention ins(%x, %x, %x) outs(%y, %z) {config = #weft.attention<scale = 0.5 : f32>, tensors = ["q", "k", "v", "out", "lse"],
+      indexing_maps = [affine_map<(i, j, d, e) -> (i, d)>, affine_map<(i, j, d, e) -> (j, d)>, affine_map<(i, j, d, e) -> (j, e)>,
+        affine_map<(i, j, d, e) -> (i, e)>, affine_map<(i, j, d, e) -> (i)>]}
+      : memref<4x2049xf32>, memref<4x2049xf32>, memref<4x2049xf32> into memref<4x2049xf32>, memref<4xf32>
+  return
+}
