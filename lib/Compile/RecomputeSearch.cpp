@@ -23,7 +23,8 @@ using namespace mlir::weft;
 /// Between what a program needs and nothing, so many targets are tried.
 static constexpr int kTargets = 8;
 
-/// Of larger programs values are not chosen: each choice is planned.
+/// Of larger programs only one choice of values is planned: to plan each takes
+/// too long.
 static constexpr int64_t kMaxOps = 4000;
 
 /// A plan that takes so many percent of the limit leaves enough.
@@ -56,13 +57,17 @@ OwningOpRef<ModuleOp> RecomputeSearch::choose(int64_t price, int64_t share,
   return changed;
 }
 
+LogicalResult RecomputeSearch::makePlain() {
+  plain = unfused.clone();
+  eraseBarriers(*plain);
+  return runner.runPasses(
+      *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); });
+}
+
 /// What the program says, what it would be without its marks, and what each
 /// price of memory makes of that.
 LogicalResult RecomputeSearch::collect() {
-  plain = unfused.clone();
-  eraseBarriers(*plain);
-  if (failed(runner.runPasses(
-          *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); })))
+  if (failed(makePlain()))
     return failure();
   add(OwningOpRef<ModuleOp>(fused.clone()), -1);
   add(choose(0, 100, 0), 0);
@@ -219,6 +224,40 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   return tell(attempt(makeLoop(*least->module)));
 }
 
+/// The program of the lowest price that fits. At the highest of the prices as
+/// much is kept as at the one before: twice that is beyond all choices.
+MemoryLoop::Fitted RecomputeSearch::fitLarge(int64_t needed) {
+  if (failed(makePlain()))
+    return {};
+  SmallVector<int64_t> prices = getRecomputePrices(*plain, machine);
+  if (!prices.empty())
+    prices.push_back(2 * prices.back());
+  OwningOpRef<ModuleOp> best;
+  size_t low = 0, high = prices.size();
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    OwningOpRef<ModuleOp> chosen = choose(prices[middle], 100, 0);
+    if (!chosen)
+      return {};
+    MemoryLoop loop = makeLoop(*chosen);
+    if (!canFit(loop)) {
+      low = middle + 1;
+      continue;
+    }
+    high = middle;
+    best = std::move(chosen);
+  }
+  if (best) {
+    Attempt found = attempt(makeLoop(*best));
+    if (found.fitted.planned)
+      return tell(std::move(found));
+  }
+  // What keeps least is where single kernels are to be computed again.
+  if (!prices.empty())
+    add(choose(prices.back(), 100, 0), prices.back());
+  return fitLeast(needed);
+}
+
 static int64_t countOps(ModuleOp module) {
   int64_t count = 0;
   module.walk([&](Operation *) { ++count; });
@@ -238,7 +277,7 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
       return tell(std::move(written));
   }
   if (isLarge)
-    return fitLeast(needed);
+    return fitLarge(needed);
   if (failed(collect()))
     return {};
   Attempt best;

@@ -53,6 +53,7 @@ private:
   void add(OwningOpRef<ModuleOp> module, int64_t price);
   OwningOpRef<ModuleOp> choose(int64_t price, int64_t share, int64_t latePrice);
   OwningOpRef<ModuleOp> mix(const Program &more, const Program &less);
+  LogicalResult makePlain();
   LogicalResult collect();
   void keepUseful();
   Attempt attempt(MemoryLoop loop);
@@ -60,6 +61,7 @@ private:
   int64_t getLeast(ModuleOp module) const;
   OwningOpRef<ModuleOp> repeat(ModuleOp module, int64_t bytes);
   Candidate recompute(ModuleOp module, int64_t needed);
+  MemoryLoop::Fitted fitLarge(int64_t needed);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted tell(Attempt attempt);
   bool takeFaster(Attempt &best, Attempt other) const;
