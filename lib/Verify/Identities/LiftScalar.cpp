@@ -81,11 +81,16 @@ static TermRef liftLogical(TermTable &table, Operation &op,
   return nullptr;
 }
 
-/// Whether one of two constants is 0 or another one; null if it is anything
-/// else that is compared.
+/// What is known of a comparison of a sum of exponentials with 0, or of one of
+/// two constants with another; null if anything else is compared.
 static TermRef liftComparison(TermTable &table, arith::CmpFOp op,
                               ArrayRef<TermRef> operands) {
   TermRef choice = operands[0], constant = operands[1];
+  if (constant->isConstant(0) && isPositive(choice))
+    return table.constant(op.getType(),
+                          arith::applyCmpPredicate(op.getPredicate(),
+                                                   llvm::APFloat(1.0),
+                                                   llvm::APFloat(0.0)));
   if (choice->kind != TermKind::Select ||
       constant->kind != TermKind::Constant ||
       !llvm::all_of(ArrayRef(choice->operands).drop_front(), [](TermRef term) {
