@@ -123,6 +123,7 @@ LogicalResult Driver::canonicalize() {
   global.leaves = options.leaves;
   global.partials = options.partials;
   global.accumulate = options.accumulate;
+  global.attention = options.attention == "raise";
   OwningOpRef<ModuleOp> source;
   if (options.proofs)
     source = runner.keep(*module);
@@ -133,8 +134,13 @@ LogicalResult Driver::canonicalize() {
   if (source &&
       (failed(checkValues(*source)) || failed(proveCanonicalization(*source))))
     return failure();
-  // Where sums are given orders they are compared over the reals.
   source = nullptr;
+  // Rounds otherwise than what was written: the pass proves what it replaces,
+  // and all that follows is compared with what it leaves.
+  if (failed(runPipeline(
+          [&](OpPassManager &pm) { buildRaiseAttentionPipeline(pm, global); })))
+    return failure();
+  // Where sums are given orders they are compared over the reals.
   if (options.proofs && !options.invariant.empty())
     source = runner.keep(*module);
   if (failed(runPipeline(

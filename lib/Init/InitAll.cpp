@@ -5,6 +5,7 @@
 #include "weft/InitAll.h"
 
 #include "weft/Accumulation/Passes.h"
+#include "weft/Attention/Passes.h"
 #include "weft/Canonicalize/Passes.h"
 #include "weft/Codegen/Fusion/Passes.h"
 #include "weft/Codegen/Planning/Passes.h"
@@ -52,6 +53,7 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   registerAllTargets();
   mlir::registerAllPasses();
   registerCanonicalizePasses();
+  registerAttentionPasses();
   registerPropagationPasses();
   registerOrdersPasses();
   registerPartitionPasses();

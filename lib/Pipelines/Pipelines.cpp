@@ -5,6 +5,7 @@
 #include "weft/Pipelines/Pipelines.h"
 
 #include "weft/Accumulation/Passes.h"
+#include "weft/Attention/Passes.h"
 #include "weft/Canonicalize/Passes.h"
 #include "weft/Codegen/Fusion/Passes.h"
 #include "weft/Codegen/Planning/Passes.h"
@@ -106,6 +107,14 @@ void weft::buildRaiseGlobalPipeline(OpPassManager &pm,
   pm.addPass(createInferStoragePass(storage));
 }
 
+void weft::buildRaiseAttentionPipeline(OpPassManager &pm,
+                                       const GlobalOptions &options) {
+  // In one form already, and before anything is decided by the square of
+  // scores.
+  if (options.attention)
+    pm.addPass(createRaiseAttentionPass());
+}
+
 void weft::buildOrderGlobalPipeline(OpPassManager &pm,
                                     const GlobalOptions &options) {
   // Fewer sums that ranks have to join one by one, in declared orders.
@@ -127,6 +136,7 @@ void weft::buildOrderGlobalPipeline(OpPassManager &pm,
 void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                            const GlobalOptions &options) {
   buildRaiseGlobalPipeline(pm, options);
+  buildRaiseAttentionPipeline(pm, options);
   buildOrderGlobalPipeline(pm, options);
 }
 

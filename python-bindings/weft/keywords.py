@@ -24,6 +24,7 @@ class Options(TypedDict, total=False):
     invariant: for all sizes of these axes; of all axes: mesh
     leaves: leaves of a sum's tree, the most parts of it (default: 8)
     partials: partial sums of narrow contractions (default: f32)
+    attention: whether attention that is written out becomes one op (default: raise)
     schedule: order of the step (default: best)
     machine: the machine that it is ordered for; if not given, the target's
     memory_limit: what a rank may use at most, as in 8GiB, or none; else the machine's
@@ -49,6 +50,7 @@ class Options(TypedDict, total=False):
     invariant: bool | str | Sequence[str] | None
     leaves: int | None
     partials: Literal["f32", "bf16"] | None
+    attention: Literal["raise", "keep"] | None
     schedule: Literal["sync", "next-layer", "greedy", "best"] | None
     machine: str | bytes | os.PathLike | None
     memory_limit: int | str | None

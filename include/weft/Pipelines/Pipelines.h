@@ -62,6 +62,10 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
       *this, "partials",
       llvm::cl::desc("type of partial sums of narrow contractions"),
       llvm::cl::init("f32")};
+  Option<bool> attention{
+      *this, "attention",
+      llvm::cl::desc("make weft.attention of attention that is written out"),
+      llvm::cl::init(true)};
   Option<std::string> accumulate{
       *this, "accumulate",
       llvm::cl::desc("the mesh axis whose parts each rank computes one after "
@@ -72,11 +76,15 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
 /// the function's border.
 void buildRaiseGlobalPipeline(OpPassManager &pm, const GlobalOptions &options);
 
+/// Stays in `global`: attention that is written out becomes weft.attention.
+void buildRaiseAttentionPipeline(OpPassManager &pm,
+                                 const GlobalOptions &options);
+
 /// Stays in `global`: the orders of reductions, where bits are not to depend on
 /// the mesh.
 void buildOrderGlobalPipeline(OpPassManager &pm, const GlobalOptions &options);
 
-/// Both: the canonical form.
+/// All of these: the canonical form.
 void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                      const GlobalOptions &options);
 

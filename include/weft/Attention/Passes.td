@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The pass that finds attention in what users wrote.
+
+#ifndef WEFT_ATTENTION_PASSES_TD
+#define WEFT_ATTENTION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def RaiseAttentionPass : Pass<"weft-raise-attention", "::mlir::ModuleOp"> {
+  let summary = "make weft.attention of the products and softmax of attention";
+  let description = [{
+    Attention that is written out keeps a square of scores for each head, from
+    the forward to the backward pass. weft.attention and its gradient keep none.
+
+    A contraction is looked at if one operand is computed from exponentials of
+    another contraction, of queries and keys. What an element of it is, as a
+    term over loops, says which scale, softcap, bias, masks and segments there
+    are, and which heads share keys; so it does not matter in which layout, by
+    which ops, and in which order these were written. The contractions that use
+    the weights are the result and the gradients of queries, keys and values. A
+    replacement is made only if it is proved, by another reading of the ops, that
+    it computes the same (docs/attention.md), and if nothing else uses the scores.
+    Where attention was seen and is not raised, a remark says why.
+
+    *Requires*: a module as weft-raise leaves it.
+
+    *Ensures*: the module computes the same, up to rounding; its signature stays.
+
+    Example: one head, without a mask.
+    ```mlir
+    #map = affine_map<(i, j, d) -> (i, d)>
+    #map1 = affine_map<(i, j, d) -> (j, d)>
+    #map2 = affine_map<(i, j, d) -> (i, j)>
+    #map3 = affine_map<(i, e, j) -> (i, j)>
+    #map4 = affine_map<(i, e, j) -> (j, e)>
+    #map5 = affine_map<(i, e, j) -> (i, e)>
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%q: tensor<8x4xf32>, %k: tensor<16x4xf32>, %v: tensor<16x2xf32>) -> tensor<8x2xf32> {
+      %zero = arith.constant dense<0.0> : tensor<8xf32>
+      %s = weft.matmul %q, %k {indexing_maps = [#map, #map1, #map2]} : tensor<8x4xf32>, tensor<16x4xf32> -> tensor<8x16xf32>
+      %empty = tensor.empty() : tensor<8x16xf32>
+      %e = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+          ins(%s : tensor<8x16xf32>) outs(%empty : tensor<8x16xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %0 = math.exp %in : f32
+        linalg.yield %0 : f32
+      } -> tensor<8x16xf32>
+      %l = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+          ins(%e : tensor<8x16xf32>) outs(%zero : tensor<8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %0 = arith.addf %out, %in : f32
+        linalg.yield %0 : f32
+      } -> tensor<8xf32>
+      %p = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
+          ins(%e, %l : tensor<8x16xf32>, tensor<8xf32>) outs(%empty : tensor<8x16xf32>) {
+      ^bb0(%in: f32, %in_0: f32, %out: f32):
+        %0 = arith.divf %in, %in_0 : f32
+        linalg.yield %0 : f32
+      } -> tensor<8x16xf32>
+      %o = weft.matmul %p, %v {indexing_maps = [#map3, #map4, #map5]} : tensor<8x16xf32>, tensor<16x2xf32> -> tensor<8x2xf32>
+      return %o : tensor<8x2xf32>
+    }
+    ```
+    `weft-opt --weft-raise-attention` makes of it:
+    ```mlir
+    #map = affine_map<(d0, d1, d2, d3) -> (d0, d2)>
+    #map1 = affine_map<(d0, d1, d2, d3) -> (d1, d2)>
+    #map2 = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
+    #map3 = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
+    #map4 = affine_map<(d0, d1, d2, d3) -> (d0)>
+    func.func @f(%q: tensor<8x4xf32>, %k: tensor<16x4xf32>, %v: tensor<16x2xf32>) -> tensor<8x2xf32> {
+      %out, %lse = weft.attention %q, %k, %v {config = #weft.attention<scale = 1.000000e+00 : f32>, indexing_maps = [#map, #map1, #map2, #map3, #map4]} : (tensor<8x4xf32>, tensor<16x4xf32>, tensor<16x2xf32>) -> (tensor<8x2xf32>, tensor<8xf32>)
+      return %out : tensor<8x2xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numForward", "forward", "weft.attention ops made">,
+    Statistic<"numGradients", "gradients", "weft.attention_grad ops made">
+  ];
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::arith::ArithDialect", "::mlir::weft::WeftDialect"
+  ];
+}
+
+#endif // WEFT_ATTENTION_PASSES_TD

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Makes weft.attention and its gradient of a plan.
+
+#ifndef WEFT_LIB_ATTENTION_BUILDATTENTION_H
+#define WEFT_LIB_ATTENTION_BUILDATTENTION_H
+
+#include "AttentionPlan.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::weft {
+
+/// The loops that a result has, in order.
+SmallVector<unsigned> getResultLoops(const AttentionPlan &plan,
+                                     WeightsUse *use);
+
+/// Makes ops at the builder's place. What it gives is null where a term cannot
+/// be written as ops.
+class AttentionBuilder {
+public:
+  AttentionBuilder(OpBuilder &builder, Location loc, const AttentionPlan &plan,
+                   Type element)
+      : builder(builder), loc(loc), plan(plan), element(element) {}
+
+  /// The operands that both ops share; false if that is not possible.
+  bool makeOperands();
+  /// `out` may be null: then its layout does not matter.
+  AttentionOp makeForward(const Replaced *out);
+  /// The same for the three gradients.
+  AttentionGradOp makeGradient(AttentionOp forward, const Replaced *dq,
+                               const Replaced *dk, const Replaced *dv);
+  /// What stands for the old value: in its shape, and of its type.
+  Value makeReplacement(Value result, const Replaced &replaced);
+
+private:
+  struct Operand {
+    Value value;
+    AffineMap map;
+  };
+
+  /// A layout and the type of its tensor.
+  std::pair<AffineMap, RankedTensorType> getLayout(ArrayRef<unsigned> loops,
+                                                   Type type) const;
+  /// The layout of a value that is replaced, else `loops`.
+  std::pair<AffineMap, RankedTensorType>
+  getLayout(const Replaced *replaced, ArrayRef<unsigned> loops) const;
+  AffineMap getMap(ArrayRef<unsigned> loops) const;
+  Value castTo(Value value, Type type);
+  /// A dim for each loop.
+  Operand makeOperand(const Located &located);
+  /// The term as a tensor over the op's loops.
+  std::optional<Operand> makeTerm(TermRef term, Type type);
+  std::optional<Operand> computeTerm(TermRef term, const LoopPlaces &places);
+  AttentionAttr makeConfig();
+  SmallVector<Attribute> getMaps() const;
+
+  OpBuilder &builder;
+  Location loc;
+  const AttentionPlan &plan;
+  Type element;
+  Operand q, k, v, bias, mask, querySegments, keySegments;
+};
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_ATTENTION_BUILDATTENTION_H

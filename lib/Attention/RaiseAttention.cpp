@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Contractions that use the weights of one product of queries and keys are
+// looked at together, forward and backward. The ops are made beside what they
+// are to replace, each result is compared with it (lib/Verify/Identities, which
+// knows nothing of how it was found), and what does not hold is taken away
+// again.
+
+#include "weft/Attention/Passes.h"
+
+#include "BuildAttention.h"
+#include "weft/Verify/Identities/Compare.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_RAISEATTENTIONPASS
+#include "weft/Attention/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+bool hasExponential(linalg::GenericOp op) {
+  return !op.getBody()->getOps<math::ExpOp>().empty();
+}
+
+/// The contractions of a block with an operand that is computed from an
+/// exponential, in order, with which operand that is.
+SmallVector<std::pair<MatmulOp, bool>> findCandidates(Block &block) {
+  llvm::DenseSet<Value> reached;
+  SmallVector<std::pair<MatmulOp, bool>> candidates;
+  for (Operation &op : block) {
+    if (auto matmul = dyn_cast<MatmulOp>(op)) {
+      if (reached.contains(matmul.getLhs()))
+        candidates.push_back({matmul, true});
+      if (reached.contains(matmul.getRhs()))
+        candidates.push_back({matmul, false});
+      continue;
+    }
+    if (!isa<linalg::GenericOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             ShardOp, OptimizationBarrierOp>(op))
+      continue;
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if ((generic && hasExponential(generic)) ||
+        llvm::any_of(op.getOperands(),
+                     [&](Value operand) { return reached.contains(operand); }))
+      reached.insert(op.result_begin(), op.result_end());
+  }
+  return candidates;
+}
+
+/// The uses of one product.
+using UseGroup = SmallVector<WeightsUse, 4>;
+
+/// Says whether weights are seen in the values' contraction, or where the
+/// gradient of values is taken: other softmaxes have neither.
+bool looksLikeAttention(ArrayRef<WeightsUse> uses) {
+  return llvm::any_of(uses, [](const WeightsUse &use) {
+    return use.isNormalized && use.other->value != use.scores.key->value &&
+           use.other->value != use.scores.query->value;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// One attempt
+//===----------------------------------------------------------------------===//
+
+/// Knows the ops that were made, to take them away again.
+struct MadeOps : OpBuilder::Listener {
+  explicit MadeOps(Block *block) : block(block) {}
+
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (op->getBlock() == block)
+      ops.push_back(op);
+  }
+  void eraseFrom(size_t first) {
+    while (ops.size() > first)
+      ops.pop_back_val()->erase();
+  }
+
+  Block *block;
+  SmallVector<Operation *> ops;
+};
+
+unsigned getWidth(Type type) {
+  return type.isF32() ? 32 : type.isBF16() || type.isF16() ? 16 : 0;
+}
+
+/// Raises what a plan says, if that is right.
+class Attempt {
+public:
+  Attempt(AttentionPlan &plan, std::string &reason)
+      : plan(plan), reason(reason), block(plan.use->op->getBlock()),
+        made(block), builder(block, block->begin(), &made) {}
+
+  bool run() {
+    if (succeeds())
+      return true;
+    made.eraseFrom(0);
+    return false;
+  }
+
+  unsigned numGradients = 0;
+
+private:
+  bool fail(const Twine &why) {
+    reason = why.str();
+    return false;
+  }
+
+  bool succeeds() {
+    if (!chooseElement())
+      return fail("its elements are none of f32, bf16 and f16");
+    MatmulOp first = getFirst();
+    if (!first)
+      return fail("its uses are in several blocks");
+    builder.setInsertionPoint(first);
+    if (!isAvailable(first, {&plan.q, &plan.k, &plan.v}))
+      return fail("its values are computed after its scores are used");
+    AttentionBuilder ops(builder, first.getLoc(), plan, element);
+    if (!ops.makeOperands())
+      return fail("its bias or mask cannot be written as one tensor");
+    if (!makeForward(ops) || !makeGradient(ops))
+      return false;
+    if (Operation *leak = findLeak())
+      return fail("its weights are used by '" + leak->getName().getStringRef() +
+                  "'" + describe(leak));
+    for (auto &[old, value] : replacements)
+      old.replaceAllUsesWith(value);
+    return true;
+  }
+
+  static std::string describe(Operation *op) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!generic)
+      return "";
+    Operation *last =
+        generic.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+    return last ? (" (" + last->getName().getStringRef() + ")").str() : "";
+  }
+
+  /// The widest type of the tensors; the result may be rounded afterwards.
+  bool chooseElement() {
+    SmallVector<Value> values = {plan.q.value, plan.k.value, plan.v.value};
+    unsigned width = 0;
+    for (Value value : values) {
+      Type type = getElementTypeOrSelf(value);
+      if (!getWidth(type))
+        return false;
+      bool differs = element && element != type;
+      if (differs && getWidth(type) == width && width == 16)
+        element = Float32Type::get(type.getContext());
+      else if (getWidth(type) > width)
+        element = type;
+      width = getWidth(element);
+    }
+    if (!plan.out)
+      return true;
+    outs = getReplaceable(plan, *plan.out);
+    Type made = plan.out->op.getType().getElementType();
+    if (!getWidth(made))
+      return false;
+    auto isNarrow = [&](const Replaced &replaced) {
+      return getElementTypeOrSelf(replaced.old.value) == element;
+    };
+    if (made != element && getWidth(made) >= width) {
+      // What is only used rounded need not be made wide.
+      if (llvm::any_of(outs, isNarrow))
+        llvm::erase_if(outs, [&](const Replaced &r) { return !isNarrow(r); });
+      else
+        element = Float32Type::get(made.getContext());
+    }
+    return true;
+  }
+
+  /// Before which op the forward op is to stand.
+  MatmulOp getFirst() {
+    MatmulOp first;
+    for (WeightsUse *use : {plan.out, plan.dq, plan.dk, plan.dv}) {
+      if (!use)
+        continue;
+      if (use->op->getBlock() != block)
+        return MatmulOp();
+      if (use == plan.out)
+        return use->op;
+      if (!first || use->op->isBeforeInBlock(first))
+        first = use->op;
+    }
+    return first;
+  }
+
+  bool isAvailable(Operation *before, ArrayRef<const Located *> tensors) {
+    return llvm::all_of(tensors, [&](const Located *located) {
+      Operation *def = located->value.getDefiningOp();
+      return !def || def->getBlock() != block || def->isBeforeInBlock(before);
+    });
+  }
+
+  /// The results that have the loops that the op gives them.
+  SmallVector<Replaced> getFitting(WeightsUse *use) {
+    if (!use)
+      return {};
+    SmallVector<Replaced> all =
+        use == plan.out ? outs : getReplaceable(plan, *use);
+    SmallVector<unsigned> wanted = getResultLoops(plan, use);
+    llvm::sort(wanted);
+    llvm::erase_if(wanted,
+                   [&](unsigned loop) { return plan.sizes[loop] == 1; });
+    llvm::erase_if(all, [&](const Replaced &replaced) {
+      SmallVector<unsigned> loops = replaced.old.getLoops();
+      llvm::sort(loops);
+      return loops != wanted;
+    });
+    if (all.size() > 4)
+      all.truncate(4);
+    return all;
+  }
+
+  /// Whether the op keeps its constraints, without a word.
+  static bool isValid(Operation *op) {
+    ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) {});
+    return succeeded(verify(op));
+  }
+
+  bool isEqual(Value old, Value value) {
+    Lifter lifter;
+    for (const Located *located : {&plan.q, &plan.k, &plan.v, &plan.dout})
+      if (located->value)
+        lifter.cut(located->value);
+    SmallVector<DigitIndex> indices =
+        lifter.addLoops(cast<RankedTensorType>(old.getType()).getShape());
+    TermRef a = lifter.lift(old, indices), b = lifter.lift(value, indices);
+    ComparedAttention compared;
+    compared.factors.push_back(plan.scale);
+    if (plan.softcap)
+      compared.factors.push_back(*plan.softcap);
+    compared.queries = plan.sizes[plan.getQuery()];
+    compared.keys = plan.sizes[plan.getKey()];
+    return areEqual(lifter.table, a, b, compared);
+  }
+
+  bool makeForward(AttentionBuilder &ops) {
+    if (!plan.out) {
+      forward = ops.makeForward(nullptr);
+      return isValid(forward) ||
+             fail("its tensors have other loops than weft.attention's");
+    }
+    bool isFitting = false;
+    for (const Replaced &replaced : getFitting(plan.out)) {
+      size_t before = made.ops.size();
+      forward = ops.makeForward(&replaced);
+      if (isValid(forward)) {
+        isFitting = true;
+        Value value = ops.makeReplacement(forward.getOut(), replaced);
+        if (isEqual(replaced.old.value, value)) {
+          replacements.push_back({replaced.old.value, value});
+          return true;
+        }
+      }
+      made.eraseFrom(before);
+    }
+    return fail(isFitting ? "what weighs its values is not the softmax of "
+                            "scores alone"
+                          : "its tensors have other loops than "
+                            "weft.attention's");
+  }
+
+  /// Tries results until each is equal to one of what the op makes.
+  bool makeGradient(AttentionBuilder &ops) {
+    if (!plan.hasGradient())
+      return true;
+    WeightsUse *uses[] = {plan.dq, plan.dk, plan.dv};
+    SmallVector<Replaced> choices[3];
+    size_t chosen[3] = {0, 0, 0};
+    for (auto [choice, use] : llvm::zip_equal(choices, uses)) {
+      choice = getFitting(use);
+      if (use && choice.empty())
+        return fail("a gradient has other loops than weft.attention_grad's");
+    }
+    while (true) {
+      const Replaced *now[3] = {};
+      for (int i = 0; i < 3; ++i) {
+        if (uses[i] && chosen[i] == choices[i].size())
+          return fail("a gradient is not that of its queries, keys or values");
+        now[i] = uses[i] ? &choices[i][chosen[i]] : nullptr;
+      }
+      size_t before = made.ops.size(), kept = replacements.size();
+      if (tryGradient(ops, now, chosen))
+        return true;
+      if (!reason.empty())
+        return false;
+      made.eraseFrom(before);
+      replacements.truncate(kept);
+    }
+  }
+
+  /// One choice; where a result differs, its next one is chosen.
+  bool tryGradient(AttentionBuilder &ops, const Replaced *const now[3],
+                   size_t chosen[3]) {
+    Operation *first = nullptr;
+    for (int i = 0; i < 3; ++i)
+      if (Operation *def = now[i] ? now[i]->old.value.getDefiningOp() : nullptr)
+        if (!first || def->isBeforeInBlock(first))
+          first = def;
+    builder.setInsertionPoint(first);
+    if (!isAvailable(first, {&plan.dout}))
+      return fail("the gradient of its result comes after a gradient of it");
+    if (!forward->isBeforeInBlock(first))
+      return fail("a gradient of it comes before its result");
+    AttentionGradOp gradient =
+        ops.makeGradient(forward, now[0], now[1], now[2]);
+    if (!isValid(gradient))
+      return fail("a gradient has other loops than weft.attention_grad's");
+    bool isRight = true;
+    for (int i = 0; i < 3; ++i) {
+      if (!now[i])
+        continue;
+      Value value = ops.makeReplacement(gradient->getResult(i), *now[i]);
+      if (isEqual(now[i]->old.value, value)) {
+        replacements.push_back({now[i]->old.value, value});
+        continue;
+      }
+      ++chosen[i];
+      isRight = false;
+    }
+    numGradients = isRight;
+    return isRight;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Other uses
+  //===--------------------------------------------------------------------===//
+
+  /// The ops between the operands and what is replaced.
+  llvm::SetVector<Operation *> findInterior() {
+    llvm::DenseSet<Value> ends;
+    for (const Located *located : {&plan.q, &plan.k, &plan.v, &plan.dout})
+      ends.insert(located->value);
+    llvm::SetVector<Operation *> interior;
+    for (auto &[old, value] : replacements)
+      interior.insert(old.getDefiningOp());
+    for (size_t i = 0; i < interior.size(); ++i)
+      for (Value operand : interior[i]->getOperands()) {
+        operand = skipBarriers(operand);
+        if (Operation *def = operand.getDefiningOp();
+            def && !ends.contains(operand))
+          interior.insert(def);
+      }
+    return interior;
+  }
+
+  /// An op that would go on using the scores, or what is computed from them.
+  Operation *findLeak() {
+    llvm::SetVector<Operation *> interior = findInterior();
+    llvm::DenseSet<Value> ends;
+    for (auto &[old, value] : replacements)
+      ends.insert(old);
+    llvm::SetVector<Value> reached;
+    reached.insert(plan.use->scores.product);
+    for (size_t i = 0; i < reached.size(); ++i)
+      for (OpOperand &use : reached[i].getUses()) {
+        Operation *user = use.getOwner();
+        if (isa<OptimizationBarrierOp>(user)) {
+          reached.insert(user->getResult(use.getOperandNumber()));
+          continue;
+        }
+        if (!interior.contains(user))
+          return user;
+        for (Value result : user->getResults())
+          if (!ends.contains(result))
+            reached.insert(result);
+      }
+    return nullptr;
+  }
+
+  AttentionPlan &plan;
+  std::string &reason;
+  Block *block;
+  MadeOps made;
+  OpBuilder builder;
+  Type element;
+  SmallVector<Replaced> outs;
+  AttentionOp forward;
+  SmallVector<std::pair<Value, Value>, 4> replacements;
+};
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Leaves out of a barrier what nothing uses.
+void narrow(OptimizationBarrierOp barrier) {
+  SmallVector<Value> inputs, results;
+  for (auto [input, result] :
+       llvm::zip_equal(barrier.getInputs(), barrier.getResults()))
+    if (!result.use_empty()) {
+      inputs.push_back(input);
+      results.push_back(result);
+    }
+  if (inputs.size() == barrier.getInputs().size())
+    return;
+  OpBuilder builder(barrier);
+  auto narrowed = OptimizationBarrierOp::create(
+      builder, barrier.getLoc(), TypeRange(ValueRange(inputs)), inputs);
+  for (auto [old, result] : llvm::zip_equal(results, narrowed.getResults()))
+    old.replaceAllUsesWith(result);
+  barrier.erase();
+}
+
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+    else if (auto barrier = dyn_cast<OptimizationBarrierOp>(op))
+      narrow(barrier);
+}
+
+struct RaiseAttentionPass
+    : weft::impl::RaiseAttentionPassBase<RaiseAttentionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal())
+        func.walk([&](Block *block) {
+          if (!isa<linalg::LinalgOp>(block->getParentOp()))
+            raiseIn(*block);
+        });
+  }
+
+private:
+  void raiseIn(Block &block) {
+    llvm::MapVector<Value, UseGroup> groups;
+    for (auto [matmul, isLeft] : findCandidates(block))
+      if (std::optional<WeightsUse> use = readWeightsUse(matmul, isLeft)) {
+        Value product = use->scores.product;
+        groups[product].push_back(std::move(*use));
+      }
+    bool changed = false;
+    for (auto &[product, uses] : groups)
+      changed |= raise(product, uses);
+    if (changed)
+      eraseDead(block);
+  }
+
+  /// With windows, and if that is not right, with all masks as tensors.
+  bool raise(Value product, MutableArrayRef<WeightsUse> uses) {
+    std::string reason;
+    for (PlanChoice choice : {PlanChoice{true, false}, PlanChoice{false, false},
+                              PlanChoice{true, true}}) {
+      std::string own;
+      std::optional<AttentionPlan> plan = makePlan(uses, choice, own);
+      if (plan) {
+        Attempt attempt(*plan, own);
+        if (attempt.run()) {
+          ++numForward;
+          numGradients += attempt.numGradients;
+          return true;
+        }
+      }
+      if (reason.empty())
+        reason = own;
+    }
+    if (!reason.empty() && looksLikeAttention(uses))
+      remark::missed(product.getLoc(), remark::RemarkOpts::name("attention")
+                                           .category("weft-raise-attention"))
+          << remark::add("attention is not raised: {0}", reason);
+    return false;
+  }
+};
+
+} // namespace

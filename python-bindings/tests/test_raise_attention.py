@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Attention as users write it becomes one op, and computes what JAX computes."""
+
+import re
+import subprocess
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from attention_forms import FORMS, B, H, S, heads_first, in_layers, mix, of_heads, plain, scores
+
+import weft
+from conftest import ROOT
+
+
+def gradients(function):
+    """The result, and the gradients of queries, keys and values."""
+    def run(q, k, v, *rest):
+        out, pull = jax.vjp(lambda q, k, v: function(q, k, v, *rest), q, k, v)
+        return out, pull(jnp.cos(out))
+    return run
+
+
+def raised(function, arguments):
+    """The canonical module with attention raised, and what is said about it."""
+    module = weft.jax.export(function, *arguments)
+    done = subprocess.run([ROOT / "build/bin/weft-opt", "--weft-raise", "--weft-raise-attention",
+                           "--remarks-filter=weft-raise-attention"], input=module.text, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr[:2000]
+    return done.stdout, re.findall('Remark="([^"]*)"', done.stderr)
+
+
+def counts(text):
+    """How many ops there are of attention, of its gradient, and contractions."""
+    return tuple(text.count(f"weft.{name} ") for name in ("attention", "attention_grad", "matmul"))
+
+
+def narrow(arguments):
+    return tuple(a.astype(jnp.bfloat16) if a.dtype == np.float32 else a for a in arguments)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("name", FORMS)
+def test_a_form_is_raised(name, dtype):
+    function, arguments, says = FORMS[name]
+    if dtype == "bf16":
+        arguments, says = narrow(arguments), says.split("fill")[0]
+    forward, _ = raised(function, arguments)
+    assert counts(forward) == (1, 0, 0)
+    assert says in forward
+    assert counts(raised(gradients(function), arguments)[0]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_form_computes_what_jax_computes(name):
+    function, arguments, _ = FORMS[name]
+    step = gradients(function)
+    got = weft.compile(weft.jax.export(step, *arguments))(*arguments)
+    wanted = jax.jit(step)(*arguments)
+    for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
+        assert np.max(np.abs(np.asarray(one) - np.asarray(other))) <= 2e-5 * max(1, np.max(np.abs(other)))
+
+
+def test_a_loop_over_layers():
+    assert counts(raised(gradients(in_layers), of_heads())[0]) == (2, 2, 0)
+
+
+def test_a_checkpoint_is_raised_twice():
+    arguments = FORMS["heads_first"][1]
+    assert counts(raised(gradients(jax.checkpoint(heads_first)), arguments)[0]) == (2, 1, 0)
+
+
+def test_saved_scores_are_not_kept():
+    policy = jax.checkpoint_policies.dots_saveable
+    text, _ = raised(gradients(jax.checkpoint(heads_first, policy=policy)), FORMS["heads_first"][1])
+    assert counts(text) == (1, 1, 0)
+    assert f"tensor<{B}x{H}x{S}x{S}xf32>" not in text
+
+
+def test_keep_leaves_what_was_written():
+    function, arguments, _ = FORMS["plain"]
+    module = weft.jax.export(function, *arguments)
+    assert "weft.attention" not in weft.lower(module, "global", attention="keep")
+    assert "weft.attention" in weft.lower(module, "global")
+
+
+def dropped(q, k, v, kept):
+    return mix(jnp.where(kept, jax.nn.softmax(scores(q, k), -1) / 0.9, 0.0), v)
+
+
+def averaged(q, k, v):
+    return plain(q, k, v) + jax.nn.softmax(scores(q, k), -1).mean()
+
+
+def of_columns(q, k, v):
+    return mix(jax.nn.softmax(scores(q, k), -2), v)
+
+
+def bias_gradient(q, k, v, bias):
+    return jax.grad(lambda bias: jnp.sin(FORMS["biased"][0](q, k, v, bias)).sum())(bias)
+
+
+KEPT = np.random.default_rng(1).random((B, H, S, S)) < 0.9
+NOT_RAISED = {
+    "dropped": (dropped, (*of_heads(), KEPT), "what weighs its values is not the softmax of scores alone"),
+    "averaged": (averaged, of_heads(), "its weights are used by"),
+    "of_columns": (of_columns, of_heads(), "its values, or the gradient of its result, were not found"),
+    "bias_gradient": (bias_gradient, FORMS["biased"][1], "its weights are used by"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_RAISED)
+def test_a_remark_says_why_not(name):
+    function, arguments, reason = NOT_RAISED[name]
+    text, remarks = raised(function, arguments)
+    assert counts(text)[:2] == (0, 0)
+    assert any(reason in remark for remark in remarks), remarks
