@@ -219,7 +219,8 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
     return pickEntry(op);
   LocalValue value = getTensor(op.getSource());
   // What the one-rank program does not cut is a part that the rank goes through
-  // by itself.
+  // by itself. What it cuts of a sum is not told by the form of a contribution.
+  bool isPart = value.contribution.kind == Contribution::Ordered;
   SliceCut made;
   for (bool inChunks : {false, true}) {
     value = getTensor(op.getSource());
@@ -227,7 +228,7 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
     for (auto [i, dim] : llvm::enumerate(value.dims))
       if (failed(sliceDim(op, i, inChunks, dim, made)))
         return failure();
-    if (made.details.empty() || isReference ||
+    if (made.details.empty() || isReference || isPart ||
         forms.hasMove("slice", made.details, value.form, getSizes(value.dims),
                       made.places))
       break;

@@ -104,9 +104,8 @@ def count_heads(count, tokens):
     if per_query == 1:
         count.reduce_scatter(over_queries, head)
     else:
-        # Each of the ranks of a query head sums its part.
-        count.all_reduce(over_queries, head // per_query)
-        count.all_gather(in_query, head)
+        # The ranks of a query head have all of what attention gives.
+        count.all_reduce(over_queries, head)
 
 
 def norm_axes(count, heads):
