@@ -74,6 +74,17 @@ def test_plain_jax_computes_the_same(settings):
     check(got, gradients(jax.nn.dot_product_attention, **given)(*inputs()), 2e-5)
 
 
+def test_queries_that_a_mask_leaves_no_key():
+    """Their keys count alike, in the gradient as well: the log of a sum is lost in scores of -1e38."""
+    mask = MASK.copy()
+    mask[:, :, 3] = False
+    mask[1] = False
+    for given in ({"mask": mask}, {"bias": np.where(mask, 0, -1e30).astype(np.float32)}):
+        got, _ = run(gradients(weft.jax.dot_product_attention, **given), inputs())
+        check(got, gradients(jax.nn.dot_product_attention, **given)(*inputs()), 2e-5)
+        check(jax.jit(gradients(weft.jax.dot_product_attention, **given))(*inputs()), got, 2e-5)
+
+
 def segments():
     ids = np.sort(np.random.default_rng(3).integers(0, 3, (2, 12)), axis=1).astype(np.int32)
     return {"query_segment_ids": ids, "key_value_segment_ids": ids}

@@ -232,21 +232,25 @@ def _scores(settings, tensors):
     return scores, capped, seen
 
 
-def _compute(settings, tensors):
-    scores, _, seen = _scores(settings, tensors)
+def _weights(settings, tensors):
+    """What each key counts, the scores before the bias, and the log of the sums."""
+    scores, capped, seen = _scores(settings, tensors)
     scores = jnp.where(seen, scores, -jnp.inf)
     highest = jnp.max(scores, axis=-1, keepdims=True)
     weights = jnp.exp(scores - jnp.where(highest == -jnp.inf, 0, highest))
     total = jnp.sum(weights, axis=-1, keepdims=True)
     weights = jnp.where(total == 0, 0, weights / jnp.where(total == 0, 1, total))
+    return weights, capped, (jnp.log(total) + highest)[..., 0]
+
+
+def _compute(settings, tensors):
+    weights, _, lse = _weights(settings, tensors)
     out = jnp.einsum("bhgij,bjhe->bihge", weights, tensors["v"].astype(jnp.float32))
-    return out.astype(tensors["q"].dtype), (jnp.log(total) + highest)[..., 0]
+    return out.astype(tensors["q"].dtype), lse
 
 
 def _compute_gradient(settings, tensors):
-    scores, capped, seen = _scores(settings, tensors)
-    lse = tensors["lse"][..., None]
-    weights = jnp.where(seen, jnp.exp(scores - jnp.where(lse == -jnp.inf, 0, lse)), 0)
+    weights, capped = _weights(settings, tensors)[:2]
     dout, out, value, query, key = (
         tensors[name].astype(jnp.float32) for name in ("dout", "out", "v", "q", "k"))
     delta = jnp.einsum("bihge,bihge->bhgi", dout, out)[..., None]

@@ -94,7 +94,8 @@ def attention_grad(names, values, maps, count, config, start=0):
     parts = wide(parts_of(names, values, maps))
     scores = Scores(parts, count, config, start)
     rows = scores.letters[:-1]
-    weights = scores.weights(spread(parts["lse"], scores.letters))
+    # The lse that is given may be rounded: what is lost in one like -1e30 is not in this.
+    weights = scores.weights(scores.lse())
     out, dout = parts["out"], parts["dout"]
     delta = np.einsum(f"{out[1]},{dout[1]}->{rows}", out[0], dout[0])[..., None]
     grad = weights * (np.einsum(f"{dout[1]},{parts['v'][1]}->{scores.letters}", dout[0], parts["v"][0]) - delta)

@@ -34,7 +34,10 @@
 // lse = -inf.
 //
 // Gradient. p[j] = exp(s[j] - lse), 0 for a key that is not seen, and for all
-// keys where lse = -inf. delta is a sum in 16 lanes as above, by fma.
+// keys where lse = -inf. Where lse is finite and above 256 or below -256, m and
+// l are computed as in the forward pass, and p[j] = exp(s[j] - m) * (1 / l):
+// the logarithm of l would be lost in an lse like -1e30. delta is a sum in 16
+// lanes as above, by fma.
 //   ds[j] = (p[j] * (dp[j] - delta)) * g[j], dp being the product of the values
 //   g[j] = scale, times 1 - t * t with a softcap, t being its tanh;
 //          0 where the mask is 0

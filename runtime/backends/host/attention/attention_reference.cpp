@@ -212,10 +212,21 @@ template <class Number> void Evaluation<Number>::backwardQuery(int64_t i) {
   if (lse == -std::numeric_limits<Number>::infinity())
     return;
   const Number delta = product(DOUT, i, OUT, i, VALUE);
+  // An lse of such a size has lost the logarithm of the sum.
+  Number max = lse, sum = 1;
+  if (std::abs(lse) > 256) {
+    max = -std::numeric_limits<Number>::infinity(), sum = 0;
+    for (int64_t j = 0; j < size(KEY); ++j)
+      if (sees(i, j))
+        max = std::max(max, score[size_t(j)]);
+    for (int64_t j = 0; j < size(KEY); ++j)
+      if (sees(i, j))
+        sum += std::exp(score[size_t(j)] - max);
+  }
   for (int64_t j = 0; j < size(KEY); ++j) {
     if (!sees(i, j))
       continue;
-    const Number p = std::exp(score[size_t(j)] - lse);
+    const Number p = std::exp(score[size_t(j)] - max) / sum;
     const Number dp = product(DOUT, i, V, j, VALUE);
     const Number ds = rounded(p * (dp - delta) * slope[size_t(j)]);
     for (int64_t d = 0; d < size(VALUE); ++d)

@@ -29,7 +29,7 @@ Row exponentials(const Row &x) {
   args.scores = scores.at;
   args.products = products.at;
   args.range = {0, kCount, 0, kCount};
-  args.scale = 1;
+  args.scale = args.weight = 1;
   activeRows().gradient(args);
   return scores;
 }

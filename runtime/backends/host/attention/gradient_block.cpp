@@ -5,14 +5,66 @@
 
 #include "gradient_block.h"
 
+#include <algorithm>
+#include <cmath>
 #include <initializer_list>
+#include <limits>
 
 namespace weft::rt::detail {
+
+/// Where the logarithm of a sum is lost in the lse that it is added to: what a
+/// mask or a bias takes all keys from has scores like -1e30.
+constexpr float kLargeLse = 256;
+
+float GradientBlock::lse(const Problem::Heads &heads, int64_t query) const {
+  return *reinterpret_cast<const float *>(problem.element(
+      heads, WEFT_RT_ATTENTION_LSE, query * problem.query.stride_lse));
+}
+
+bool GradientBlock::findLargeRows(const Problem::Heads &heads,
+                                  QueryRange queries) {
+  bool found = false;
+  for (int64_t row = 0; row < queries.count; ++row) {
+    const float of = lse(heads, queries.first + row);
+    isLarge[row] = std::isfinite(of) && std::abs(of) > kLargeLse;
+    sums[row] = {-std::numeric_limits<float>::infinity(), 0};
+    found |= isLarge[row];
+  }
+  return found;
+}
+
+/// As the forward pass adds them up.
+void GradientBlock::addUpLargeRows(const Problem::Heads &heads,
+                                   QueryRange queries) {
+  ScoreBlock all(context, space);
+  for (int64_t key = 0; key < problem.key.size; key += kAttentionForwardKeys) {
+    if (!all.moveTo(
+            heads, queries,
+            {key, std::min(problem.key.size, key + kAttentionForwardKeys)}))
+      continue;
+    all.multiplyKeys();
+    for (int64_t row = 0; row < queries.count; ++row) {
+      if (!isLarge[row])
+        continue;
+      SoftmaxArgs args;
+      args.scores = all.scores(row);
+      args.narrow = all.narrowP(row);
+      args.range = all.range(row);
+      args.scale = all.finishScores(row, args.range, /*wantsGains=*/false);
+      args.max = sums[row].max;
+      args.sum = sums[row].sum;
+      context.rows.softmax(args);
+      sums[row] = {args.max, args.sum};
+    }
+  }
+}
 
 bool GradientBlock::compute(const Problem::Heads &heads, QueryRange queries,
                             KeyRange keys) {
   if (!block.moveTo(heads, queries, keys))
     return false;
+  if (findLargeRows(heads, queries))
+    addUpLargeRows(heads, queries);
   block.multiplyKeys();
   block.multiplyValues();
   for (int64_t row = 0; row < queries.count; ++row)
@@ -31,8 +83,9 @@ void GradientBlock::computeRow(const Problem::Heads &heads, int64_t row) {
   args.scale = block.finishScores(row, args.range, /*wantsGains=*/true);
   args.gains = block.hasGains() ? space.gains : nullptr;
   args.gain = problem.desc.scale;
-  args.lse = *reinterpret_cast<const float *>(problem.element(
-      heads, WEFT_RT_ATTENTION_LSE, query * problem.query.stride_lse));
+  const RowSum &sum = sums[row];
+  args.lse = sum.sum != 0 ? sum.max : lse(heads, query);
+  args.weight = sum.sum != 0 ? 1 / sum.sum : 1;
   args.delta = delta(heads, query);
   context.rows.gradient(args);
 }

@@ -30,6 +30,15 @@ public:
   void addToKeys(float *dk, float *dv, int64_t stride, int64_t leaves) const;
 
 private:
+  /// The greatest score of a query and the sum of exponentials below it; a sum
+  /// of 0: lse is as good.
+  struct RowSum {
+    float max, sum;
+  };
+
+  float lse(const Problem::Heads &heads, int64_t query) const;
+  bool findLargeRows(const Problem::Heads &heads, QueryRange queries);
+  void addUpLargeRows(const Problem::Heads &heads, QueryRange queries);
   void computeRow(const Problem::Heads &heads, int64_t row);
   float delta(const Problem::Heads &heads, int64_t query) const;
 
@@ -37,6 +46,8 @@ private:
   const Problem &problem;
   BlockSpace &space;
   ScoreBlock block;
+  bool isLarge[kAttentionQueries];
+  RowSum sums[kAttentionQueries];
 };
 
 } // namespace weft::rt::detail

@@ -62,6 +62,7 @@ struct GradientArgs {
   const float *gains; // null: `gain` throughout
   float gain;
   float lse, delta;
+  float weight; // P is multiplied by
 };
 
 struct RowKernels {

@@ -144,10 +144,11 @@ template <class T, bool Narrow, bool Gains>
 void gradientGroups(const GradientArgs &args, int64_t begin, int64_t end) {
   using V = typename T::V;
   const V scale = T::set(args.scale), offset = T::set(-args.lse);
-  const V delta = T::set(args.delta);
+  const V delta = T::set(args.delta), weight = T::set(args.weight);
   V gain = T::set(args.gain);
   for (int64_t j = begin; j < end; j += kLanes) {
     V p = exponential<T>(T::fma(T::load(args.scores + j), scale, offset));
+    p = T::mul(p, weight);
     if (Gains)
       gain = T::load(args.gains + j);
     V ds = T::mul(T::mul(p, T::sub(T::load(args.products + j), delta)), gain);
