@@ -93,7 +93,8 @@ class Example:
         self.planned = folder / "right.mlir"
         self.make(module, mesh, policy)
         # One hash for all: ranks refuse to run different programs otherwise.
-        self.text = self.planned.read_text().replace(
+        module, func = self.planned.read_text().split("func.func", 1)
+        self.text = module + "func.func" + func.replace(
             " attributes {", f' attributes {{weft_rt.plan_hash = "{"5a" * 32}", ', 1)
         self.planned.write_text(self.text)
         sizes = re.search(r"weft\.mesh @\w+ = <\[(.*?)\]>", self.text)
