@@ -279,6 +279,20 @@ TEST_P(AttentionTest, QueriesThatSeeNothing) {
   }
 }
 
+/// The logarithm of a sum is lost in scores like -1e30.
+TEST_P(AttentionTest, QueriesThatAMaskLeavesNoKey) {
+  Random random(9);
+  for (int i = 0; i < 12; ++i) {
+    Case c = plainCase(random, WEFT_RT_F32, {6, i % 3 + 2, 4, 3});
+    addMask(random, c, -1e30f);
+    runCase(c);
+    Case gradient =
+        gradientOf(random, c, WEFT_RT_F32, WEFT_RT_F32, WEFT_RT_F32, 0);
+    runCase(gradient);
+    ASSERT_EQ(compareWithReference(gradient, false), "");
+  }
+}
+
 TEST_P(AttentionTest, EmptyDimensions) {
   Random random(9);
   for (Sizes sizes :
