@@ -187,10 +187,12 @@ LogicalResult Planner::visitMatmul(MatmulOp op) {
 
 LogicalResult Planner::visitAttention(Operation *op, Value start) {
   AttentionShape shape = getAttentionShape(op);
-  SmallVector<Value> ins, outs;
+  SmallVector<Value> inputs, ins, outs;
   for (const AttentionPart &part :
-       ArrayRef(shape.parts).drop_back(op->getNumResults()))
+       ArrayRef(shape.parts).drop_back(op->getNumResults())) {
+    inputs.push_back(part.value);
     ins.push_back(emitBuffer(part.value));
+  }
   for (OpResult result : op->getResults()) {
     places.set(result, placeResult(result, op));
     outs.push_back(emitBuffer(result));
@@ -204,10 +206,6 @@ LogicalResult Planner::visitAttention(Operation *op, Value start) {
       builder.getStrArrayAttr(names));
   if (Attribute order = op->getAttr(WeftDialect::kOrderAttr))
     attention->setAttr(WeftDialect::kOrderAttr, order);
-  SmallVector<Value> inputs;
-  for (const AttentionPart &part :
-       ArrayRef(shape.parts).drop_back(op->getNumResults()))
-    inputs.push_back(part.value);
   describe(attention, op, getIds(inputs, op->getResults()));
   return success();
 }
