@@ -436,7 +436,7 @@ struct RaiseAttentionPass
 
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal())
+      if (!func.isExternal() && !hasOrders(func))
         func.walk([&](Block *block) {
           if (!isa<linalg::LinalgOp>(block->getParentOp()))
             raiseIn(*block);
@@ -444,6 +444,17 @@ struct RaiseAttentionPass
   }
 
 private:
+  /// Sums whose orders are declared were chosen with the ops as they are: one
+  /// op for several would add them in an order that nobody declared.
+  static bool hasOrders(func::FuncOp func) {
+    return func
+        .walk([](Operation *op) {
+          return op->hasAttr(WeftDialect::kOrderAttr) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   void raiseIn(Block &block) {
     llvm::MapVector<Value, UseGroup> groups;
     for (auto [matmul, isLeft] : findCandidates(block))

@@ -124,3 +124,34 @@ func.func @negative_used(%q: !x, %k: !x, %v: !x, %w: !x) -> (!x) {
   %o = arith.addf %o1, %o2 : !x
   return %o : !x
 }
+
+// -----
+
+#ijd0 = affine_map<(i, j, d) -> (i, d)>
+#ijd1 = affine_map<(i, j, d) -> (j, d)>
+#ijd2 = affine_map<(i, j, d) -> (i, j)>
+#iej0 = affine_map<(i, e, j) -> (i, j)>
+#iej1 = affine_map<(i, e, j) -> (j, e)>
+#iej2 = affine_map<(i, e, j) -> (i, e)>
+#jei0 = affine_map<(j, e, i) -> (i, j)>
+#jei1 = affine_map<(j, e, i) -> (i, e)>
+#jei2 = affine_map<(j, e, i) -> (j, e)>
+!x = tensor<8x4xf32>
+!s = tensor<8x8xf32>
+!r = tensor<8xf32>
+
+// Its sums have orders, which the op would not have.
+// CHECK-LABEL: func @negative_ordered(
+// CHECK-NOT: weft.attention
+// CHECK: return
+func.func @negative_ordered(%q: !x, %k: !x, %v: !x) -> (!x) {
+  %s = weft.matmul %q, %k {indexing_maps = [#ijd0, #ijd1, #ijd2], weft.order = #weft.order<leaves = 1>} : !x, !x -> !s
+  %zero = arith.constant dense<0.0> : !r
+  %es = tensor.empty() : !s
+  %e = math.exp %s : !s
+  %l = linalg.reduce { arith.addf } ins(%e : !s) outs(%zero : !r) dimensions = [1]
+  %lb = linalg.broadcast ins(%l : !r) outs(%es : !s) dimensions = [1]
+  %p = arith.divf %e, %lb : !s
+  %o = weft.matmul %p, %v {indexing_maps = [#iej0, #iej1, #iej2]} : !s, !x -> !x
+  return %o : !x
+}

@@ -21,7 +21,8 @@ def RaiseAttentionPass : Pass<"weft-raise-attention", "::mlir::ModuleOp"> {
     the weights are the result and the gradients of queries, keys and values. A
     replacement is made only if it is proved, by another reading of the ops, that
     it computes the same (docs/attention.md), and if nothing else uses the scores.
-    Where attention was seen and is not raised, a remark says why.
+    Where attention was seen and is not raised, a remark says why. A function
+    with sums in declared orders (`weft.order`) is left as it is.
 
     *Requires*: a module as weft-raise leaves it.
 
