@@ -17,10 +17,11 @@ KEYWORDS = Path("python-bindings/weft/keywords.py")
 DOCUMENT = Path("docs/options.md")
 
 TYPES = {"flag": "bool", "number": "int", "bytes": "int | str", "text": "str",
-         "file": "str | bytes | os.PathLike", "names": "bool | str | Sequence[str]", "pairs": "Mapping[str, int | str]"}
+         "file": "str | bytes | os.PathLike", "names": "bool | str | Sequence[str]", "pairs": "Mapping[str, int | str]",
+         "words": "str | Sequence[str]"}
 # What a Python user writes that the command line's word does not show.
 EXAMPLES = {"flag": "`True`, `False`", "bytes": 'a number, `"8GiB"`, `"none"`', "pairs": '`{"dp": 2}`',
-            "names": '`True`, `"tp"`, `["dp", "tp"]`', "number": "a number", "text": "a text", "file": "a path or name"}
+            "words": '`"mxfp8"`, `["nvfp4=*mlp*", "fp8"]`', "names": '`True`, `"tp"`, `["dp", "tp"]`', "number": "a number", "text": "a text", "file": "a path or name"}
 
 
 def type_of(option):

@@ -75,7 +75,9 @@ typedef enum weft_option_kind {
   /* With commas. */
   WEFT_OPTION_NAMES = 6,
   /* Names and values, as in "dp=2,tp=4". */
-  WEFT_OPTION_PAIRS = 7
+  WEFT_OPTION_PAIRS = 7,
+  /* With commas; those of several such options add up. */
+  WEFT_OPTION_WORDS = 8
 } weft_option_kind;
 
 /* An option of weft-compile. Strings live as long as the library; one that says

@@ -16,6 +16,7 @@ static_assert(int(OptionKind::Text) == WEFT_OPTION_TEXT);
 static_assert(int(OptionKind::File) == WEFT_OPTION_FILE);
 static_assert(int(OptionKind::Names) == WEFT_OPTION_NAMES);
 static_assert(int(OptionKind::Pairs) == WEFT_OPTION_PAIRS);
+static_assert(int(OptionKind::Words) == WEFT_OPTION_WORDS);
 
 namespace {
 

@@ -124,6 +124,8 @@ LogicalResult Driver::canonicalize() {
   global.partials = options.partials;
   global.accumulate = options.accumulate;
   global.attention = options.attention == "raise";
+  for (const std::string &format : options.quantize)
+    global.quantize.push_back(format);
   OwningOpRef<ModuleOp> source;
   if (options.proofs)
     source = runner.keep(*module);
@@ -139,6 +141,10 @@ LogicalResult Driver::canonicalize() {
   // and all that follows is compared with what it leaves.
   if (failed(runPipeline(
           [&](OpPassManager &pm) { buildRaiseAttentionPipeline(pm, global); })))
+    return failure();
+  // Computes otherwise than what was written, as it was asked to.
+  if (failed(runPipeline(
+          [&](OpPassManager &pm) { buildQuantizePipeline(pm, global); })))
     return failure();
   // Where sums are given orders they are compared over the reals.
   if (options.proofs && !options.invariant.empty())

@@ -19,6 +19,7 @@
 #include "weft/Partition/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Propagation/Passes.h"
+#include "weft/Quantize/Passes.h"
 #include "weft/Rules/ExternalModels.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Target/Host/Host.h"
@@ -54,6 +55,7 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   mlir::registerAllPasses();
   registerCanonicalizePasses();
   registerAttentionPasses();
+  registerQuantizePasses();
   registerPropagationPasses();
   registerOrdersPasses();
   registerPartitionPasses();

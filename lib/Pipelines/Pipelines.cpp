@@ -15,6 +15,7 @@
 #include "weft/Orders/Passes.h"
 #include "weft/Partition/Passes.h"
 #include "weft/Propagation/Passes.h"
+#include "weft/Quantize/Passes.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Verify/Sums/Passes.h"
 
@@ -89,6 +90,8 @@ void weft::buildRaiseGlobalPipeline(OpPassManager &pm,
                                     const GlobalOptions &options) {
   // No fold is to believe what a program promises.
   pm.addPass(createCheckValuesPass());
+  // What users wrote with the ops of quantization.
+  pm.addPass(createLowerQuantizationPass());
   // Sizes first: everything that follows counts bytes.
   if (!options.mesh.empty()) {
     ApplyMeshPassOptions mesh;
@@ -115,6 +118,17 @@ void weft::buildRaiseAttentionPipeline(OpPassManager &pm,
     pm.addPass(createRaiseAttentionPass());
 }
 
+void weft::buildQuantizePipeline(OpPassManager &pm,
+                                 const GlobalOptions &options) {
+  if (options.quantize.empty())
+    return;
+  QuantizePassOptions quantize;
+  quantize.formats.assign(options.quantize.begin(), options.quantize.end());
+  pm.addPass(createQuantizePass(quantize));
+  // As what all passes after know.
+  pm.addPass(createLowerQuantizationPass());
+}
+
 void weft::buildOrderGlobalPipeline(OpPassManager &pm,
                                     const GlobalOptions &options) {
   // Fewer sums that ranks have to join one by one, in declared orders.
@@ -137,6 +151,7 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                            const GlobalOptions &options) {
   buildRaiseGlobalPipeline(pm, options);
   buildRaiseAttentionPipeline(pm, options);
+  buildQuantizePipeline(pm, options);
   buildOrderGlobalPipeline(pm, options);
 }
 

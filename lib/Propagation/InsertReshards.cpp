@@ -475,19 +475,20 @@ AxisList ReshardInsertion::getScatteredAxes(const OpView &view,
   return subtractAxes(used, subtractAxes(used, joined));
 }
 
-/// Says whether the op's one tensor operand is a weight whose elements (or
-/// some) it keeps: a cast, a transposition, a reshape, a slice.
+/// Says whether the op computes from a weight alone, and makes no more elements:
+/// a cast, a transposition, a reshape, a slice, the scales of its blocks.
 bool ReshardInsertion::isPlainImage(const OpView &view) const {
-  const TensorView *only = nullptr;
+  int64_t most = -1;
   for (const TensorView &operand : view.operands) {
     if (!operand.type || operand.isFree || operand.type.getRank() == 0)
       continue;
-    if (only)
+    if (!operand.isWeight)
       return false;
-    only = &operand;
+    most = std::max(most, operand.type.getNumElements());
   }
-  return only && only->isWeight && view.results.size() == 1 &&
-         view.results[0].type.getNumElements() <= only->type.getNumElements();
+  return llvm::all_of(view.results, [&](const TensorView &result) {
+    return result.type.getNumElements() <= most;
+  });
 }
 
 //===----------------------------------------------------------------------===//

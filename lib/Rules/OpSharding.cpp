@@ -112,11 +112,21 @@ bool hasFactor(const TensorView &tensor, int factor) {
   });
 }
 
+/// Says whether all uses of the op's results are lookups and contractions, of
+/// the results as they are or in another shape.
+bool isForContractions(Operation *op) {
+  return llvm::all_of(op->getUsers(), [](Operation *user) {
+    return isLookupOrContraction(user) ||
+           (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
+            isForContractions(user));
+  });
+}
+
 /// Says whether the op makes the elements of a weight wider, for contractions
 /// and lookups only: then the narrow weight is to be gathered.
 bool widensGatheredWeight(const OpView &view) {
   if (view.results.size() != 1 || !view.results[0].type ||
-      !llvm::all_of(view.op->getUsers(), isLookupOrContraction))
+      !isForContractions(view.op))
     return false;
   int64_t bits = getElementBits(view.results[0].type);
   return llvm::any_of(view.operands, [&](const TensorView &tensor) {

@@ -12,7 +12,7 @@ from typing import Any
 
 # What a dict for an option looks like.
 _PAIRS = {"mesh": {"dp": 2}, "target_options": {"cpu": "znver4"}}
-_KINDS = ("flag", "number", "bytes", "choice", "text", "file", "names", "pairs")
+_KINDS = ("flag", "number", "bytes", "choice", "text", "file", "names", "pairs", "words")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Option:
             return [self.flag, ",".join(self._pair(*pair) for pair in value.items())] if value else []
         if self.kind == "names":
             return self._names(value)
+        if self.kind == "words":
+            words = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+            if not all(isinstance(word, str) for word in words):
+                raise TypeError(f"{self.name} is {value!r}, expected a text, or several")
+            return [self.flag, ",".join(words)] if words else []
         if self.kind == "bytes" and isinstance(value, int):
             value = f"{value}B"
         return [self.flag, value]

@@ -66,6 +66,9 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
       *this, "attention",
       llvm::cl::desc("make weft.attention of attention that is written out"),
       llvm::cl::init(true)};
+  ListOption<std::string> quantize{
+      *this, "quantize",
+      llvm::cl::desc("formats of linear layers: FORMAT or FORMAT=PATTERN")};
   Option<std::string> accumulate{
       *this, "accumulate",
       llvm::cl::desc("the mesh axis whose parts each rank computes one after "
@@ -79,6 +82,9 @@ void buildRaiseGlobalPipeline(OpPassManager &pm, const GlobalOptions &options);
 /// Stays in `global`: attention that is written out becomes weft.attention.
 void buildRaiseAttentionPipeline(OpPassManager &pm,
                                  const GlobalOptions &options);
+
+/// Stays in `global`: linear layers take narrow operands.
+void buildQuantizePipeline(OpPassManager &pm, const GlobalOptions &options);
 
 /// Stays in `global`: the orders of reductions, where bits are not to depend on
 /// the mesh.

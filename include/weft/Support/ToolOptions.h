@@ -37,7 +37,9 @@ enum class OptionKind {
   /// Names with commas.
   Names,
   /// Names and values, as in "dp=2,tp=4".
-  Pairs
+  Pairs,
+  /// Words with commas, of which there is one at least.
+  Words
 };
 
 struct ToolOption {
@@ -141,6 +143,11 @@ struct PairsRule {
 
   std::string read(llvm::StringRef text, std::vector<std::string> &pairs) const;
   std::string show(const std::vector<std::string> &pairs) const;
+};
+
+/// Lists add up.
+struct WordsRule : PairsRule {
+  static constexpr OptionKind kKind = OptionKind::Words;
 };
 
 /// "memory_limit" of "memoryLimit".

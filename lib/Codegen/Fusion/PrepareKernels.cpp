@@ -286,8 +286,9 @@ struct WidenContraction : OpRewritePattern<MatmulOp> {
     Type f32 = rewriter.getF32Type();
     Value a = op.getLhs(), b = op.getRhs();
     if (!isOneCall(target, op, lhs, rhs, f32)) {
-      a = convertTensor(rewriter, loc, a, f32);
-      b = convertTensor(rewriter, loc, b, f32);
+      Type common = getCommonType(op, lhs, rhs);
+      a = convertTensor(rewriter, loc, a, common);
+      b = convertTensor(rewriter, loc, b, common);
     }
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto wide = MatmulOp::create(rewriter, loc, type.clone(f32), a, b,
@@ -300,6 +301,15 @@ struct WidenContraction : OpRewritePattern<MatmulOp> {
   }
 
 private:
+  /// What both operands are converted to. bf16 holds each float of 8 bits.
+  Type getCommonType(MatmulOp op, Type lhs, Type rhs) const {
+    Type f32 = Float32Type::get(op.getContext()),
+         bf16 = BFloat16Type::get(op.getContext());
+    bool areNarrow = lhs.getIntOrFloatBitWidth() <= 8 &&
+                     rhs.getIntOrFloatBitWidth() <= 8;
+    return areNarrow && isOneCall(target, op, bf16, bf16, f32) ? bf16 : f32;
+  }
+
   const Target &target;
 };
 

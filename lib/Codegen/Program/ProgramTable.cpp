@@ -64,6 +64,8 @@ FailureOr<int64_t> ProgramTable::getTypeCode(Operation *op, Type element) {
     return WEFT_RT_F8E4M3FN;
   if (isa<Float8E5M2Type>(element))
     return WEFT_RT_F8E5M2;
+  if (isa<Float8E8M0FNUType>(element))
+    return WEFT_RT_F8E8M0FNU;
   return op->emitError("the runtime has no element type ") << element;
 }
 

@@ -4,7 +4,7 @@
 // bits, as ml_dtypes defines them: to the nearest, ties to even; what is too
 // large is an infinity in f8E5M2, and NaN in f8E4M3FN, which has none. Of a NaN
 // comes one NaN, whatever its bits are: these are the processor's. What is left
-// moves 8 bits, and is given that type.
+// moves 8 bits, and is given that type. f8E8M0FNU has an exponent only.
 
 #include "StoreAsInteger.h"
 
@@ -47,7 +47,9 @@ std::optional<Format> getFormat(Type type) {
   return std::nullopt;
 }
 
-bool isFloat8(Type type) { return getFormat(type).has_value(); }
+bool isFloat8(Type type) {
+  return getFormat(type).has_value() || isa<Float8E8M0FNUType>(type);
+}
 
 /// Arithmetic on i32 and f32.
 class Bits {
@@ -171,6 +173,53 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// f32 to f8E8M0FNU: the nearest exponent, the greater one if two are as near.
+/// What is not above 0, and what is past 2^127, is NaN.
+struct RoundToExponent : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<Float8E8M0FNUType>(op.getType()) || !op.getIn().getType().isF32())
+      return failure();
+    Bits b(rewriter, op.getLoc());
+    Value bits = b.toBits(op.getIn());
+    Value rounded = b.right(b.add(bits, b.number(int64_t(0x400000))), 23);
+    // 2^-127 is the only one that f32 has no exponent for.
+    Value code = b.select(b.isBelow(bits, 0x400001), b.number(int64_t(0)),
+                          rounded);
+    // Less than 1, so that 0 is among what is greater.
+    Value isNumber =
+        b.isBelow(b.add(bits, b.number(int64_t(-1))), 0x7f800000 - 1);
+    Value byte = b.cast<arith::TruncIOp>(
+        rewriter.getI8Type(),
+        b.select(isNumber, code, b.number(int64_t(255))));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
+    return success();
+  }
+};
+
+/// f8E8M0FNU to f32, which holds each.
+struct ExtendExponent : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<Float8E8M0FNUType>(op.getIn().getType()) ||
+        !op.getType().isF32())
+      return failure();
+    Bits b(rewriter, op.getLoc());
+    Value byte = b.cast<arith::BitcastOp>(rewriter.getI8Type(), op.getIn());
+    Value code = b.cast<arith::ExtUIOp>(rewriter.getI32Type(), byte);
+    Value number = b.select(b.isBelow(code, 255), b.left(code, 23),
+                            b.number(int64_t(0x7fc00000)));
+    rewriter.replaceOp(
+        op, b.toFloat(b.select(b.isBelow(code, 1),
+                               b.number(int64_t(0x400000)), number)));
+    return success();
+  }
+};
+
 /// f8 to any other float, by way of f32.
 struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -213,8 +262,8 @@ struct ExpandFloat8Pass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns
-        .add<RoundToFloat8, ExtendFloat8, ExtendThroughF32, TruncateThroughF32>(
-            &getContext());
+        .add<RoundToFloat8, ExtendFloat8, RoundToExponent, ExtendExponent,
+             ExtendThroughF32, TruncateThroughF32>(&getContext());
     if (failed(expandCasts(getOperation(), std::move(patterns), isFloat8)))
       signalPassFailure();
   }

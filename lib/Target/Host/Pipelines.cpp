@@ -36,7 +36,7 @@ void weft::buildLowerHostPipeline(OpPassManager &pm, bool expandBF16) {
   pm.addPass(createCSEPass());
   pm.addPass(createConvertWeftRTToLLVMPass());
   // No CPU computes with floats of 8 bits.
-  addEmulation(pm, {"f8E4M3FN", "f8E5M2"});
+  addEmulation(pm, {"f8E4M3FN", "f8E5M2", "f8E8M0FNU"});
   pm.addPass(createExpandFloat8Pass());
   if (expandBF16) {
     // Without instructions for bf16 LLVM would call functions that the C++

@@ -339,6 +339,9 @@ const Element *ElementTable::getScalar(Attribute name, DictionaryAttr details,
   if (ofReals && (opName == "arith.extf" || opName == "arith.truncf") &&
       operands[0]->kind == ElementKind::Rounded)
     return round(operands[0]->operands[0], type);
+  // Each widening is exact, and so are two.
+  if (opName == "arith.extf" && operands[0]->isOp("arith.extf"))
+    return getScalar(name, details, type, operands[0]->operands, result);
   if (const Element *known = foldComparison(name, details, type, operands))
     return known;
   if (opName == "arith.cmpi")

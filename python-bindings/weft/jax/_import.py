@@ -34,7 +34,7 @@ _REJECTED = {
 _FLOAT8 = "f8E4M3FN and f8E5M2 are the floats of 8 bits that it has"
 _NARROW = "i8 is the narrowest number that it has"
 _FOREIGN_TYPES = {
-    **dict.fromkeys(["f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f8E8M0FNU"], _FLOAT8),
+    **dict.fromkeys(["f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ"], _FLOAT8),
     **dict.fromkeys(["i2", "i4", "ui2", "ui4", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN"], _NARROW),
 }
 

@@ -112,7 +112,7 @@ def DefineValuesPass : Pass<"weft-define-values", "::mlir::ModuleOp"> {
 def ExpandFloat8Pass : Pass<"weft-expand-float8"> {
   let summary = "convert from and to floats of 8 bits by arithmetic";
   let description = [{
-    Conversions of f8E4M3FN and f8E5M2 become integer arithmetic on the bits of
+    Conversions of f8E4M3FN, f8E5M2 and f8E8M0FNU become integer arithmetic on the bits of
     f32, which vectorizes. f64 is rounded to f32 before, as in ml_dtypes.
 
     *Requires* that nothing but arith.extf and arith.truncf computes with them.

@@ -155,10 +155,40 @@ LogicalResult verifyLookup(Operation *op, RankedTensorType table,
 
 } // namespace
 
+/// Checks the scales of a product: c5 and what of c1 and c2 is about them.
+static LogicalResult verifyScales(MatmulOp op,
+                                  SmallVectorImpl<int64_t> &sizes) {
+  if (op.getScales().size() != 2)
+    return op.emitOpError("has ")
+           << op.getScales().size() << " scales, expected none or 2";
+  for (auto [i, value] : llvm::enumerate(op.getScales())) {
+    auto scale = cast<RankedTensorType>(value.getType());
+    auto operand = cast<RankedTensorType>(op->getOperand(i).getType());
+    if (!isa<Float32Type, Float8E8M0FNUType, Float8E4M3FNType>(
+            scale.getElementType()) ||
+        !isa<Float8E4M3FNType, Float8E5M2Type, Float4E2M1FNType>(
+            operand.getElementType()))
+      return op.emitOpError("has no scales of ")
+             << scale.getElementType() << " for " << operand.getElementType();
+    auto map = cast<AffineMapAttr>(op.getIndexingMaps()[3 + i]).getValue();
+    if (failed(verifyMap(op, map, scale.getShape(), "scale", sizes)))
+      return failure();
+    AffineMap own = i ? op.getRhsMap() : op.getLhsMap();
+    for (unsigned dim = 0; dim < sizes.size(); ++dim)
+      if (map.isFunctionOfDim(dim) && !own.isFunctionOfDim(dim))
+        return op.emitOpError("d")
+               << dim << " is in the map of scale #" << i
+               << ", but not in that of its operand";
+  }
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
-  if (getIndexingMaps().size() != 3)
-    return emitOpError("has ") << getIndexingMaps().size()
-                               << " indexing maps, expected 3"; // matmul_c1
+  size_t numMaps = getScales().empty() ? 3 : 5;
+  if (getIndexingMaps().size() != numMaps)
+    return emitOpError("has ")
+           << getIndexingMaps().size() << " indexing maps, expected "
+           << numMaps; // matmul_c1
   auto lhs = cast<RankedTensorType>(getLhs().getType());
   auto rhs = cast<RankedTensorType>(getRhs().getType());
   auto result = cast<RankedTensorType>(getType());
@@ -180,7 +210,7 @@ LogicalResult MatmulOp::verify() {
   if (left.isF64() != right.isF64() || left.isF64() != out.isF64())
     return emitOpError("f64 does not mix with other types: ")
            << left << ", " << right << " and " << out;
-  return success();
+  return getScales().empty() ? success() : verifyScales(*this, sizes);
 }
 
 LogicalResult TakeOp::verify() {

@@ -27,14 +27,21 @@ def Weft_MatmulOp : Weft_Op<"matmul", [Pure,
     and rhs only. Products are summed in f32 (in f64 if the operands are f64)
     and rounded to the result's type once.
 
+    With `scales`, one for each operand, two more maps follow, and the elements
+    of an operand are multiplied with those of its scale first, exactly: a scale
+    that has not all loops of its operand is one for a block. Such a product is
+    written as one of weft.dequantize by weft-lower-quantization.
+
     Constraints:
-    1. (c1) three maps, each a projected permutation without constants, over
+    1. (c1) three maps, with scales five, each a projected permutation without constants, over
        the same number of dims and no symbols, one result per tensor dimension.
     2. (c2) each dim has one size in all tensors that it indexes.
     3. (c3) each dim is in lhs's or rhs's map; a dim that is not in the
        result's is summed.
     4. (c4) element types: floating point; the result is f64 exactly if both
        operands are.
+    5. (c5) scales: none or two, f32, f8E8M0FNU or f8E4M3FN, of operands that are
+       f8E4M3FN, f8E5M2 or f4E2M1FN; each loop of a scale is one of its operand.
 
     Example:
     ```mlir
@@ -48,11 +55,19 @@ def Weft_MatmulOp : Weft_Op<"matmul", [Pure,
     ```
   }];
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs,
+                       Variadic<AnyRankedTensor>:$scales,
                        AffineMapArrayAttr:$indexing_maps);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+    $lhs `,` $rhs (`scales` $scales^ `:` type($scales))? attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs,
+                   "::mlir::Value":$rhs, "::mlir::ArrayAttr":$maps), [{
+      build($_builder, $_state, result, lhs, rhs, ::mlir::ValueRange(), maps);
+    }]>
+  ];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::AffineMap getLhsMap();

@@ -10,6 +10,7 @@ include "weft/Dialect/Weft/IR/WeftTypes.td"
 include "weft/Dialect/Weft/IR/WeftMeshOps.td"
 include "weft/Dialect/Weft/IR/WeftComputeOps.td"
 include "weft/Dialect/Weft/IR/WeftAttentionOps.td"
+include "weft/Dialect/Weft/IR/WeftQuantizeOps.td"
 include "weft/Dialect/Weft/IR/WeftCollectiveOps.td"
 
 #endif // WEFT_DIALECT_WEFT_IR_OPS_TD

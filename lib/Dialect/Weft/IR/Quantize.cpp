@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the ops of quantization demand: blocks that divide, and element types.
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+bool isWide(RankedTensorType type) {
+  return isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType());
+}
+
+bool isNarrow(Type element) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float4E2M1FNType>(element);
+}
+
+/// Checks that each size of `whole` is a multiple of that of `blocks`.
+LogicalResult verifyBlocks(Operation *op, RankedTensorType whole,
+                           RankedTensorType blocks) {
+  bool divides = whole.getRank() == blocks.getRank();
+  if (divides)
+    for (auto [size, count] :
+         llvm::zip_equal(whole.getShape(), blocks.getShape()))
+      divides &= count == size || (count != 0 && size % count == 0);
+  if (!divides)
+    return op->emitOpError("expected blocks that divide ")
+           << whole << ", got one number for each in " << blocks;
+  return success();
+}
+
+LogicalResult verifySame(Operation *op, RankedTensorType a,
+                         RankedTensorType b) {
+  if (a.getShape() != b.getShape())
+    return op->emitOpError("expected one shape, got ") << a << " and " << b;
+  return success();
+}
+
+} // namespace
+
+LogicalResult AmaxOp::verify() {
+  RankedTensorType input = getTensor(getInput()), result = getTensor(*this);
+  bool divides = static_cast<int64_t>(getBlocks().size()) == input.getRank();
+  SmallVector<int64_t> expected;
+  if (divides)
+    for (auto [size, block] : llvm::zip_equal(input.getShape(), getBlocks())) {
+      divides &= block > 0 && size % block == 0;
+      expected.push_back(block > 0 ? size / block : 0);
+    }
+  if (!divides) // amax_c1
+    return emitOpError("expected blocks that divide ")
+           << input << ", got [" << getBlocks() << "]";
+  // amax_c2
+  if (!isWide(input) || !result.getElementType().isF32() ||
+      result.getShape() != ArrayRef(expected))
+    return emitOpError("expected f32, bf16 or f16, and an f32 for each block "
+                       "of [")
+           << getBlocks() << "], got " << input << " and " << result;
+  return success();
+}
+
+LogicalResult BlockScaleOp::verify() {
+  RankedTensorType amax = getTensor(getAmax()),
+                   multiplier = getTensor(getMultiplier()),
+                   scale = getTensor(getScale());
+  // block_scale_c1
+  if (failed(verifySame(*this, amax, multiplier)) ||
+      failed(verifySame(*this, amax, scale)))
+    return failure();
+  if (!amax.getElementType().isF32() || !multiplier.getElementType().isF32())
+    return emitOpError("expected magnitudes and multipliers in f32, got ")
+           << amax << " and " << multiplier;
+  // block_scale_c2
+  Type element = getElement(), type = scale.getElementType();
+  bool fits = isa<Float32Type, Float8E4M3FNType>(type) ||
+              (isa<Float8E8M0FNUType>(type) && !isa<Float4E2M1FNType>(element));
+  if (!isNarrow(element) || !fits || (getPowerOfTwo() && !type.isF32()))
+    return emitOpError("has no scales of ")
+           << type << (getPowerOfTwo() ? " that are powers of two" : "")
+           << " for " << element;
+  // block_scale_c3
+  RankedTensorType whole =
+      getTensorAmax() ? getTensor(getTensorAmax()) : RankedTensorType();
+  if (isa<Float8E4M3FNType>(type) != (whole != nullptr))
+    return emitOpError(whole ? "has a magnitude of the tensor, but scales of "
+                             : "has no magnitude of the tensor, but scales of ")
+           << type;
+  if (whole &&
+      (!whole.getElementType().isF32() || whole.getNumElements() != 1))
+    return emitOpError("expected one f32 for the tensor, got ") << whole;
+  return success();
+}
+
+LogicalResult QuantizeOp::verify() {
+  RankedTensorType input = getTensor(getInput()),
+                   multiplier = getTensor(getMultiplier()),
+                   result = getTensor(*this);
+  // quantize_c1
+  if (!isWide(input) || !multiplier.getElementType().isF32() ||
+      !isNarrow(result.getElementType()))
+    return emitOpError("cannot cast ")
+           << input << " by " << multiplier << " to " << result;
+  if (failed(verifySame(*this, input, result)) ||
+      failed(verifyBlocks(*this, input, multiplier))) // quantize_c2
+    return failure();
+  bool isNibble = isa<Float4E2M1FNType>(result.getElementType());
+  // quantize_c3
+  if (isNibble && (result.getRank() == 0 || result.getShape().back() % 2 != 0))
+    return emitOpError("expected an even last dimension, got ") << result;
+  // quantize_c4
+  if (!getKey())
+    return success();
+  RankedTensorType key = getTensor(getKey());
+  if (!isNibble || !key.getElementType().isInteger(32) ||
+      key.getNumElements() != 1)
+    return emitOpError("expected one i32 for f4E2M1FN, got ")
+           << key << " for " << result;
+  return success();
+}
+
+LogicalResult DequantizeOp::verify() {
+  RankedTensorType input = getTensor(getInput()), scale = getTensor(getScale()),
+                   result = getTensor(*this);
+  // dequantize_c1
+  if (!isNarrow(input.getElementType()) ||
+      !isa<Float32Type, Float8E8M0FNUType, Float8E4M3FNType>(
+          scale.getElementType()) ||
+      !isWide(result))
+    return emitOpError("cannot multiply ")
+           << input << " with " << scale << " to " << result;
+  if (failed(verifySame(*this, input, result)))
+    return failure();
+  return verifyBlocks(*this, input, scale); // dequantize_c2
+}

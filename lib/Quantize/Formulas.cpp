@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "Formulas.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// Arithmetic on scalars, of which those named are i32 and f32.
+class Scalars {
+public:
+  Scalars(OpBuilder &builder, Location loc)
+      : builder(builder), loc(loc), i32(builder.getI32Type()),
+        f32(builder.getF32Type()) {}
+
+  Value number(float value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(value));
+  }
+  Value bits(uint32_t value) {
+    return arith::ConstantOp::create(
+        builder, loc,
+        builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  }
+  template <typename Op> Value make(Value a, Value b) {
+    return Op::create(builder, loc, a, b);
+  }
+  template <typename Op> Value cast(Type type, Value a) {
+    return Op::create(builder, loc, type, a);
+  }
+  Value add(Value a, Value b) { return make<arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) { return make<arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) { return make<arith::MulFOp>(a, b); }
+  Value div(Value a, Value b) { return make<arith::DivFOp>(a, b); }
+  Value abs(Value a) { return math::AbsFOp::create(builder, loc, a); }
+  /// NaN if one of them is.
+  Value min(Value a, Value b) { return make<arith::MinimumFOp>(a, b); }
+  Value max(Value a, Value b) { return make<arith::MaximumFOp>(a, b); }
+  Value addI(Value a, Value b) { return make<arith::AddIOp>(a, b); }
+  Value subI(Value a, Value b) { return make<arith::SubIOp>(a, b); }
+  Value mulI(Value a, Value b) { return make<arith::MulIOp>(a, b); }
+  Value andI(Value a, uint32_t mask) {
+    return make<arith::AndIOp>(a, bits(mask));
+  }
+  Value xorI(Value a, Value b) { return make<arith::XOrIOp>(a, b); }
+  Value left(Value a, int count) {
+    return make<arith::ShLIOp>(a, bits(count));
+  }
+  Value right(Value a, int count) {
+    return make<arith::ShRUIOp>(a, bits(count));
+  }
+  Value toBits(Value a) { return cast<arith::BitcastOp>(i32, a); }
+  Value toFloat(Value a) { return cast<arith::BitcastOp>(f32, a); }
+  Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
+    return arith::CmpFOp::create(builder, loc, predicate, a, b);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value a, uint32_t b) {
+    return arith::CmpIOp::create(builder, loc, predicate, a, bits(b));
+  }
+  Value both(Value a, Value b) { return make<arith::AndIOp>(a, b); }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  /// i1 as 0 or 1.
+  Value count(Value condition) {
+    return cast<arith::ExtUIOp>(i32, condition);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Type i32, f32;
+};
+
+constexpr uint32_t kNaN = 0x7fc00000, kInfinity = 0x7f800000;
+
+/// As a constant that no fold makes another op of.
+Value fromBits(Scalars &s, uint32_t bits) {
+  APFloat value(APFloat::IEEEsingle(), APInt(32, bits));
+  return arith::ConstantOp::create(
+      s.builder, s.loc, s.builder.getFloatAttr(s.f32, value));
+}
+
+/// The exponent of f8E8M0FNU, 0 to 255, in the place of that of f32; 0 stands
+/// for 2^-127, which has no exponent of its own there.
+Value powerOfTwo(Scalars &s, Value exponent) {
+  using Predicate = arith::CmpIPredicate;
+  Value normal = s.left(exponent, 23);
+  Value least = s.select(s.compare(Predicate::eq, exponent, 0),
+                         s.bits(0x00400000), normal);
+  return s.toFloat(s.select(s.compare(Predicate::eq, exponent, 255),
+                            s.bits(kNaN), least));
+}
+
+/// The exponent of the least power of two that is not below `quotient`, which
+/// is no less than 0: 254 for infinity, 255 for NaN.
+Value roundUpExponent(Scalars &s, Value quotient) {
+  using Predicate = arith::CmpIPredicate;
+  Value bits = s.toBits(quotient);
+  Value exponent = s.right(bits, 23), mantissa = s.andI(bits, 0x7fffff);
+  // 2^-127 is the mantissa 0x400000 of exponent 0.
+  Value isPast = s.both(
+      s.compare(Predicate::ne, mantissa, 0),
+      s.make<arith::OrIOp>(s.compare(Predicate::ne, exponent, 0),
+                           s.compare(Predicate::ugt, mantissa, 0x400000)));
+  Value mayRise = s.compare(Predicate::ult, exponent, 254);
+  Value up = s.addI(exponent, s.count(s.both(isPast, mayRise)));
+  Value finite = s.select(s.compare(Predicate::ugt, up, 254), s.bits(254), up);
+  return s.select(s.compare(Predicate::ugt, bits, kInfinity), s.bits(255),
+                  finite);
+}
+
+Scale emitPowerScale(Scalars &s, Value amax, float greatest) {
+  Value exponent = roundUpExponent(s, s.div(amax, s.number(greatest)));
+  Value inverse = s.select(
+      s.compare(arith::CmpIPredicate::eq, exponent, 255), exponent,
+      s.subI(s.bits(254), exponent));
+  Value byte =
+      s.cast<arith::TruncIOp>(s.builder.getI8Type(), exponent);
+  return {powerOfTwo(s, inverse),
+          s.cast<arith::BitcastOp>(
+              Float8E8M0FNUType::get(s.builder.getContext()), byte)};
+}
+
+/// `greatest / amax`, at most the greatest f32; 1 of 0, and 0 of infinity.
+Value emitFactor(Scalars &s, Value amax, float greatest) {
+  using Predicate = arith::CmpFPredicate;
+  Value most = s.number(std::numeric_limits<float>::max());
+  Value factor = s.min(s.div(s.number(greatest), amax), most);
+  return s.select(s.compare(Predicate::OEQ, amax, s.number(0.0f)),
+                  s.number(1.0f), factor);
+}
+
+/// A NaN whose bits do not depend on where it came from.
+Value emitOneNaN(Scalars &s, Value value) {
+  return s.select(s.compare(arith::CmpFPredicate::UNO, value, value),
+                  fromBits(s, kNaN), value);
+}
+
+Scale emitWideScale(Scalars &s, Value amax, float greatest, bool powerOfTwo) {
+  Value multiplier = emitFactor(s, amax, greatest);
+  if (powerOfTwo)
+    multiplier = emitOneNaN(
+        s, s.select(s.compare(arith::CmpFPredicate::UNO, amax, amax), amax,
+                    s.toFloat(s.andI(s.toBits(multiplier), 0x7f800000))));
+  return {multiplier,
+          emitOneNaN(s, s.div(s.number(1.0f), multiplier))};
+}
+
+/// The factor that brings the greatest magnitude of a tensor to the product of
+/// the greatest scale and the greatest element; 1 of 0 and of infinity.
+Value emitTensorFactor(Scalars &s, Value tensorAmax, float greatest) {
+  Value factor = emitFactor(s, tensorAmax, 448.0f * greatest);
+  return s.select(s.compare(arith::CmpFPredicate::OEQ, factor, s.number(0.0f)),
+                  s.number(1.0f), factor);
+}
+
+/// The scale of a tensor, beside those of its blocks: infinity stays.
+Scale emitTensorScale(Scalars &s, Value amax, float greatest) {
+  Value factor = emitTensorFactor(s, amax, greatest);
+  Value infinity = fromBits(s, kInfinity);
+  Value scale =
+      s.select(s.compare(arith::CmpFPredicate::OEQ, amax, infinity), infinity,
+               s.div(s.number(1.0f), factor));
+  return {factor, emitOneNaN(s, scale)};
+}
+
+Scale emitNarrowScale(Scalars &s, Value amax, Value tensorAmax,
+                      float greatest) {
+  Value most = s.number(std::numeric_limits<float>::max());
+  Value factor = emitTensorFactor(s, tensorAmax, greatest);
+  Value wide = s.mul(amax, s.mul(factor, s.number(1.0f / greatest)));
+  Type type = Float8E4M3FNType::get(s.builder.getContext());
+  Value scale = s.cast<arith::TruncFOp>(type, s.min(wide, s.number(448.0f)));
+  Value back = s.cast<arith::ExtFOp>(s.f32, scale);
+  Value decode = s.mul(back, s.div(s.number(1.0f), factor));
+  return {s.min(s.div(s.number(1.0f), decode), most), scale};
+}
+
+} // namespace
+
+float weft::getGreatest(Type element) {
+  return llvm::APFloat::getLargest(
+             cast<FloatType>(element).getFloatSemantics())
+      .convertToDouble();
+}
+
+Value weft::emitDecode(OpBuilder &builder, Location loc, Value value,
+                       Type element) {
+  Scalars s(builder, loc);
+  if (element.isF32())
+    return value;
+  if (isa<Float8E8M0FNUType>(element)) {
+    Value byte = s.cast<arith::BitcastOp>(builder.getI8Type(), value);
+    return powerOfTwo(s, s.cast<arith::ExtUIOp>(s.i32, byte));
+  }
+  if (!isa<Float4E2M1FNType>(element))
+    return s.cast<arith::ExtFOp>(s.f32, value);
+  // Two bits of exponent and one of mantissa; without exponent it is 0 or 0.5.
+  using Predicate = arith::CmpIPredicate;
+  Value code = s.andI(value, 7);
+  Value normal = s.addI(s.left(code, 22), s.bits(126u << 23));
+  Value small = s.select(s.compare(Predicate::eq, code, 1),
+                         s.bits(126u << 23), s.bits(0));
+  Value magnitude =
+      s.select(s.compare(Predicate::ult, code, 2), small, normal);
+  Value sign = s.left(s.andI(value, 8), 28);
+  return s.toFloat(s.make<arith::OrIOp>(magnitude, sign));
+}
+
+Scale weft::emitScale(OpBuilder &builder, Location loc, Value amax,
+                      Value tensorAmax, Type element, Type scale,
+                      bool powerOfTwo) {
+  Scalars s(builder, loc);
+  float greatest = getGreatest(element);
+  if (isa<Float8E8M0FNUType>(scale))
+    return emitPowerScale(s, amax, greatest);
+  // The scale of a tensor whose blocks have scales up to 448.
+  if (scale.isF32() && isa<Float4E2M1FNType>(element))
+    return emitTensorScale(s, amax, greatest);
+  if (scale.isF32())
+    return emitWideScale(s, amax, greatest, powerOfTwo);
+  return emitNarrowScale(s, amax, tensorAmax, greatest);
+}
+
+Value weft::emitCast8(OpBuilder &builder, Location loc, Value product,
+                      Type element) {
+  Scalars s(builder, loc);
+  float greatest = getGreatest(element);
+  Value clamped =
+      s.max(s.min(product, s.number(greatest)), s.number(-greatest));
+  Value number = s.cast<arith::TruncFOp>(element, clamped);
+  if (!isa<Float8E5M2Type>(element))
+    return number;
+  // The NaN that torch and CUDA give; no number in the range is the other.
+  auto byte = [&](int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI8IntegerAttr(value));
+  };
+  Value bits = s.cast<arith::BitcastOp>(builder.getI8Type(), number);
+  Value isNaN = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      bits, byte(0x7e));
+  return s.cast<arith::BitcastOp>(element, s.select(isNaN, byte(0x7f), bits));
+}
+
+Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
+                      Value random) {
+  using Predicate = arith::CmpFPredicate;
+  Scalars s(builder, loc);
+  Value magnitude = s.abs(product);
+  auto countPast = [&](ArrayRef<std::pair<float, Predicate>> limits) {
+    Value sum;
+    for (auto [limit, predicate] : limits) {
+      Value one =
+          s.count(s.compare(predicate, magnitude, s.number(limit)));
+      sum = sum ? s.addI(sum, one) : one;
+    }
+    return sum;
+  };
+  // Half-way to the even neighbor.
+  Value code;
+  if (!random)
+    code = countPast({{0.25f, Predicate::OGT},
+                      {0.75f, Predicate::OGE},
+                      {1.25f, Predicate::OGT},
+                      {1.75f, Predicate::OGE},
+                      {2.5f, Predicate::OGT},
+                      {3.5f, Predicate::OGE},
+                      {5.0f, Predicate::OGT}});
+  if (random) {
+    // A part of the distance to the next number is added, and cut off.
+    Value width = s.select(
+        s.compare(Predicate::OGE, magnitude, s.number(4.0f)), s.number(2.0f),
+        s.select(s.compare(Predicate::OGE, magnitude, s.number(2.0f)),
+                 s.number(1.0f), s.number(0.5f)));
+    Value part = s.mul(s.cast<arith::UIToFPOp>(s.f32, random),
+                       s.number(0x1p-8f));
+    magnitude = s.add(s.min(magnitude, s.number(6.0f)), s.mul(part, width));
+    code = countPast({{0.5f, Predicate::OGE},
+                      {1.0f, Predicate::OGE},
+                      {1.5f, Predicate::OGE},
+                      {2.0f, Predicate::OGE},
+                      {3.0f, Predicate::OGE},
+                      {4.0f, Predicate::OGE},
+                      {6.0f, Predicate::OGE}});
+  }
+  // A zero that was no number below it has no sign.
+  Value isNegative = s.compare(Predicate::OLT, product, s.number(0.0f));
+  return s.make<arith::OrIOp>(
+      code, s.select(isNegative, s.bits(8), s.bits(0)));
+}
+
+Value weft::emitRandom(OpBuilder &builder, Location loc, Value key,
+                       int64_t seed, Value index) {
+  Scalars s(builder, loc);
+  auto number = [&](int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  };
+  // A bijection of 32 bits that mixes high into low ones, and back.
+  auto mix = [&](Value x) {
+    x = s.mulI(s.xorI(x, s.right(x, 16)), s.bits(0x7feb352d));
+    x = s.mulI(s.xorI(x, s.right(x, 15)), s.bits(0x846ca68b));
+    return s.xorI(x, s.right(x, 16));
+  };
+  // Of the 32 bits of each four elements, every one has 8.
+  Value four = s.make<arith::ShRUIOp>(index, number(2));
+  Value low = s.cast<arith::TruncIOp>(s.i32, four);
+  Value high = s.cast<arith::TruncIOp>(
+      s.i32, s.make<arith::ShRUIOp>(four, number(32)));
+  Value first = mix(s.xorI(key, s.bits(0x9e3779b9)));
+  Value second = mix(s.xorI(
+      first, s.bits(static_cast<uint32_t>(seed) ^ uint32_t(0x85ebca6b))));
+  Value word = mix(s.addI(s.addI(mix(s.xorI(low, first)), second),
+                          s.mulI(high, s.bits(0x9e3779b9))));
+  Value place = s.left(s.andI(s.cast<arith::TruncIOp>(s.i32, index), 3), 3);
+  return s.andI(s.make<arith::ShRUIOp>(word, place), 255);
+}

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// In one walk over each block: ops of quantization become generics on tensors
+// in blocks, and contractions take these as they are.
+
+#include "weft/Quantize/Passes.h"
+
+#include "BlockView.h"
+#include "Formulas.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace mlir::weft {
+#define GEN_PASS_DEF_LOWERQUANTIZATIONPASS
+#include "weft/Quantize/Passes.h.inc"
+} // namespace mlir::weft
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+bool isNibble(Value value) {
+  return isa<Float4E2M1FNType>(getTensor(value).getElementType());
+}
+
+/// Any float of at most 32 bits as f32.
+Value toF32(OpBuilder &b, Location loc, Value value) {
+  if (value.getType().isF32())
+    return value;
+  return arith::ExtFOp::create(b, loc, b.getF32Type(), value);
+}
+
+Value fromF32(OpBuilder &b, Location loc, Value value, Type element) {
+  if (element.isF32())
+    return value;
+  return arith::TruncFOp::create(b, loc, element, value);
+}
+
+/// A loop that operands have in blocks.
+struct LoopSplit {
+  /// 0: not seen yet, or not cut.
+  int64_t count = 0;
+  bool isSplit() const { return count != 0; }
+};
+
+class Lowering {
+public:
+  explicit Lowering(func::FuncOp func) : builder(func.getContext()) {}
+
+  LogicalResult run(Region &region) {
+    if (failed(lowerAll(region)))
+      return failure();
+    // What packed elements were said to be.
+    for (Operation *op : llvm::reverse(nibbles)) {
+      if (!op->use_empty())
+        return op->emitOpError("makes f4E2M1FN that '")
+               << (*op->user_begin())->getName()
+               << "' takes, expected weft.dequantize";
+      op->erase();
+    }
+    return success();
+  }
+
+private:
+  LogicalResult lowerAll(Region &region) {
+    for (Block &block : region)
+      for (Operation &op : llvm::make_early_inc_range(block))
+        if (failed(lower(&op)))
+          return failure();
+    return success();
+  }
+
+  LogicalResult lower(Operation *op) {
+    builder.setInsertionPoint(op);
+    if (auto amax = dyn_cast<AmaxOp>(op))
+      lowerAmax(amax);
+    else if (auto scale = dyn_cast<BlockScaleOp>(op))
+      lowerScale(scale);
+    else if (auto quantize = dyn_cast<QuantizeOp>(op))
+      lowerQuantize(quantize);
+    else if (auto dequantize = dyn_cast<DequantizeOp>(op))
+      return lowerDequantize(dequantize);
+    else if (auto matmul = dyn_cast<MatmulOp>(op))
+      return lowerMatmul(matmul);
+    else if (!isa<linalg::LinalgOp>(op))
+      for (Region &region : op->getRegions())
+        if (failed(lowerAll(region)))
+          return failure();
+    return success();
+  }
+
+  void lowerAmax(AmaxOp op);
+  void lowerScale(BlockScaleOp op);
+  void lowerQuantize(QuantizeOp op);
+  Value toPairs(Location loc, Value value);
+  std::pair<Value, AffineMap> pairScales(Location loc, const BlockView &view,
+                                         Value scales);
+  Value makeNibbles(QuantizeOp op, const BlockView &view, Value input,
+                    Value multiplier);
+  LogicalResult lowerDequantize(DequantizeOp op);
+  LogicalResult replaceDequantized(DequantizeOp op, const BlockView &view,
+                                   Value blocked);
+  bool noteSplits(Value operand, AffineMap map,
+                  SmallVectorImpl<LoopSplit> &splits);
+  LogicalResult lowerMatmul(MatmulOp op);
+  LogicalResult lowerScales(MatmulOp op);
+
+  using Body = llvm::function_ref<SmallVector<Value>(OpBuilder &, Location,
+                                                     ValueRange)>;
+
+  /// A generic that writes each element of new tensors once.
+  linalg::GenericOp makeElementwise(Location loc, ArrayRef<Type> types,
+                                    ValueRange inputs, ArrayRef<AffineMap> maps,
+                                    Body body) {
+    auto shaped = cast<RankedTensorType>(types.front());
+    AffineMap identity = builder.getMultiDimIdentityMap(shaped.getRank());
+    SmallVector<AffineMap> all(maps);
+    SmallVector<Value> outs;
+    for (Type type : types) {
+      auto tensor = cast<RankedTensorType>(type);
+      outs.push_back(tensor::EmptyOp::create(builder, loc, tensor.getShape(),
+                                             tensor.getElementType()));
+      all.push_back(identity);
+    }
+    return linalg::GenericOp::create(
+        builder, loc, types, inputs, outs, all,
+        SmallVector<utils::IteratorType>(shaped.getRank(),
+                                         utils::IteratorType::parallel),
+        [&](OpBuilder &b, Location l, ValueRange args) {
+          linalg::YieldOp::create(b, l, body(b, l, args));
+        });
+  }
+
+  /// One number of a tensor of one element.
+  Value toScalarTensor(Location loc, Value value) {
+    if (getTensor(value).getRank() == 0)
+      return value;
+    return tensor::CollapseShapeOp::create(
+        builder, loc, RankedTensorType::get({}, getTensor(value).getElementType()),
+        value, ArrayRef<ReassociationIndices>());
+  }
+
+  OpBuilder builder;
+  /// f4E2M1FN tensors in blocks, as bytes; their ops go last.
+  DenseMap<Value, Value> packed;
+  SmallVector<Operation *> nibbles;
+  /// What was dequantized in blocks, collapsed.
+  llvm::DenseSet<Value> dequantized;
+};
+
+//===----------------------------------------------------------------------===//
+// Magnitudes and scales
+//===----------------------------------------------------------------------===//
+
+void Lowering::lowerAmax(AmaxOp op) {
+  Location loc = op.getLoc();
+  BlockView view(getTensor(op.getInput()).getShape(),
+                 getTensor(op).getShape());
+  Value input = view.expand(builder, loc, op.getInput());
+  SmallVector<int64_t> counts;
+  SmallVector<utils::IteratorType> iterators(view.getRank(),
+                                             utils::IteratorType::reduction);
+  for (unsigned dim : view.scaleDims) {
+    counts.push_back(view.shape[dim]);
+    iterators[dim] = utils::IteratorType::parallel;
+  }
+  auto type = RankedTensorType::get(counts, builder.getF32Type());
+  Value zero = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, builder.getF32FloatAttr(0)));
+  auto generic = linalg::GenericOp::create(
+      builder, loc, type, input, zero,
+      ArrayRef<AffineMap>{builder.getMultiDimIdentityMap(view.getRank()),
+                          view.getScaleMap(op.getContext())},
+      iterators, [](OpBuilder &b, Location l, ValueRange args) {
+        Value magnitude = math::AbsFOp::create(b, l, toF32(b, l, args[0]));
+        Value max = arith::MaximumFOp::create(b, l, args[1], magnitude);
+        linalg::YieldOp::create(b, l, max);
+      });
+  op.replaceAllUsesWith(view.unsqueeze(builder, loc, generic.getResult(0)));
+  op.erase();
+}
+
+void Lowering::lowerScale(BlockScaleOp op) {
+  Location loc = op.getLoc();
+  ArrayRef<int64_t> counts = getTensor(op.getAmax()).getShape();
+  BlockView view(counts, counts);
+  Value amax = view.squeeze(builder, loc, op.getAmax());
+  RankedTensorType type = getTensor(amax);
+  Type scaleType = getTensor(op.getScale()).getElementType();
+  SmallVector<Value> inputs = {amax};
+  SmallVector<AffineMap> maps = {
+      builder.getMultiDimIdentityMap(type.getRank())};
+  if (op.getTensorAmax()) {
+    inputs.push_back(toScalarTensor(loc, op.getTensorAmax()));
+    maps.push_back(AffineMap::get(type.getRank(), 0, op.getContext()));
+  }
+  auto generic = makeElementwise(
+      loc, {type, type.clone(scaleType)}, inputs, maps,
+      [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        Scale made = emitScale(b, l, args[0],
+                               op.getTensorAmax() ? args[1] : Value(),
+                               op.getElement(), scaleType, op.getPowerOfTwo());
+        return {made.multiplier, made.scale};
+      });
+  op.getMultiplier().replaceAllUsesWith(
+      view.unsqueeze(builder, loc, generic.getResult(0)));
+  op.getScale().replaceAllUsesWith(
+      view.unsqueeze(builder, loc, generic.getResult(1)));
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+void Lowering::lowerQuantize(QuantizeOp op) {
+  Location loc = op.getLoc();
+  BlockView view(getTensor(op.getInput()).getShape(),
+                 getTensor(op.getMultiplier()).getShape());
+  Value input = view.expand(builder, loc, op.getInput());
+  Value multiplier = view.squeeze(builder, loc, op.getMultiplier());
+  if (isNibble(op)) {
+    packed[op] = makeNibbles(op, view, input, multiplier);
+    nibbles.push_back(op);
+    return;
+  }
+  Type element = getTensor(op).getElementType();
+  auto generic = makeElementwise(
+      loc, RankedTensorType::get(view.shape, element), {input, multiplier},
+      {builder.getMultiDimIdentityMap(view.getRank()),
+       view.getScaleMap(op.getContext())},
+      [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        Value product =
+            arith::MulFOp::create(b, l, toF32(b, l, args[0]), args[1]);
+        return {emitCast8(b, l, product, element)};
+      });
+  op.replaceAllUsesWith(view.collapse(builder, loc, generic.getResult(0)));
+  op.erase();
+}
+
+/// The row-major index in the whole tensor of the element that the loops are
+/// at; the last loop is cut in two.
+Value emitIndex(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
+  Value index;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    Value here = arith::IndexCastOp::create(
+        b, loc, b.getI64Type(), linalg::IndexOp::create(b, loc, dim));
+    if (index) {
+      Value extent =
+          arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(size));
+      Value above = arith::MulIOp::create(b, loc, index, extent);
+      index = arith::AddIOp::create(b, loc, above, here);
+    } else {
+      index = here;
+    }
+  }
+  return index;
+}
+
+/// The last dimension of a tensor as pairs, in one step with what cut it before.
+Value Lowering::toPairs(Location loc, Value value) {
+  RankedTensorType type = getTensor(value);
+  unsigned rank = type.getRank();
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() /= 2;
+  shape.push_back(2);
+  SmallVector<ReassociationIndices> groups;
+  if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>()) {
+    groups = expand.getReassociationIndices();
+    value = expand.getSrc();
+  } else {
+    for (unsigned dim = 0; dim < rank; ++dim)
+      groups.push_back({dim});
+  }
+  groups.back().push_back(rank);
+  return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), value,
+                                       groups);
+}
+
+/// Scales for loops over pairs and what is in them, with their map.
+std::pair<Value, AffineMap> Lowering::pairScales(Location loc,
+                                                 const BlockView &view,
+                                                 Value scales) {
+  MLIRContext *context = builder.getContext();
+  unsigned rank = view.getRank();
+  SmallVector<AffineExpr> dims(view.getScaleMap(context).getResults());
+  if (!view.scaleDims.empty() && view.scaleDims.back() == rank - 1) {
+    scales = toPairs(loc, scales);
+    dims.push_back(builder.getAffineDimExpr(rank));
+  }
+  return {scales, AffineMap::get(rank + 1, 0, dims, context)};
+}
+
+/// Two elements a byte: an or over both.
+Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
+                            Value multiplier) {
+  Location loc = op.getLoc();
+  MLIRContext *context = op.getContext();
+  unsigned rank = view.getRank();
+  SmallVector<int64_t> bytes(view.shape);
+  bytes.back() /= 2;
+  Value pairs = toPairs(loc, input);
+  ArrayRef<int64_t> halves = getTensor(pairs).getShape();
+  auto [multipliers, multiplierMap] = pairScales(loc, view, multiplier);
+  auto type = RankedTensorType::get(bytes, builder.getI8Type());
+  Value zero = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, builder.getI8IntegerAttr(0)));
+  SmallVector<Value> inputs = {pairs, multipliers};
+  SmallVector<AffineMap> maps = {builder.getMultiDimIdentityMap(rank + 1),
+                                 multiplierMap};
+  if (op.getKey()) {
+    inputs.push_back(toScalarTensor(loc, op.getKey()));
+    maps.push_back(AffineMap::get(rank + 1, 0, context));
+  }
+  maps.push_back(builder.getMultiDimIdentityMap(rank + 1).getMajorSubMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank + 1,
+                                             utils::IteratorType::parallel);
+  iterators.back() = utils::IteratorType::reduction;
+  auto generic = linalg::GenericOp::create(
+      builder, loc, type, inputs, zero, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        Value product =
+            arith::MulFOp::create(b, l, toF32(b, l, args[0]), args[1]);
+        Value random;
+        if (op.getKey())
+          random = emitRandom(b, l, args[2], op.getSeed(),
+                              emitIndex(b, l, halves));
+        Value code = emitCast4(b, l, product, random);
+        Value half = arith::IndexCastOp::create(
+            b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));
+        Value four =
+            arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
+        Value placed = arith::ShLIOp::create(
+            b, l, code, arith::MulIOp::create(b, l, half, four));
+        Value byte = arith::TruncIOp::create(b, l, b.getI8Type(), placed);
+        linalg::YieldOp::create(
+            b, l, arith::OrIOp::create(b, l, args.back(), byte).getResult());
+      });
+  return generic.getResult(0);
+}
+
+LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
+  Location loc = op.getLoc();
+  MLIRContext *context = op.getContext();
+  BlockView view(getTensor(op.getInput()).getShape(),
+                 getTensor(op.getScale()).getShape());
+  Value scale = view.squeeze(builder, loc, op.getScale());
+  Type from = getTensor(op.getInput()).getElementType(),
+       scaleType = getTensor(scale).getElementType(),
+       to = getTensor(op).getElementType();
+  auto type = RankedTensorType::get(view.shape, to);
+  unsigned rank = view.getRank();
+  if (!isNibble(op.getInput())) {
+    Value input = view.expand(builder, loc, op.getInput());
+    auto generic = makeElementwise(
+        loc, type, {input, scale},
+        {builder.getMultiDimIdentityMap(rank), view.getScaleMap(context)},
+        [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+          Value product = arith::MulFOp::create(
+              b, l, emitDecode(b, l, args[0], from),
+              emitDecode(b, l, args[1], scaleType));
+          return {fromF32(b, l, product, to)};
+        });
+    return replaceDequantized(op, view, generic.getResult(0));
+  }
+  Value bytes = packed.lookup(op.getInput());
+  if (!bytes || getTensor(bytes).getShape().drop_back() !=
+                    ArrayRef(view.shape).drop_back())
+    return op.emitOpError("expected f4E2M1FN from a weft.quantize with the "
+                          "blocks of ")
+           << scale.getType();
+  // Loops over pairs and what is in them.
+  SmallVector<int64_t> halves(view.shape);
+  halves.back() /= 2;
+  halves.push_back(2);
+  AffineMap all = builder.getMultiDimIdentityMap(rank + 1);
+  auto [scales, scaleMap] = pairScales(loc, view, scale);
+  auto generic = makeElementwise(
+      loc, RankedTensorType::get(halves, to), {bytes, scales},
+      {all.getMajorSubMap(rank), scaleMap},
+      [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        Value half = arith::IndexCastOp::create(
+            b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));
+        Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
+        Value wide =
+            arith::ExtUIOp::create(b, l, b.getI32Type(), args[0]);
+        Value code = arith::ShRUIOp::create(
+            b, l, wide, arith::MulIOp::create(b, l, half, four));
+        Value product =
+            arith::MulFOp::create(b, l, emitDecode(b, l, code, from),
+                                  emitDecode(b, l, args[1], scaleType));
+        return {fromF32(b, l, product, to)};
+      });
+  SmallVector<ReassociationIndices> groups;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    groups.push_back({dim});
+  groups.back().push_back(rank);
+  Value blocked = tensor::CollapseShapeOp::create(
+      builder, loc, type, generic.getResult(0), groups);
+  return replaceDequantized(op, view, blocked);
+}
+
+LogicalResult Lowering::replaceDequantized(DequantizeOp op,
+                                           const BlockView &view,
+                                           Value blocked) {
+  Value collapsed = view.collapse(builder, op.getLoc(), blocked);
+  dequantized.insert(collapsed);
+  op.replaceAllUsesWith(collapsed);
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+/// Notes how an operand cuts the loops of its dimensions. Returns false if that
+/// does not go with the other operand.
+bool Lowering::noteSplits(Value operand, AffineMap map,
+                          SmallVectorImpl<LoopSplit> &splits) {
+  auto blocks = operand.getDefiningOp<tensor::CollapseShapeOp>();
+  if (!blocks || !dequantized.contains(operand))
+    return true;
+  for (auto [dim, group] :
+       llvm::enumerate(blocks.getReassociationIndices())) {
+    if (group.size() != 2)
+      continue;
+    LoopSplit &split = splits[map.getDimPosition(dim)];
+    int64_t count = blocks.getSrcType().getDimSize(group[0]);
+    if (split.isSplit() && split.count != count)
+      return false;
+    split.count = count;
+  }
+  return true;
+}
+
+/// A contraction over blocks: loops that are cut become two.
+class BlockedContraction {
+public:
+  BlockedContraction(OpBuilder &builder, MatmulOp op,
+                     ArrayRef<LoopSplit> splits)
+      : builder(builder), op(op), splits(splits) {
+    for (const LoopSplit &split : splits) {
+      firsts.push_back(numLoops);
+      numLoops += split.isSplit() ? 2 : 1;
+    }
+  }
+
+  Value build() {
+    Value lhs = getBlocked(op.getLhs(), op.getLhsMap()),
+          rhs = getBlocked(op.getRhs(), op.getRhsMap());
+    RankedTensorType type = getTensor(op);
+    BlockView view(type.getShape(), getCounts(type, op.getResultMap()));
+    SmallVector<Attribute> maps;
+    for (AffineMap map : {op.getLhsMap(), op.getRhsMap(), op.getResultMap()})
+      maps.push_back(AffineMapAttr::get(getMap(map)));
+    auto made =
+        MatmulOp::create(builder, op.getLoc(), type.clone(view.shape), lhs, rhs,
+                         builder.getArrayAttr(maps));
+    return view.collapse(builder, op.getLoc(), made);
+  }
+
+private:
+  /// For BlockView: dimensions that are not cut count as one block.
+  SmallVector<int64_t> getCounts(RankedTensorType type, AffineMap map) const {
+    SmallVector<int64_t> counts(type.getRank(), 1);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (splits[map.getDimPosition(dim)].isSplit())
+        counts[dim] = splits[map.getDimPosition(dim)].count;
+    return counts;
+  }
+
+  Value getBlocked(Value operand, AffineMap map) {
+    RankedTensorType type = getTensor(operand);
+    return BlockView(type.getShape(), getCounts(type, map))
+        .expand(builder, op.getLoc(), operand);
+  }
+
+  AffineMap getMap(AffineMap map) const {
+    SmallVector<AffineExpr> results;
+    for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
+      unsigned loop = map.getDimPosition(dim);
+      results.push_back(builder.getAffineDimExpr(firsts[loop]));
+      if (splits[loop].isSplit())
+        results.push_back(builder.getAffineDimExpr(firsts[loop] + 1));
+    }
+    return AffineMap::get(numLoops, 0, results, builder.getContext());
+  }
+
+  OpBuilder &builder;
+  MatmulOp op;
+  ArrayRef<LoopSplit> splits;
+  SmallVector<unsigned> firsts;
+  unsigned numLoops = 0;
+};
+
+/// Scales become weft.dequantize on operands that have a dimension of size 1 or
+/// all of it for each scale's: the loops say which.
+LogicalResult Lowering::lowerScales(MatmulOp op) {
+  SmallVector<Value> operands;
+  for (auto [i, scale] : llvm::enumerate(op.getScales())) {
+    Value operand = op->getOperand(i);
+    if (isNibble(operand))
+      return op.emitOpError("has scales of f4E2M1FN that is no result of "
+                            "weft.quantize, expected weft.dequantize");
+    auto scaleMap = cast<AffineMapAttr>(op.getIndexingMaps()[3 + i]).getValue();
+    AffineMap own = i ? op.getRhsMap() : op.getLhsMap();
+    // The dimensions of the operand that the scale's are.
+    SmallVector<AffineExpr> dims;
+    for (unsigned dim = 0; dim < scaleMap.getNumResults(); ++dim)
+      dims.push_back(builder.getAffineDimExpr(
+          *own.getResultPosition(scaleMap.getResult(dim))));
+    RankedTensorType type = getTensor(operand);
+    Type from = type.getElementType(),
+         scaleType = getTensor(scale).getElementType();
+    Type to = scaleType.isF32() ? Type(builder.getF32Type())
+                                : Type(builder.getBF16Type());
+    auto generic = makeElementwise(
+        op.getLoc(), type.clone(to), {operand, scale},
+        {builder.getMultiDimIdentityMap(type.getRank()),
+         AffineMap::get(type.getRank(), 0, dims, op.getContext())},
+        [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+          Value product = arith::MulFOp::create(
+              b, l, emitDecode(b, l, args[0], from),
+              emitDecode(b, l, args[1], scaleType));
+          return {fromF32(b, l, product, to)};
+        });
+    operands.push_back(generic.getResult(0));
+  }
+  auto maps = builder.getArrayAttr(op.getIndexingMaps().getValue().take_front(3));
+  auto made = MatmulOp::create(builder, op.getLoc(), op.getType(), operands[0],
+                               operands[1], maps);
+  op.replaceAllUsesWith(made.getResult());
+  op.erase();
+  return success();
+}
+
+LogicalResult Lowering::lowerMatmul(MatmulOp op) {
+  if (!op.getScales().empty())
+    return lowerScales(op);
+  SmallVector<LoopSplit> splits(op.getLhsMap().getNumDims());
+  if (!noteSplits(op.getLhs(), op.getLhsMap(), splits) ||
+      !noteSplits(op.getRhs(), op.getRhsMap(), splits) ||
+      llvm::none_of(splits, [](const LoopSplit &s) { return s.isSplit(); }))
+    return success();
+  op.replaceAllUsesWith(BlockedContraction(builder, op, splits).build());
+  op.erase();
+  return success();
+}
+
+struct LowerQuantizationPass
+    : weft::impl::LowerQuantizationPassBase<LowerQuantizationPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(Lowering(func).run(func.getBody())))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
