@@ -281,6 +281,26 @@ def test_stochastic_rounding_by_hand():
     assert codes(q.cast(x, 1.0, E2M1, random)) == [1, 7, 13, 0, 0, 7, 15, 0, 1, 8, 9, 3, 4, 6, 7, 0]
 
 
+def test_stochastic_rounding_is_a_floor_in_steps():
+    def step(v):
+        return np.where(v >= 4, f32(2), np.where(v >= 2, f32(1), f32(0.5)))
+    x = np.concatenate([normal(4000) * 3, np.arange(-100, 101, dtype=np.float32) / 16, normal(500) * f32(1e-8)])
+    for random in (0, 1, 127, 128, 254, 255):
+        size = np.minimum(np.abs(x), 6)
+        total = size + f32(random / 256) * step(size)
+        expected = np.minimum(np.floor(total / step(total)) * step(total), 6)
+        assert q.cast(x, 1.0, E2M1, random).astype(np.float32).tolist() == (expected * np.where(x < 0, -1, 1)).tolist()
+
+
+def test_a_scale_says_what_was_multiplied_by():
+    """Of fp8-block it does exactly; of fp8 it does not, so that a cast needs more than what is stored."""
+    largest = np.concatenate([np.abs(normal(1000)), f32(0, 1e-45, 1e-38, F32_MAX, INF)])
+    powers, numbers = (q.scales(largest, name) for name in ("fp8-block", "fp8"))
+    with np.errstate(divide="ignore"):
+        assert (1 / powers.stored == powers.multiplier).all()
+        assert (1 / numbers.stored != numbers.multiplier).any()
+
+
 def test_stochastic_rounding_is_right_in_the_mean():
     values = np.linspace(-6, 6, 97, dtype=np.float32)
     everything = q.cast(values[:, None], 1.0, E2M1, np.arange(256)[None]).astype(np.float64)
