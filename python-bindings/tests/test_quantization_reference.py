@@ -296,7 +296,7 @@ def test_a_scale_says_what_was_multiplied_by():
     """Of fp8-block it does exactly; of fp8 it does not, so that a cast needs more than what is stored."""
     largest = np.concatenate([np.abs(normal(1000)), f32(0, 1e-45, 1e-38, F32_MAX, INF)])
     powers, numbers = (q.scales(largest, name) for name in ("fp8-block", "fp8"))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         assert (1 / powers.stored == powers.multiplier).all()
         assert (1 / numbers.stored != numbers.multiplier).any()
 
@@ -329,6 +329,7 @@ def test_shards_are_rounded_as_the_whole():
     (lambda: q.quantize(np.zeros(4), "fp8"), "quantized are f32, bf16 and f16, not float64"),
     (lambda: q.quantize(normal(4), "mxfp8", axis=1), "no axis 1, along which blocks of 32 would lie, in shape \\(4,\\)"),
     (lambda: q.quantize(normal(4), "nvfp4", (16, 16)), "blocks of \\(16, 16\\) have more dims than shape \\(4,\\)"),
+    (lambda: q.quantize(normal(4), "fp8", 2), "fp8 has one scale for the tensor, not one for each block of 2"),
     (lambda: q.amax(normal(4), 0), "a block has at least one element along each dim, not \\(0,\\)"),
     (lambda: q.quantize(normal(4), "mxfp8", seed=1), "float8_e4m3fn is not rounded stochastically, only float4_e2m1fn"),
     (lambda: q.scales(f32(1), "nvfp4"), "nvfp4: scales need tensor_amax"),

@@ -210,8 +210,9 @@ def quantize(x: npt.ArrayLike, format: str, block: Block = None, axis: int = -1,
     lengths = _block(x.shape, FORMATS[format].length if block is None else block, axis)
     whole = amax(x) if tensor_amax is None else np.asarray(tensor_amax, np.float32).reshape(())
     if format == "fp8":
+        if block is not None:
+            raise ValueError(f"fp8 has one scale for the tensor, not one for each block of {block}")
         found = scales(whole, format, dtype)
-        lengths = x.shape
     else:
         found = scales(amax(x, lengths), format, dtype, whole)
     bits = None
