@@ -12,6 +12,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Pipelines/Pipelines.h"
+#include "weft/Quantize/Passes.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Support/Printable.h"
 #include "weft/Target/Target.h"
@@ -126,6 +127,11 @@ LogicalResult Driver::canonicalize() {
   global.attention = options.attention == "raise";
   for (const std::string &format : options.quantize)
     global.quantize.push_back(format);
+  // What the ops of quantization say, in ops that the proofs read.
+  if (failed(runPipeline([](OpPassManager &pm) {
+        pm.addPass(createLowerQuantizationPass());
+      })))
+    return failure();
   OwningOpRef<ModuleOp> source;
   if (options.proofs)
     source = runner.keep(*module);

@@ -475,8 +475,9 @@ AxisList ReshardInsertion::getScatteredAxes(const OpView &view,
   return subtractAxes(used, subtractAxes(used, joined));
 }
 
-/// Says whether the op computes from a weight alone, and makes no more elements:
-/// a cast, a transposition, a reshape, a slice, the scales of its blocks.
+/// Says whether the op computes from a weight alone, and makes no more
+/// elements: a cast, a transposition, a reshape, a slice, the scales of its
+/// blocks.
 bool ReshardInsertion::isPlainImage(const OpView &view) const {
   int64_t most = -1;
   for (const TensorView &operand : view.operands) {

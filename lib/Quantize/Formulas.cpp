@@ -25,8 +25,7 @@ public:
   }
   Value bits(uint32_t value) {
     return arith::ConstantOp::create(
-        builder, loc,
-        builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+        builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
   template <typename Op> Value make(Value a, Value b) {
     return Op::create(builder, loc, a, b);
@@ -49,9 +48,7 @@ public:
     return make<arith::AndIOp>(a, bits(mask));
   }
   Value xorI(Value a, Value b) { return make<arith::XOrIOp>(a, b); }
-  Value left(Value a, int count) {
-    return make<arith::ShLIOp>(a, bits(count));
-  }
+  Value left(Value a, int count) { return make<arith::ShLIOp>(a, bits(count)); }
   Value right(Value a, int count) {
     return make<arith::ShRUIOp>(a, bits(count));
   }
@@ -68,9 +65,7 @@ public:
     return arith::SelectOp::create(builder, loc, condition, a, b);
   }
   /// i1 as 0 or 1.
-  Value count(Value condition) {
-    return cast<arith::ExtUIOp>(i32, condition);
-  }
+  Value count(Value condition) { return cast<arith::ExtUIOp>(i32, condition); }
 
   OpBuilder &builder;
   Location loc;
@@ -82,8 +77,8 @@ constexpr uint32_t kNaN = 0x7fc00000, kInfinity = 0x7f800000;
 /// As a constant that no fold makes another op of.
 Value fromBits(Scalars &s, uint32_t bits) {
   APFloat value(APFloat::IEEEsingle(), APInt(32, bits));
-  return arith::ConstantOp::create(
-      s.builder, s.loc, s.builder.getFloatAttr(s.f32, value));
+  return arith::ConstantOp::create(s.builder, s.loc,
+                                   s.builder.getFloatAttr(s.f32, value));
 }
 
 /// The exponent of f8E8M0FNU, 0 to 255, in the place of that of f32; 0 stands
@@ -93,8 +88,8 @@ Value powerOfTwo(Scalars &s, Value exponent) {
   Value normal = s.left(exponent, 23);
   Value least = s.select(s.compare(Predicate::eq, exponent, 0),
                          s.bits(0x00400000), normal);
-  return s.toFloat(s.select(s.compare(Predicate::eq, exponent, 255),
-                            s.bits(kNaN), least));
+  return s.toFloat(
+      s.select(s.compare(Predicate::eq, exponent, 255), s.bits(kNaN), least));
 }
 
 /// The exponent of the least power of two that is not below `quotient`, which
@@ -117,11 +112,9 @@ Value roundUpExponent(Scalars &s, Value quotient) {
 
 Scale emitPowerScale(Scalars &s, Value amax, float greatest) {
   Value exponent = roundUpExponent(s, s.div(amax, s.number(greatest)));
-  Value inverse = s.select(
-      s.compare(arith::CmpIPredicate::eq, exponent, 255), exponent,
-      s.subI(s.bits(254), exponent));
-  Value byte =
-      s.cast<arith::TruncIOp>(s.builder.getI8Type(), exponent);
+  Value inverse = s.select(s.compare(arith::CmpIPredicate::eq, exponent, 255),
+                           exponent, s.subI(s.bits(254), exponent));
+  Value byte = s.cast<arith::TruncIOp>(s.builder.getI8Type(), exponent);
   return {powerOfTwo(s, inverse),
           s.cast<arith::BitcastOp>(
               Float8E8M0FNUType::get(s.builder.getContext()), byte)};
@@ -148,8 +141,7 @@ Scale emitWideScale(Scalars &s, Value amax, float greatest, bool powerOfTwo) {
     multiplier = emitOneNaN(
         s, s.select(s.compare(arith::CmpFPredicate::UNO, amax, amax), amax,
                     s.toFloat(s.andI(s.toBits(multiplier), 0x7f800000))));
-  return {multiplier,
-          emitOneNaN(s, s.div(s.number(1.0f), multiplier))};
+  return {multiplier, emitOneNaN(s, s.div(s.number(1.0f), multiplier))};
 }
 
 /// The factor that brings the greatest magnitude of a tensor to the product of
@@ -164,9 +156,8 @@ Value emitTensorFactor(Scalars &s, Value tensorAmax, float greatest) {
 Scale emitTensorScale(Scalars &s, Value amax, float greatest) {
   Value factor = emitTensorFactor(s, amax, greatest);
   Value infinity = fromBits(s, kInfinity);
-  Value scale =
-      s.select(s.compare(arith::CmpFPredicate::OEQ, amax, infinity), infinity,
-               s.div(s.number(1.0f), factor));
+  Value scale = s.select(s.compare(arith::CmpFPredicate::OEQ, amax, infinity),
+                         infinity, s.div(s.number(1.0f), factor));
   return {factor, emitOneNaN(s, scale)};
 }
 
@@ -185,8 +176,7 @@ Scale emitNarrowScale(Scalars &s, Value amax, Value tensorAmax,
 } // namespace
 
 float weft::getGreatest(Type element) {
-  return llvm::APFloat::getLargest(
-             cast<FloatType>(element).getFloatSemantics())
+  return llvm::APFloat::getLargest(cast<FloatType>(element).getFloatSemantics())
       .convertToDouble();
 }
 
@@ -205,10 +195,9 @@ Value weft::emitDecode(OpBuilder &builder, Location loc, Value value,
   using Predicate = arith::CmpIPredicate;
   Value code = s.andI(value, 7);
   Value normal = s.addI(s.left(code, 22), s.bits(126u << 23));
-  Value small = s.select(s.compare(Predicate::eq, code, 1),
-                         s.bits(126u << 23), s.bits(0));
-  Value magnitude =
-      s.select(s.compare(Predicate::ult, code, 2), small, normal);
+  Value small = s.select(s.compare(Predicate::eq, code, 1), s.bits(126u << 23),
+                         s.bits(0));
+  Value magnitude = s.select(s.compare(Predicate::ult, code, 2), small, normal);
   Value sign = s.left(s.andI(value, 8), 28);
   return s.toFloat(s.make<arith::OrIOp>(magnitude, sign));
 }
@@ -232,8 +221,8 @@ Value weft::emitCast8(OpBuilder &builder, Location loc, Value product,
                       Type element) {
   Scalars s(builder, loc);
   float greatest = getGreatest(element);
-  Value clamped =
-      s.max(s.min(product, s.number(greatest)), s.number(-greatest));
+  Value least = s.number(-greatest), most = s.number(greatest);
+  Value clamped = s.max(s.min(product, most), least);
   Value number = s.cast<arith::TruncFOp>(element, clamped);
   if (!isa<Float8E5M2Type>(element))
     return number;
@@ -256,8 +245,7 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
   auto countPast = [&](ArrayRef<std::pair<float, Predicate>> limits) {
     Value sum;
     for (auto [limit, predicate] : limits) {
-      Value one =
-          s.count(s.compare(predicate, magnitude, s.number(limit)));
+      Value one = s.count(s.compare(predicate, magnitude, s.number(limit)));
       sum = sum ? s.addI(sum, one) : one;
     }
     return sum;
@@ -278,8 +266,8 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
         s.compare(Predicate::OGE, magnitude, s.number(4.0f)), s.number(2.0f),
         s.select(s.compare(Predicate::OGE, magnitude, s.number(2.0f)),
                  s.number(1.0f), s.number(0.5f)));
-    Value part = s.mul(s.cast<arith::UIToFPOp>(s.f32, random),
-                       s.number(0x1p-8f));
+    Value part =
+        s.mul(s.cast<arith::UIToFPOp>(s.f32, random), s.number(0x1p-8f));
     magnitude = s.add(s.min(magnitude, s.number(6.0f)), s.mul(part, width));
     code = countPast({{0.5f, Predicate::OGE},
                       {1.0f, Predicate::OGE},
@@ -291,8 +279,7 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
   }
   // A zero that was no number below it has no sign.
   Value isNegative = s.compare(Predicate::OLT, product, s.number(0.0f));
-  return s.make<arith::OrIOp>(
-      code, s.select(isNegative, s.bits(8), s.bits(0)));
+  return s.make<arith::OrIOp>(code, s.select(isNegative, s.bits(8), s.bits(0)));
 }
 
 Value weft::emitRandom(OpBuilder &builder, Location loc, Value key,
@@ -311,8 +298,8 @@ Value weft::emitRandom(OpBuilder &builder, Location loc, Value key,
   // Of the 32 bits of each four elements, every one has 8.
   Value four = s.make<arith::ShRUIOp>(index, number(2));
   Value low = s.cast<arith::TruncIOp>(s.i32, four);
-  Value high = s.cast<arith::TruncIOp>(
-      s.i32, s.make<arith::ShRUIOp>(four, number(32)));
+  Value high =
+      s.cast<arith::TruncIOp>(s.i32, s.make<arith::ShRUIOp>(four, number(32)));
   Value first = mix(s.xorI(key, s.bits(0x9e3779b9)));
   Value second = mix(s.xorI(
       first, s.bits(static_cast<uint32_t>(seed) ^ uint32_t(0x85ebca6b))));

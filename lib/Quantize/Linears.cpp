@@ -18,10 +18,14 @@ bool isCast(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
       op.getNumReductionLoops() != 0)
     return false;
-  return llvm::all_of(*op.getBody(), [](Operation &inner) {
-    return isa<arith::ExtFOp, arith::TruncFOp, linalg::YieldOp>(inner);
-  }) && op.getBody()->getTerminator()->getOperand(0) !=
-            op.getBody()->getArgument(1);
+  return llvm::all_of(
+             *op.getBody(),
+             [](Operation &inner) {
+               return isa<arith::ExtFOp, arith::TruncFOp, linalg::YieldOp>(
+                   inner);
+             }) &&
+         op.getBody()->getTerminator()->getOperand(0) !=
+             op.getBody()->getArgument(1);
 }
 
 /// What an op only moves, casts or cuts; null for others.
@@ -202,9 +206,10 @@ private:
 
   std::string getReason(const Linear &linear) {
     std::string name = StringRef(getWeightName(linear.weight)).lower();
-    for (auto [what, pattern] :
-         {std::pair("a router", "*router*"), {"a router", "*{.,'}gate{,'*,.*}"},
-          {"an embedding", "*emb*"}, {"the head", "*head*"}}) {
+    for (auto [what, pattern] : {std::pair("a router", "*router*"),
+                                 {"a router", "*{.,'}gate{,'*,.*}"},
+                                 {"an embedding", "*emb*"},
+                                 {"the head", "*head*"}}) {
       auto glob = llvm::GlobPattern::create(pattern, /*MaxSubPatterns=*/64);
       if (glob && glob->match(name))
         return what;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which contractions are linear layers, seen from a whole step: forward, and the
-// two of the backward pass.
+// Which contractions are linear layers, seen from a whole step: forward, and
+// the two of the backward pass.
 
 #ifndef WEFT_LIB_QUANTIZE_LINEARS_H
 #define WEFT_LIB_QUANTIZE_LINEARS_H
@@ -33,7 +33,8 @@ llvm::StringRef stringifyLinearKind(LinearKind kind);
 /// The argument's name, or "#N".
 std::string getWeightName(BlockArgument weight);
 
-/// What keeps a weight wide unless its name is asked for; empty if nothing does.
+/// What keeps a weight wide unless its name is asked for; empty if nothing
+/// does.
 using WeightReasons = llvm::DenseMap<Value, std::string>;
 
 struct Linears {
@@ -44,10 +45,10 @@ struct Linears {
 
 /// Finds the linear layers of a function. A contraction of something with a
 /// weight (an argument, or a cast, transposition, reshape or slice of one) is
-/// forward if it sums the same dimensions of the weight as the first use of that
-/// does, else the gradient of its input. One of a forward contraction's input,
-/// or of what the gradient of its input is made of, that has the weight's sizes
-/// is the gradient of the weight.
+/// forward if it sums the same dimensions of the weight as the first use of
+/// that does, else the gradient of its input. One of a forward contraction's
+/// input, or of what the gradient of its input is made of, that has the
+/// weight's sizes is the gradient of the weight.
 Linears findLinears(func::FuncOp func);
 
 } // namespace mlir::weft

@@ -8,6 +8,7 @@
 #include "BlockView.h"
 #include "Formulas.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -111,11 +112,12 @@ private:
                                    Value blocked);
   bool noteSplits(Value operand, AffineMap map,
                   SmallVectorImpl<LoopSplit> &splits);
+  Type getNarrowType(Value lhs, Value rhs) const;
   LogicalResult lowerMatmul(MatmulOp op);
   LogicalResult lowerScales(MatmulOp op);
 
-  using Body = llvm::function_ref<SmallVector<Value>(OpBuilder &, Location,
-                                                     ValueRange)>;
+  using Body =
+      llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)>;
 
   /// A generic that writes each element of new tensors once.
   linalg::GenericOp makeElementwise(Location loc, ArrayRef<Type> types,
@@ -145,16 +147,17 @@ private:
     if (getTensor(value).getRank() == 0)
       return value;
     return tensor::CollapseShapeOp::create(
-        builder, loc, RankedTensorType::get({}, getTensor(value).getElementType()),
-        value, ArrayRef<ReassociationIndices>());
+        builder, loc,
+        RankedTensorType::get({}, getTensor(value).getElementType()), value,
+        ArrayRef<ReassociationIndices>());
   }
 
   OpBuilder builder;
   /// f4E2M1FN tensors in blocks, as bytes; their ops go last.
   DenseMap<Value, Value> packed;
   SmallVector<Operation *> nibbles;
-  /// What was dequantized in blocks, collapsed.
-  llvm::DenseSet<Value> dequantized;
+  /// What was dequantized in blocks, collapsed, from which elements.
+  llvm::DenseMap<Value, Type> dequantized;
 };
 
 //===----------------------------------------------------------------------===//
@@ -163,8 +166,7 @@ private:
 
 void Lowering::lowerAmax(AmaxOp op) {
   Location loc = op.getLoc();
-  BlockView view(getTensor(op.getInput()).getShape(),
-                 getTensor(op).getShape());
+  BlockView view(getTensor(op.getInput()).getShape(), getTensor(op).getShape());
   Value input = view.expand(builder, loc, op.getInput());
   SmallVector<int64_t> counts;
   SmallVector<utils::IteratorType> iterators(view.getRank(),
@@ -206,9 +208,9 @@ void Lowering::lowerScale(BlockScaleOp op) {
   auto generic = makeElementwise(
       loc, {type, type.clone(scaleType)}, inputs, maps,
       [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-        Scale made = emitScale(b, l, args[0],
-                               op.getTensorAmax() ? args[1] : Value(),
-                               op.getElement(), scaleType, op.getPowerOfTwo());
+        Scale made =
+            emitScale(b, l, args[0], op.getTensorAmax() ? args[1] : Value(),
+                      op.getElement(), scaleType, op.getPowerOfTwo());
         return {made.multiplier, made.scale};
       });
   op.getMultiplier().replaceAllUsesWith(
@@ -266,7 +268,8 @@ Value emitIndex(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
   return index;
 }
 
-/// The last dimension of a tensor as pairs, in one step with what cut it before.
+/// The last dimension of a tensor as pairs, in one step with what cut it
+/// before.
 Value Lowering::toPairs(Location loc, Value value) {
   RankedTensorType type = getTensor(value);
   unsigned rank = type.getRank();
@@ -287,9 +290,8 @@ Value Lowering::toPairs(Location loc, Value value) {
 }
 
 /// Scales for loops over pairs and what is in them, with their map.
-std::pair<Value, AffineMap> Lowering::pairScales(Location loc,
-                                                 const BlockView &view,
-                                                 Value scales) {
+std::pair<Value, AffineMap>
+Lowering::pairScales(Location loc, const BlockView &view, Value scales) {
   MLIRContext *context = builder.getContext();
   unsigned rank = view.getRank();
   SmallVector<AffineExpr> dims(view.getScaleMap(context).getResults());
@@ -332,13 +334,12 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
             arith::MulFOp::create(b, l, toF32(b, l, args[0]), args[1]);
         Value random;
         if (op.getKey())
-          random = emitRandom(b, l, args[2], op.getSeed(),
-                              emitIndex(b, l, halves));
+          random =
+              emitRandom(b, l, args[2], op.getSeed(), emitIndex(b, l, halves));
         Value code = emitCast4(b, l, product, random);
         Value half = arith::IndexCastOp::create(
             b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));
-        Value four =
-            arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
+        Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
         Value placed = arith::ShLIOp::create(
             b, l, code, arith::MulIOp::create(b, l, half, four));
         Value byte = arith::TruncIOp::create(b, l, b.getI8Type(), placed);
@@ -365,9 +366,9 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
         loc, type, {input, scale},
         {builder.getMultiDimIdentityMap(rank), view.getScaleMap(context)},
         [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-          Value product = arith::MulFOp::create(
-              b, l, emitDecode(b, l, args[0], from),
-              emitDecode(b, l, args[1], scaleType));
+          Value product =
+              arith::MulFOp::create(b, l, emitDecode(b, l, args[0], from),
+                                    emitDecode(b, l, args[1], scaleType));
           return {fromF32(b, l, product, to)};
         });
     return replaceDequantized(op, view, generic.getResult(0));
@@ -391,8 +392,7 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
         Value half = arith::IndexCastOp::create(
             b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));
         Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
-        Value wide =
-            arith::ExtUIOp::create(b, l, b.getI32Type(), args[0]);
+        Value wide = arith::ExtUIOp::create(b, l, b.getI32Type(), args[0]);
         Value code = arith::ShRUIOp::create(
             b, l, wide, arith::MulIOp::create(b, l, half, four));
         Value product =
@@ -404,8 +404,8 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
   for (unsigned dim = 0; dim < rank; ++dim)
     groups.push_back({dim});
   groups.back().push_back(rank);
-  Value blocked = tensor::CollapseShapeOp::create(
-      builder, loc, type, generic.getResult(0), groups);
+  Value blocked = tensor::CollapseShapeOp::create(builder, loc, type,
+                                                  generic.getResult(0), groups);
   return replaceDequantized(op, view, blocked);
 }
 
@@ -413,7 +413,7 @@ LogicalResult Lowering::replaceDequantized(DequantizeOp op,
                                            const BlockView &view,
                                            Value blocked) {
   Value collapsed = view.collapse(builder, op.getLoc(), blocked);
-  dequantized.insert(collapsed);
+  dequantized[collapsed] = getTensor(op.getInput()).getElementType();
   op.replaceAllUsesWith(collapsed);
   op.erase();
   return success();
@@ -430,8 +430,7 @@ bool Lowering::noteSplits(Value operand, AffineMap map,
   auto blocks = operand.getDefiningOp<tensor::CollapseShapeOp>();
   if (!blocks || !dequantized.contains(operand))
     return true;
-  for (auto [dim, group] :
-       llvm::enumerate(blocks.getReassociationIndices())) {
+  for (auto [dim, group] : llvm::enumerate(blocks.getReassociationIndices())) {
     if (group.size() != 2)
       continue;
     LoopSplit &split = splits[map.getDimPosition(dim)];
@@ -442,6 +441,19 @@ bool Lowering::noteSplits(Value operand, AffineMap map,
   }
   return true;
 }
+
+/// The wider of what two operands were before they were dequantized, in which a
+/// machine with such products multiplies them; null if one of them was wide.
+Type Lowering::getNarrowType(Value lhs, Value rhs) const {
+  Type a = dequantized.lookup(lhs), b = dequantized.lookup(rhs);
+  if (!a || !b)
+    return {};
+  return a.getIntOrFloatBitWidth() < b.getIntOrFloatBitWidth() ? b : a;
+}
+
+/// On a contraction whose operands were widened: what they were, for its time
+/// on a machine that has products of that type.
+constexpr StringLiteral kProductTypeAttr = "weft_rt.product_type";
 
 /// A contraction over blocks: loops that are cut become two.
 class BlockedContraction {
@@ -455,7 +467,8 @@ public:
     }
   }
 
-  Value build() {
+  /// `narrow`: what the operands were before, or null.
+  Value build(Type narrow) {
     Value lhs = getBlocked(op.getLhs(), op.getLhsMap()),
           rhs = getBlocked(op.getRhs(), op.getRhsMap());
     RankedTensorType type = getTensor(op);
@@ -463,9 +476,10 @@ public:
     SmallVector<Attribute> maps;
     for (AffineMap map : {op.getLhsMap(), op.getRhsMap(), op.getResultMap()})
       maps.push_back(AffineMapAttr::get(getMap(map)));
-    auto made =
-        MatmulOp::create(builder, op.getLoc(), type.clone(view.shape), lhs, rhs,
-                         builder.getArrayAttr(maps));
+    auto made = MatmulOp::create(builder, op.getLoc(), type.clone(view.shape),
+                                 lhs, rhs, builder.getArrayAttr(maps));
+    if (narrow)
+      made->setAttr(kProductTypeAttr, TypeAttr::get(narrow));
     return view.collapse(builder, op.getLoc(), made);
   }
 
@@ -512,7 +526,7 @@ LogicalResult Lowering::lowerScales(MatmulOp op) {
     if (isNibble(operand))
       return op.emitOpError("has scales of f4E2M1FN that is no result of "
                             "weft.quantize, expected weft.dequantize");
-    auto scaleMap = cast<AffineMapAttr>(op.getIndexingMaps()[3 + i]).getValue();
+    AffineMap scaleMap = op.getScaleMap(i);
     AffineMap own = i ? op.getRhsMap() : op.getLhsMap();
     // The dimensions of the operand that the scale's are.
     SmallVector<AffineExpr> dims;
@@ -529,14 +543,15 @@ LogicalResult Lowering::lowerScales(MatmulOp op) {
         {builder.getMultiDimIdentityMap(type.getRank()),
          AffineMap::get(type.getRank(), 0, dims, op.getContext())},
         [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-          Value product = arith::MulFOp::create(
-              b, l, emitDecode(b, l, args[0], from),
-              emitDecode(b, l, args[1], scaleType));
+          Value product =
+              arith::MulFOp::create(b, l, emitDecode(b, l, args[0], from),
+                                    emitDecode(b, l, args[1], scaleType));
           return {fromF32(b, l, product, to)};
         });
     operands.push_back(generic.getResult(0));
   }
-  auto maps = builder.getArrayAttr(op.getIndexingMaps().getValue().take_front(3));
+  auto maps =
+      builder.getArrayAttr(op.getIndexingMaps().getValue().take_front(3));
   auto made = MatmulOp::create(builder, op.getLoc(), op.getType(), operands[0],
                                operands[1], maps);
   op.replaceAllUsesWith(made.getResult());
@@ -552,7 +567,9 @@ LogicalResult Lowering::lowerMatmul(MatmulOp op) {
       !noteSplits(op.getRhs(), op.getRhsMap(), splits) ||
       llvm::none_of(splits, [](const LoopSplit &s) { return s.isSplit(); }))
     return success();
-  op.replaceAllUsesWith(BlockedContraction(builder, op, splits).build());
+  Value blocked = BlockedContraction(builder, op, splits)
+                      .build(getNarrowType(op.getLhs(), op.getRhs()));
+  op.replaceAllUsesWith(blocked);
   op.erase();
   return success();
 }

@@ -10,6 +10,7 @@
 
 #include "Models.h"
 
+#include "weft/Dialect/Weft/IR/ScaledContraction.h"
 #include "weft/Rules/ReductionOrder.h"
 #include "weft/Rules/ShardingRule.h"
 
@@ -179,7 +180,8 @@ bool isAtLeastOne(Value value) {
 /// Interprets the body of a linalg op.
 class BodyFlow {
 public:
-  explicit BodyFlow(Reduction kind) : kind(kind) {}
+  BodyFlow(Reduction kind, bool isContraction)
+      : kind(kind), isContraction(isContraction) {}
 
   void set(Value value, State state) { states[value] = state; }
 
@@ -255,7 +257,7 @@ private:
           bool mayGrow =
               (lhs() == State::Partial && !isAtMostOne(op.getRhs())) ||
               (rhs() == State::Partial && !isAtMostOne(op.getLhs()));
-          if (mayGrow)
+          if (mayGrow && !isContraction)
             return std::nullopt;
           return multiply(lhs(), rhs());
         })
@@ -288,6 +290,8 @@ private:
   }
 
   Reduction kind;
+  /// What is scaled is the end of a contraction.
+  bool isContraction;
   llvm::SmallDenseMap<Value, State> states;
 };
 
@@ -295,7 +299,7 @@ private:
 /// the second time on.
 bool runLinalg(linalg::LinalgOp op, ArrayRef<State> operands, Reduction kind,
                bool accumulates) {
-  BodyFlow flow(kind);
+  BodyFlow flow(kind, op->hasAttr(kScalesContractionAttr));
   for (OpOperand &operand : op->getOpOperands())
     flow.set(op.getMatchingBlockArgument(&operand),
              accumulates && op.isDpsInit(&operand)

@@ -25,6 +25,8 @@ class Options(TypedDict, total=False):
     leaves: leaves of a sum's tree, the most parts of it (default: 8)
     partials: partial sums of narrow contractions (default: f32)
     attention: whether attention that is written out becomes one op (default: raise)
+    quantize: narrow operands of linear layers: fp8, fp8-block, mxfp8 or nvfp4; with
+        =PATTERN of weights with such names
     schedule: order of the step (default: best)
     machine: the machine that it is ordered for; if not given, the target's
     memory_limit: what a rank may use at most, as in 8GiB, or none; else the machine's
@@ -51,6 +53,7 @@ class Options(TypedDict, total=False):
     leaves: int | None
     partials: Literal["f32", "bf16"] | None
     attention: Literal["raise", "keep"] | None
+    quantize: str | Sequence[str] | None
     schedule: Literal["sync", "next-layer", "greedy", "best"] | None
     machine: str | bytes | os.PathLike | None
     memory_limit: int | str | None

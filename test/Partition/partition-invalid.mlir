@@ -146,3 +146,15 @@ func.func @start(%q: tensor<2x8x4xf32>, %s: index) -> tensor<2x8x4xf32> {
       : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, index) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
   return %out : tensor<2x8x4xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["tp"=2]>
+func.func @scales(%x: tensor<8x64xf8E4M3FN> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}, %w: tensor<64x16xf8E4M3FN> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}, %s: tensor<f32> {weft.sharding = #weft.sharding<@mesh, []>}) -> (tensor<8x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  // expected-error @+1 {{has scales, which weft-lower-quantization writes out before shardings are known}}
+  %0 = weft.matmul %x, %w scales %s, %s : tensor<f32>, tensor<f32> {indexing_maps = [
+      affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>,
+      affine_map<(i, j, k) -> ()>, affine_map<(i, j, k) -> ()>], weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]}
+      : tensor<8x64xf8E4M3FN>, tensor<64x16xf8E4M3FN> -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}

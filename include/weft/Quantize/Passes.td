@@ -45,13 +45,13 @@ def QuantizePass : Pass<"weft-quantize", "::mlir::ModuleOp"> {
       %0 = weft.amax %w {blocks = array<i64: 32, 1>} : tensor<64x32xbf16> -> tensor<2x32xf32>
       %multiplier, %scale = weft.block_scale %0 {element = f8E4M3FN} : (tensor<2x32xf32>) -> (tensor<2x32xf32>, tensor<2x32xf8E8M0FNU>)
       %1 = weft.quantize %w, %multiplier : tensor<64x32xbf16>, tensor<2x32xf32> -> tensor<64x32xf8E4M3FN>
-      %2 = weft.dequantize %1, %scale : tensor<64x32xf8E4M3FN>, tensor<2x32xf8E8M0FNU> -> tensor<64x32xbf16>
-      %3 = math.absf %x : tensor<8x64xbf16>
-      %4 = weft.amax %3 {blocks = array<i64: 1, 32>} : tensor<8x64xbf16> -> tensor<8x2xf32>
-      %multiplier_0, %scale_1 = weft.block_scale %4 {element = f8E4M3FN} : (tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf8E8M0FNU>)
-      %5 = weft.quantize %3, %multiplier_0 : tensor<8x64xbf16>, tensor<8x2xf32> -> tensor<8x64xf8E4M3FN>
-      %6 = weft.dequantize %5, %scale_1 : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU> -> tensor<8x64xbf16>
-      %7 = weft.matmul %6, %2 {indexing_maps = [#map, #map1, #map2]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+      %2 = math.absf %x : tensor<8x64xbf16>
+      %3 = weft.amax %2 {blocks = array<i64: 1, 32>} : tensor<8x64xbf16> -> tensor<8x2xf32>
+      %multiplier_0, %scale_1 = weft.block_scale %3 {element = f8E4M3FN} : (tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf8E8M0FNU>)
+      %4 = weft.quantize %2, %multiplier_0 : tensor<8x64xbf16>, tensor<8x2xf32> -> tensor<8x64xf8E4M3FN>
+      %5 = weft.dequantize %4, %scale_1 : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU> -> tensor<8x64xbf16>
+      %6 = weft.dequantize %1, %scale : tensor<64x32xf8E4M3FN>, tensor<2x32xf8E8M0FNU> -> tensor<64x32xbf16>
+      %7 = weft.matmul %5, %6 {indexing_maps = [#map, #map1, #map2]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
       return %7 : tensor<8x32xbf16>
     }
     ```
@@ -102,10 +102,10 @@ def LowerQuantizationPass : Pass<"weft-lower-quantization", "::mlir::ModuleOp"> 
       %1 = linalg.generic {indexing_maps = [#map, #map1, #map], iterator_types = ["parallel"]} ins(%x, %collapsed : tensor<8xf32>, tensor<f32>) outs(%0 : tensor<8xf8E4M3FN>) {
       ^bb0(%in: f32, %in_0: f32, %out: f8E4M3FN):
         %2 = arith.mulf %in, %in_0 : f32
-        %cst = arith.constant 4.480000e+02 : f32
-        %3 = arith.minimumf %2, %cst : f32
-        %cst_1 = arith.constant -4.480000e+02 : f32
-        %4 = arith.maximumf %3, %cst_1 : f32
+        %cst = arith.constant -4.480000e+02 : f32
+        %cst_1 = arith.constant 4.480000e+02 : f32
+        %3 = arith.minimumf %2, %cst_1 : f32
+        %4 = arith.maximumf %3, %cst : f32
         %5 = arith.truncf %4 : f32 to f8E4M3FN
         linalg.yield %5 : f8E4M3FN
       } -> tensor<8xf8E4M3FN>
@@ -116,7 +116,7 @@ def LowerQuantizationPass : Pass<"weft-lower-quantization", "::mlir::ModuleOp"> 
   let dependentDialects = [
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::weft::WeftDialect"
+    "::mlir::weft::WeftDialect", "::mlir::weft::rt::WeftRTDialect"
   ];
 }
 

@@ -305,8 +305,8 @@ private:
   Type getCommonType(MatmulOp op, Type lhs, Type rhs) const {
     Type f32 = Float32Type::get(op.getContext()),
          bf16 = BFloat16Type::get(op.getContext());
-    bool areNarrow = lhs.getIntOrFloatBitWidth() <= 8 &&
-                     rhs.getIntOrFloatBitWidth() <= 8;
+    bool areNarrow =
+        lhs.getIntOrFloatBitWidth() <= 8 && rhs.getIntOrFloatBitWidth() <= 8;
     return areNarrow && isOneCall(target, op, bf16, bf16, f32) ? bf16 : f32;
   }
 
@@ -605,6 +605,20 @@ LogicalResult generalize(func::FuncOp func, const Target &target) {
   return applyOpPatternsGreedily(ops, std::move(patterns));
 }
 
+/// Quantization is written out in the global phase: here it is as any other op.
+LogicalResult checkLowered(func::FuncOp func) {
+  auto walked = func.walk([](Operation *op) {
+    auto matmul = dyn_cast<MatmulOp>(op);
+    if (!isa<AmaxOp, BlockScaleOp, QuantizeOp, DequantizeOp>(op) &&
+        !(matmul && !matmul.getScales().empty()))
+      return WalkResult::advance();
+    op->emitOpError(matmul ? "has scales" : "quantizes")
+        << ", which weft-lower-quantization writes out in the global phase";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 /// A sum in f32 that is rounded once has no leaves that are rounded.
 LogicalResult checkRounded(func::FuncOp func, const Target &target) {
   auto walked = func.walk([&](MatmulOp op) {
@@ -662,7 +676,7 @@ struct PrepareKernelsPass
     // what is not there.
     readMissingAsZero(getOperation());
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
-      if (failed(checkRounded(func, *target)) ||
+      if (failed(checkLowered(func)) || failed(checkRounded(func, *target)) ||
           failed(prepare(func, *target)) || failed(checkOrders(func)))
         return signalPassFailure();
   }

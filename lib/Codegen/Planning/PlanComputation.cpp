@@ -172,6 +172,8 @@ LogicalResult Planner::visitFused(rt::FusedOp op) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Planner::visitMatmul(MatmulOp op) {
+  if (!op.getScales().empty())
+    return op.emitOpError("has scales, which no kernel multiplies with");
   Value lhs = emitBuffer(op.getLhs()), rhs = emitBuffer(op.getRhs());
   places.set(op.getResult(), placeResult(op->getResult(0), op));
   auto gemm =

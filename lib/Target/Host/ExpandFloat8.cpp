@@ -186,14 +186,13 @@ struct RoundToExponent : OpRewritePattern<arith::TruncFOp> {
     Value bits = b.toBits(op.getIn());
     Value rounded = b.right(b.add(bits, b.number(int64_t(0x400000))), 23);
     // 2^-127 is the only one that f32 has no exponent for.
-    Value code = b.select(b.isBelow(bits, 0x400001), b.number(int64_t(0)),
-                          rounded);
+    Value code =
+        b.select(b.isBelow(bits, 0x400001), b.number(int64_t(0)), rounded);
     // Less than 1, so that 0 is among what is greater.
     Value isNumber =
         b.isBelow(b.add(bits, b.number(int64_t(-1))), 0x7f800000 - 1);
     Value byte = b.cast<arith::TruncIOp>(
-        rewriter.getI8Type(),
-        b.select(isNumber, code, b.number(int64_t(255))));
+        rewriter.getI8Type(), b.select(isNumber, code, b.number(int64_t(255))));
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();
   }
@@ -205,8 +204,7 @@ struct ExtendExponent : OpRewritePattern<arith::ExtFOp> {
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<Float8E8M0FNUType>(op.getIn().getType()) ||
-        !op.getType().isF32())
+    if (!isa<Float8E8M0FNUType>(op.getIn().getType()) || !op.getType().isF32())
       return failure();
     Bits b(rewriter, op.getLoc());
     Value byte = b.cast<arith::BitcastOp>(rewriter.getI8Type(), op.getIn());
@@ -214,8 +212,8 @@ struct ExtendExponent : OpRewritePattern<arith::ExtFOp> {
     Value number = b.select(b.isBelow(code, 255), b.left(code, 23),
                             b.number(int64_t(0x7fc00000)));
     rewriter.replaceOp(
-        op, b.toFloat(b.select(b.isBelow(code, 1),
-                               b.number(int64_t(0x400000)), number)));
+        op, b.toFloat(b.select(b.isBelow(code, 1), b.number(int64_t(0x400000)),
+                               number)));
     return success();
   }
 };
@@ -261,9 +259,8 @@ struct ExpandFloat8Pass
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns
-        .add<RoundToFloat8, ExtendFloat8, RoundToExponent, ExtendExponent,
-             ExtendThroughF32, TruncateThroughF32>(&getContext());
+    patterns.add<RoundToFloat8, ExtendFloat8, RoundToExponent, ExtendExponent,
+                 ExtendThroughF32, TruncateThroughF32>(&getContext());
     if (failed(expandCasts(getOperation(), std::move(patterns), isFloat8)))
       signalPassFailure();
   }

@@ -397,7 +397,9 @@ LogicalResult ProgramElements::liftOp(Operation *op) {
         return success();
       })
       .Case([&](rt::FusedOp op) { return liftFused(op); })
-      .Case([&](MatmulOp op) { return liftMatmul(op); })
+      .Case([&](MatmulOp op) {
+        return op.getScales().empty() ? liftMatmul(op) : liftOther(op);
+      })
       .Case([&](TakeOp op) { return liftTake(op); })
       .Case([&](ScatterAddOp op) { return liftScatterAdd(op); })
       .Case([&](linalg::LinalgOp op) { return liftLinalg(op); })

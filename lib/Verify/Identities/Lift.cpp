@@ -182,7 +182,7 @@ TermRef Lifter::liftUncached(Value value, ArrayRef<DigitIndex> indices) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return liftGeneric(generic, result, indices);
   if (auto matmul = dyn_cast<MatmulOp>(op))
-    return liftMatmul(matmul, indices);
+    return matmul.getScales().empty() ? liftMatmul(matmul, indices) : nullptr;
   if (isa<AttentionOp, AttentionGradOp>(op))
     return liftAttention(*this, op, result, indices);
   return nullptr;

@@ -136,3 +136,14 @@ func.func @not_started(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = weft.all_reduce sum %x on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @scales(%x: tensor<8x64xf8E4M3FN>, %w: tensor<64x16xf8E4M3FN>, %s: tensor<f32>) -> tensor<8x16xf32> {
+  // expected-error @+1 {{has scales, which no kernel multiplies with}}
+  %0 = weft.matmul %x, %w scales %s, %s : tensor<f32>, tensor<f32> {indexing_maps = [
+      affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>,
+      affine_map<(i, j, k) -> ()>, affine_map<(i, j, k) -> ()>]}
+      : tensor<8x64xf8E4M3FN>, tensor<64x16xf8E4M3FN> -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}

@@ -302,3 +302,29 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
     }
   }
 }
+
+// -----
+
+// Scales that were not written out.
+
+module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
+  weft.mesh @mesh = <["tp"=2]>
+  func.func @f(%x: tensor<8x64xf8E4M3FN>, %w: tensor<64x16xf8E4M3FN>, %s: tensor<f32>) -> tensor<8x16xf32> {
+    %0 = weft.matmul %x, %w scales %s, %s : tensor<f32>, tensor<f32> {indexing_maps = [
+        affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>,
+        affine_map<(i, j, k) -> ()>, affine_map<(i, j, k) -> ()>]}
+        : tensor<8x64xf8E4M3FN>, tensor<64x16xf8E4M3FN> -> tensor<8x16xf32>
+    return %0 : tensor<8x16xf32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["tp"=1]>
+    func.func @f(%x: tensor<8x64xf8E4M3FN>, %w: tensor<64x16xf8E4M3FN>, %s: tensor<f32>) -> tensor<8x16xf32> {
+      // expected-error @+1 {{has scales, which the proof does not know}}
+      %0 = weft.matmul %x, %w scales %s, %s : tensor<f32>, tensor<f32> {indexing_maps = [
+          affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>,
+          affine_map<(i, j, k) -> ()>, affine_map<(i, j, k) -> ()>]}
+          : tensor<8x64xf8E4M3FN>, tensor<64x16xf8E4M3FN> -> tensor<8x16xf32>
+      return %0 : tensor<8x16xf32>
+    }
+  }
+}

@@ -16,6 +16,9 @@ AffineMap MatmulOp::getRhsMap() {
 AffineMap MatmulOp::getResultMap() {
   return cast<AffineMapAttr>(getIndexingMaps()[2]).getValue();
 }
+AffineMap MatmulOp::getScaleMap(unsigned i) {
+  return cast<AffineMapAttr>(getIndexingMaps()[3 + i]).getValue();
+}
 
 //===----------------------------------------------------------------------===//
 // Sharding
@@ -57,12 +60,15 @@ std::optional<ShardingRule> MatmulOp::getShardingRule() {
   builder.putMap(builder.rule.operands[0], getLhsMap(), loops);
   builder.putMap(builder.rule.operands[1], getRhsMap(), loops);
   builder.putMap(builder.rule.results[0], getResultMap(), loops);
+  for (unsigned i = 0; i < getScales().size(); ++i)
+    builder.putMap(builder.rule.operands[2 + i], getScaleMap(i), loops);
   return builder.rule;
 }
 
 bool MatmulOp::keepsPartial(ArrayRef<PartialState> operands, Reduction kind) {
-  return kind == Reduction::Sum && (operands[0] == PartialState::Partial) !=
-                                       (operands[1] == PartialState::Partial);
+  return kind == Reduction::Sum && getScales().empty() &&
+         (operands[0] == PartialState::Partial) !=
+             (operands[1] == PartialState::Partial);
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,6 +89,10 @@ static Value maskSummed(LocalBuilder &local, MatmulOp op, Value operand,
 }
 
 LogicalResult MatmulOp::partition(LocalBuilder &local) {
+  // What lies in the padding of scales is not known to be a number.
+  if (!getScales().empty())
+    return emitOpError("has scales, which weft-lower-quantization writes out "
+                       "before shardings are known");
   Value lhs = maskSummed(local, *this, getLhs(), getLhsMap());
   Value rhs = maskSummed(local, *this, getRhs(), getRhsMap());
   local.cloneLocal(*this)->setOperands({lhs, rhs});

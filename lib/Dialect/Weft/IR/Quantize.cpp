@@ -91,8 +91,7 @@ LogicalResult BlockScaleOp::verify() {
     return emitOpError(whole ? "has a magnitude of the tensor, but scales of "
                              : "has no magnitude of the tensor, but scales of ")
            << type;
-  if (whole &&
-      (!whole.getElementType().isF32() || whole.getNumElements() != 1))
+  if (whole && (!whole.getElementType().isF32() || whole.getNumElements() != 1))
     return emitOpError("expected one f32 for the tensor, got ") << whole;
   return success();
 }

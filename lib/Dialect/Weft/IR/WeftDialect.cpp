@@ -5,6 +5,8 @@
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
+#include "weft/Dialect/Weft/IR/ScaledContraction.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -212,9 +214,13 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
   if (attr.getName() == kGlobalTypeAttr && !isa<TypeAttr>(attr.getValue()))
     return op->emitOpError("'weft.global_type' must be a type, got ")
            << attr.getValue();
+  if (attr.getName() == kScalesContractionAttr &&
+      !isa<UnitAttr>(attr.getValue()))
+    return op->emitOpError("'weft.scales_contraction' has no value, got ")
+           << attr.getValue();
   if (llvm::is_contained({kOpNameAttr, kScheduleAttr, kOrderAttr,
                           kGlobalTypeAttr, kInvarianceAttr, kCertificateAttr,
-                          kTargetAttr},
+                          kTargetAttr, kScalesContractionAttr},
                          attr.getName().getValue()))
     return success();
   if (attr.getName() != kShardingsAttr)

@@ -170,15 +170,14 @@ static LogicalResult verifyScales(MatmulOp op,
             operand.getElementType()))
       return op.emitOpError("has no scales of ")
              << scale.getElementType() << " for " << operand.getElementType();
-    auto map = cast<AffineMapAttr>(op.getIndexingMaps()[3 + i]).getValue();
+    AffineMap map = op.getScaleMap(i);
     if (failed(verifyMap(op, map, scale.getShape(), "scale", sizes)))
       return failure();
     AffineMap own = i ? op.getRhsMap() : op.getLhsMap();
     for (unsigned dim = 0; dim < sizes.size(); ++dim)
       if (map.isFunctionOfDim(dim) && !own.isFunctionOfDim(dim))
-        return op.emitOpError("d")
-               << dim << " is in the map of scale #" << i
-               << ", but not in that of its operand";
+        return op.emitOpError("d") << dim << " is in the map of scale #" << i
+                                   << ", but not in that of its operand";
   }
   return success();
 }

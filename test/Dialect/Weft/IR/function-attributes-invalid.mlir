@@ -157,3 +157,11 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // expected-error @+1 {{'weft.schedule' must be a dictionary, got "sync"}}
 func.func @f() attributes {weft.schedule = "sync"} { return }
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'weft.scales_contraction' has no value, got 3 : i64}}
+  %0 = arith.negf %x {weft.scales_contraction = 3} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

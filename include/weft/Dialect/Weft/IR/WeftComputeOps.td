@@ -73,6 +73,8 @@ def Weft_MatmulOp : Weft_Op<"matmul", [Pure,
     ::mlir::AffineMap getLhsMap();
     ::mlir::AffineMap getRhsMap();
     ::mlir::AffineMap getResultMap();
+    /// Of the scale of lhs (0) or rhs (1), where there are scales.
+    ::mlir::AffineMap getScaleMap(unsigned operand);
   }];
 }
 

@@ -9,10 +9,13 @@
 #include "Formats.h"
 #include "Linears.h"
 
+#include "weft/Dialect/Weft/IR/ScaledContraction.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/GlobPattern.h"
 
 namespace mlir::weft {
@@ -64,9 +67,11 @@ FailureOr<SmallVector<Request>> readRequests(Operation *op,
 // One operand
 //===----------------------------------------------------------------------===//
 
-/// A narrow operand as the contraction takes it.
+/// A narrow operand.
 struct Narrow {
-  Value value;
+  Value data;
+  /// Of blocks; null: the tensor is one.
+  Value scale;
   /// What the contraction's result is multiplied with; null: nothing.
   Value factor;
   /// Bytes of data and scales.
@@ -119,26 +124,21 @@ private:
       counts.push_back(size / block);
     auto perBlock = RankedTensorType::get(counts, builder.getF32Type());
     Value amax = AmaxOp::create(builder, loc, perBlock, wide, key.blocks);
-    Value tensorAmax =
-        format.hasTensorScale() ? makeTensorAmax(amax) : Value();
-    auto scale = BlockScaleOp::create(builder, loc, perBlock,
-                                      perBlock.clone(format.scale), amax,
-                                      tensorAmax, format.element,
-                                      format.powerOfTwo);
+    Value tensorAmax = format.hasTensorScale() ? makeTensorAmax(amax) : Value();
+    auto scale = BlockScaleOp::create(
+        builder, loc, perBlock, perBlock.clone(format.scale), amax, tensorAmax,
+        format.element, format.powerOfTwo);
     Value random = format.isRandom ? makeKey(tensorAmax) : Value();
-    Value data = QuantizeOp::create(
-        builder, loc, type.clone(format.element), wide, scale.getMultiplier(),
-        random, random ? numRandom++ : 0);
+    Value data = QuantizeOp::create(builder, loc, type.clone(format.element),
+                                    wide, scale.getMultiplier(), random,
+                                    random ? numRandom++ : 0);
     Narrow narrow;
+    narrow.data = data;
     narrow.bytes = (getBits(data) + getBits(scale.getScale())) / 8;
-    if (format.block == 0) {
-      narrow.value = data;
+    if (format.block == 0)
       narrow.factor = scale.getScale();
-      return narrow;
-    }
-    narrow.value = DequantizeOp::create(
-        builder, loc, type.clone(builder.getBF16Type()), data,
-        scale.getScale());
+    else
+      narrow.scale = scale.getScale();
     if (tensorAmax)
       narrow.factor = makeTensorScale(tensorAmax, format);
     return narrow;
@@ -171,8 +171,8 @@ private:
                builder, loc, type, amax, empty, ArrayRef<AffineMap>{map, map},
                ArrayRef<utils::IteratorType>(),
                [&](OpBuilder &b, Location l, ValueRange args) {
-                 Value bits = arith::BitcastOp::create(b, l, b.getI32Type(),
-                                                       args[0]);
+                 Value bits =
+                     arith::BitcastOp::create(b, l, b.getI32Type(), args[0]);
                  linalg::YieldOp::create(b, l, bits);
                })
         .getResult(0);
@@ -192,7 +192,8 @@ private:
   int64_t numRandom = 1;
 };
 
-/// +1 or -1 at (i, j) of the Hadamard matrix of 16, by Sylvester's construction.
+/// +1 or -1 at (i, j) of the Hadamard matrix of 16, by Sylvester's
+/// construction.
 int getHadamardSign(unsigned i, unsigned j) {
   return llvm::popcount(i & j) % 2 ? -1 : 1;
 }
@@ -201,7 +202,8 @@ int getHadamardSign(unsigned i, unsigned j) {
 constexpr uint32_t kMixSigns = 0xD7E8;
 
 /// Runs of 16 along `dim` times the Hadamard matrix with random signs, which is
-/// orthogonal: contractions along `dim` of two mixed tensors are what they were.
+/// orthogonal: contractions along `dim` of two mixed tensors are what they
+/// were.
 Value Quantizer::mix(Value wide, unsigned dim) {
   constexpr int64_t kRun = 16;
   Location loc = wide.getLoc();
@@ -313,8 +315,8 @@ bool makeCut(const Linear &linear, QuantizationFormat format, Cut &cut,
              std::string &reason) {
   MatmulOp op = linear.op;
   for (unsigned i : {0, 1})
-    cut.formats[i] = getOperandFormat(op.getContext(), format, linear.roles[i],
-                                      linear.kind);
+    cut.formats[i] =
+        getOperandFormat(op.getContext(), format, linear.roles[i], linear.kind);
   int64_t block = cut.formats[0].block;
   if (!findSummed(op, std::max<int64_t>(block, 1), cut, reason))
     return false;
@@ -335,7 +337,8 @@ bool makeCut(const Linear &linear, QuantizationFormat format, Cut &cut,
       continue;
     std::optional<unsigned> kept = findKept(op, i);
     if (!kept || type.getDimSize(*kept) % block != 0) {
-      reason = ("squares of " + Twine(block) + " do not divide the weight").str();
+      reason =
+          ("squares of " + Twine(block) + " do not divide the weight").str();
       return false;
     }
     cut.blocks[i][*kept] = block;
@@ -360,39 +363,47 @@ Value applyFactors(OpBuilder &builder, Location loc, Value result,
     maps.push_back(AffineMap::get(type.getRank(), 0, builder.getContext()));
   }
   maps.push_back(maps.front());
-  Value empty =
-      tensor::EmptyOp::create(builder, loc, type.getShape(), element);
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), element);
   SmallVector<utils::IteratorType> iterators(type.getRank(),
                                              utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, type.clone(element), inputs, empty, maps, iterators,
-             [&](OpBuilder &b, Location l, ValueRange args) {
-               Value factor = arith::MulFOp::create(b, l, args[1], args[2]);
-               Value scaled = arith::MulFOp::create(b, l, args[0], factor);
-               if (!element.isF32())
-                 scaled = arith::TruncFOp::create(b, l, element, scaled);
-               linalg::YieldOp::create(b, l, scaled);
-             })
-      .getResult(0);
+  auto scaled = linalg::GenericOp::create(
+      builder, loc, type.clone(element), inputs, empty, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        Value factor = arith::MulFOp::create(b, l, args[1], args[2]);
+        Value product = arith::MulFOp::create(b, l, args[0], factor);
+        if (!element.isF32())
+          product = arith::TruncFOp::create(b, l, element, product);
+        linalg::YieldOp::create(b, l, product);
+      });
+  scaled->setAttr(kScalesContractionAttr, builder.getUnitAttr());
+  return scaled.getResult(0);
 }
 
 void quantize(const Linear &linear, const Cut &cut, Quantizer &quantizer,
               int64_t (&bytes)[2]) {
   MatmulOp op = linear.op;
+  OpBuilder &builder = quantizer.builder;
+  builder.setInsertionPoint(op);
   Narrow narrow[2];
+  Value operands[2];
   for (unsigned i : {0, 1}) {
     narrow[i] = quantizer.get(op->getOperand(i), cut.blocks[i], cut.formats[i],
                               cut.dims[i]);
     bytes[i] = narrow[i].bytes;
+    operands[i] = narrow[i].data;
+    // For each contraction anew: what is gathered for one is not kept wide.
+    if (narrow[i].scale)
+      operands[i] = DequantizeOp::create(
+          builder, op.getLoc(),
+          getTensor(operands[i]).clone(builder.getBF16Type()), operands[i],
+          narrow[i].scale);
   }
-  OpBuilder &builder = quantizer.builder;
-  builder.setInsertionPoint(op);
   Type element = getTensor(op).getElementType();
   bool hasFactors = narrow[0].factor != nullptr;
   Type made = hasFactors ? Type(builder.getF32Type()) : element;
-  Value result = MatmulOp::create(builder, op.getLoc(),
-                                  getTensor(op).clone(made), narrow[0].value,
-                                  narrow[1].value, op.getIndexingMaps());
+  Value result =
+      MatmulOp::create(builder, op.getLoc(), getTensor(op).clone(made),
+                       operands[0], operands[1], op.getIndexingMaps());
   if (hasFactors)
     result = applyFactors(builder, op.getLoc(), result,
                           {narrow[0].factor, narrow[1].factor}, element);
@@ -403,6 +414,57 @@ void quantize(const Linear &linear, const Cut &cut, Quantizer &quantizer,
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
+
+/// The magnitudes of weights as tensors go first, with what they are computed
+/// from, so that ranks may compare all of them at once.
+class MagnitudesFirst {
+public:
+  explicit MagnitudesFirst(Block &block) : block(block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      auto amax = dyn_cast<AmaxOp>(op);
+      if (amax && getTensor(amax).getNumElements() == 1 && isOfWeight(amax))
+        raise(amax);
+    }
+  }
+
+private:
+  /// Whether it is computed from an argument by ops of one operand: no more
+  /// than what the argument itself says.
+  static bool isOfWeight(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      SmallVector<Value> sources = getSources(op);
+      if (sources.size() != 1 || !isMemoryEffectFree(op))
+        return false;
+      value = sources.front();
+    }
+    return isa<BlockArgument>(value);
+  }
+
+  /// Operands that are not made anew.
+  static SmallVector<Value> getSources(Operation *op) {
+    SmallVector<Value> sources;
+    llvm::copy_if(
+        op->getOperands(), std::back_inserter(sources),
+        [](Value value) { return !value.getDefiningOp<tensor::EmptyOp>(); });
+    return sources;
+  }
+
+  void raise(Operation *op) {
+    if (!op || op->getBlock() != &block || !raised.insert(op).second)
+      return;
+    for (Value operand : op->getOperands())
+      raise(operand.getDefiningOp());
+    if (last)
+      op->moveAfter(last);
+    else
+      op->moveBefore(&block, block.begin());
+    last = op;
+  }
+
+  Block &block;
+  llvm::DenseSet<Operation *> raised;
+  Operation *last = nullptr;
+};
 
 struct QuantizePass : weft::impl::QuantizePassBase<QuantizePass> {
   using Base::Base;
@@ -457,6 +519,7 @@ private:
           << remark::add("the {0} of '{1}' stays wide: {2}",
                          stringifyLinearKind(linear.kind).str(), name, reason);
     }
+    MagnitudesFirst(func.getBody().front());
   }
 
   void report(const Linear &linear, StringRef name, QuantizationFormat format,

@@ -1,0 +1,37 @@
+// RUN: weft-opt --weft-quantize=formats=mxfp8 --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s
+// RUN: weft-opt --weft-quantize=formats=mxfp8=head --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=HEAD
+// RUN: not weft-opt --weft-quantize=formats=fp6 %s 2>&1 | FileCheck %s --check-prefix=FORMAT
+// RUN: not weft-opt --weft-quantize=formats=fp8=[ %s 2>&1 | FileCheck %s --check-prefix=PATTERN
+// RUN: not weft-opt --weft-quantize=formats=fp8=nothing %s 2>&1 | FileCheck %s --check-prefix=NOTHING
+
+// Which contractions become narrow, and why others do not.
+
+// CHECK-DAG: the forward of 'layers.0.up' is mxfp8: 528 and 2112 bytes, not 1024 and 4096
+// CHECK-DAG: the forward of 'router' stays wide: its weight is that of a router
+// CHECK-DAG: the forward of 'odd' stays wide: blocks of 32 do not divide the 30 elements that it sums
+// CHECK-DAG: the forward of 'head' stays wide: its weight is that of the head
+// CHECK-NOT: weft-quantize
+
+// HEAD: the forward of 'head' is mxfp8
+// HEAD-NOT: mxfp8
+
+// FORMAT: error: cannot quantize as 'fp6', expected fp8, fp8-block, mxfp8 or nvfp4
+// PATTERN: error: cannot quantize weights '[': {{.*}}
+// NOTHING: error: has no linear layer whose weight's name is like that of 'fp8=nothing'
+
+#ik = affine_map<(i, j, k) -> (i, k)>
+#kj = affine_map<(i, j, k) -> (k, j)>
+#ij = affine_map<(i, j, k) -> (i, j)>
+func.func @f(%x: tensor<8x64xbf16>, %up: tensor<64x32xbf16> {weft.name = "layers.0.up"},
+             %router: tensor<64x32xbf16> {weft.name = "router"}, %odd: tensor<30x32xbf16> {weft.name = "odd"},
+             %y: tensor<8x30xbf16>, %head: tensor<32x128xbf16> {weft.name = "head"})
+    -> (tensor<8x128xbf16>, tensor<8x32xbf16>, tensor<8x32xbf16>) {
+  %0 = math.absf %x : tensor<8x64xbf16>
+  %1 = weft.matmul %0, %up {indexing_maps = [#ik, #kj, #ij]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+  %2 = weft.matmul %0, %router {indexing_maps = [#ik, #kj, #ij]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+  %3 = math.absf %y : tensor<8x30xbf16>
+  %4 = weft.matmul %3, %odd {indexing_maps = [#ik, #kj, #ij]} : tensor<8x30xbf16>, tensor<30x32xbf16> -> tensor<8x32xbf16>
+  %5 = math.absf %1 : tensor<8x32xbf16>
+  %6 = weft.matmul %5, %head {indexing_maps = [#ik, #kj, #ij]} : tensor<8x32xbf16>, tensor<32x128xbf16> -> tensor<8x128xbf16>
+  return %6, %2, %4 : tensor<8x128xbf16>, tensor<8x32xbf16>, tensor<8x32xbf16>
+}
