@@ -598,8 +598,8 @@ void OrderSearch::cool(int64_t most, std::mt19937 &random) {
 }
 
 /// Each time from the order as it is. Moves that cost what a few collectives
-/// take lead from one microbatch at a time to both side by side; with those
-/// that cost one, what is almost right gets right.
+/// take lead to orders that differ in much; those that cost one, to the best of
+/// what is alike.
 ScheduleResult OrderSearch::anneal() {
   int64_t sum = 0, count = 0;
   for (const ScheduleTask &task : problem.getTasks())
