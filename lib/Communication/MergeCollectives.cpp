@@ -5,9 +5,11 @@
 //
 // In this order: an all_reduce of which each rank keeps its own part becomes a
 // reduce_scatter; a reduce_scatter moves before an all_reduce, which then works
-// on less; collectives without uses go; small reductions of one group that
-// wait for one another needlessly become one. So that they may, what is small
-// and computed from them is moved down to where it is needed.
+// on less; all_reduces of slices that are all of a tensor become one of the
+// tensor, which lies in one piece already; collectives without uses go; small
+// reductions of one group that wait for one another needlessly become one. So
+// that they may, what is small and computed from them is moved down to where it
+// is needed.
 //
 // Gathers of weights are left alone: that one is gathered twice was decided
 // before. Gathers of what small reductions made are grouped like these.
@@ -21,6 +23,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -132,6 +135,82 @@ bool scatterFirst(ReduceScatterOp scatter) {
   scatter.erase();
   reduce.erase();
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// What is reduced of a slice that nothing else uses; null if that is not so.
+tensor::ExtractSliceOp getReducedSlice(AllReduceOp reduce) {
+  if (reduce.getInputs().size() != 1)
+    return {};
+  auto slice = reduce.getInputs()[0].getDefiningOp<tensor::ExtractSliceOp>();
+  bool isFixed = slice && slice->hasOneUse() && slice.hasUnitStride() &&
+                 slice.getType().getRank() == slice.getSourceType().getRank() &&
+                 slice->getBlock() == reduce->getBlock() &&
+                 llvm::none_of(slice.getStaticOffsets(), ShapedType::isDynamic);
+  return isFixed ? slice : tensor::ExtractSliceOp();
+}
+
+bool areDisjoint(tensor::ExtractSliceOp a, tensor::ExtractSliceOp b) {
+  for (auto [beginA, sizeA, beginB, sizeB] :
+       llvm::zip(a.getStaticOffsets(), a.getStaticSizes(), b.getStaticOffsets(),
+                 b.getStaticSizes()))
+    if (beginA + sizeA <= beginB || beginB + sizeB <= beginA)
+      return true;
+  return false;
+}
+
+/// Says whether each element of what they are taken from is in one slice.
+bool isPartition(MutableArrayRef<tensor::ExtractSliceOp> slices) {
+  int64_t numElements = 0;
+  for (auto [i, slice] : llvm::enumerate(slices)) {
+    numElements += slice.getType().getNumElements();
+    for (tensor::ExtractSliceOp other : slices.take_front(i))
+      if (!areDisjoint(slice, other))
+        return false;
+  }
+  return numElements == slices.front().getSourceType().getNumElements();
+}
+
+/// all_reduces of slices of a tensor -> slices of one all_reduce. Returns how
+/// many all_reduces are gone.
+unsigned reduceWhole(Value whole, ArrayRef<AllReduceOp> members) {
+  auto slices = llvm::map_to_vector(members, getReducedSlice);
+  if (members.size() < 2 || !isPartition(slices))
+    return 0;
+  AllReduceOp first = members.front();
+  OpBuilder builder(first);
+  auto reduce = AllReduceOp::create(
+      builder, first.getLoc(), TypeRange(whole.getType()), first.getKindAttr(),
+      whole, first.getMeshAttr(), first.getAxesAttr(), first.getChannelAttr());
+  copyOrder(first, reduce);
+  for (auto [member, slice] : llvm::zip(members, slices)) {
+    slice->moveAfter(reduce);
+    slice.getSourceMutable().assign(reduce.getResult(0));
+    member->getResult(0).replaceAllUsesWith(slice.getResult());
+    member->erase();
+  }
+  return members.size() - 1;
+}
+
+unsigned reduceWholes(Block &block) {
+  // What is reduced alike, by the tensor that it is a slice of.
+  llvm::MapVector<
+      std::tuple<Value, ReduceKind, Attribute, Attribute, Attribute>,
+      SmallVector<AllReduceOp>>
+      groups;
+  for (auto reduce : block.getOps<AllReduceOp>())
+    if (tensor::ExtractSliceOp slice = getReducedSlice(reduce))
+      groups[{slice.getSource(), reduce.getKind(), reduce.getAxesAttr(),
+              reduce.getChannelAttr(),
+              reduce->getAttr(WeftDialect::kOrderAttr)}]
+          .push_back(reduce);
+  unsigned gone = 0;
+  for (const auto &[key, members] : groups)
+    gone += reduceWhole(std::get<0>(key), members);
+  return gone;
 }
 
 //===----------------------------------------------------------------------===//
@@ -399,6 +478,7 @@ struct MergeCollectivesPass
     for (auto op : llvm::make_early_inc_range(block.getOps<ReduceScatterOp>()))
       numReordered += scatterFirst(op);
     numErased += eraseUnused(block);
+    numGrouped += reduceWholes(block);
     numGrouped += Grouper(block, groupLimit).run();
   }
 };

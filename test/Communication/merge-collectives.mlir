@@ -223,3 +223,41 @@ func.func @sink_chain(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, t
   %4 = weft.all_reduce sum %1 on @mesh <{"dp"}> : (tensor<4xf32>) -> tensor<4xf32>
   return %4, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Both halves are reduced: so is the whole, which lies in one piece.
+
+// CHECK-LABEL: func.func @reduce_whole
+// CHECK: %[[R:.*]] = weft.all_reduce sum %arg0 on @mesh <{"tp"}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK-DAG: %[[A:.*]] = tensor.extract_slice %[[R]][0, 0] [4, 3]
+// CHECK-DAG: %[[B:.*]] = tensor.extract_slice %[[R]][0, 3] [4, 5]
+// CHECK: return %[[A]], %[[B]]
+weft.mesh @mesh = <["tp"=2]>
+func.func @reduce_whole(%x: tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x5xf32>) {
+  %a = tensor.extract_slice %x[0, 0] [4, 3] [1, 1] : tensor<4x8xf32> to tensor<4x3xf32>
+  %b = tensor.extract_slice %x[0, 3] [4, 5] [1, 1] : tensor<4x8xf32> to tensor<4x5xf32>
+  %0 = weft.all_reduce sum %a on @mesh <{"tp"}> : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %1 = weft.all_reduce sum %b on @mesh <{"tp"}> : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  return %0, %1 : tensor<4x3xf32>, tensor<4x5xf32>
+}
+
+// -----
+
+// A part that nobody wants is not reduced, nor are sums and maxima joined.
+
+// CHECK-LABEL: func.func @reduce_parts
+// CHECK-NOT: weft.all_reduce {{.*}} : (tensor<4x8xf32>)
+// CHECK: return
+weft.mesh @mesh = <["tp"=2]>
+func.func @reduce_parts(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4x5xf32>) {
+  %a = tensor.extract_slice %x[0, 0] [4, 3] [1, 1] : tensor<4x8xf32> to tensor<4x3xf32>
+  %b = tensor.extract_slice %x[0, 4] [4, 4] [1, 1] : tensor<4x8xf32> to tensor<4x4xf32>
+  %c = tensor.extract_slice %y[0, 0] [4, 3] [1, 1] : tensor<4x8xf32> to tensor<4x3xf32>
+  %d = tensor.extract_slice %y[0, 3] [4, 5] [1, 1] : tensor<4x8xf32> to tensor<4x5xf32>
+  %0 = weft.all_reduce sum %a on @mesh <{"tp"}> : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %1 = weft.all_reduce sum %b on @mesh <{"tp"}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = weft.all_reduce sum %c on @mesh <{"tp"}> : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %3 = weft.all_reduce max %d on @mesh <{"tp"}> : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  return %0, %1, %2, %3 : tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4x5xf32>
+}

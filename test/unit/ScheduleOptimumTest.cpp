@@ -233,6 +233,40 @@ TEST(ScheduleOptimumTest, TwoMicrobatchesWaitForTheSameGathers) {
   EXPECT_EQ(run(problem, SchedulePolicy::Best, 0).result.time, bound.twoPaths);
 }
 
+TEST(ScheduleOptimumTest, WhatIsComputedMeanwhileNeedsItsGatherToo) {
+  // As before, and more can be computed, but first it has to be gathered on the
+  // same link: that is no help while both microbatches wait.
+  ScheduleProblem problem;
+  ScheduleTask compute, sum;
+  compute.duration = 10;
+  sum.duration = 60;
+  sum.channel = sum.link = 0;
+  sum.role = TaskRole::Activation;
+  int last[] = {-1, -1};
+  auto addToBoth = [&](const ScheduleTask &task) {
+    for (int &one : last) {
+      int next = problem.addTask(task);
+      if (one >= 0)
+        problem.addDependence(one, next);
+      one = next;
+    }
+  };
+  addToBoth(sum);
+  addToBoth(compute);
+  addToBoth(sum);
+  compute.duration = 150;
+  addToBoth(compute);
+  int gather = problem.addTask(sum);
+  compute.duration = 50;
+  problem.addDependence(gather, problem.addTask(compute));
+  problem.finalize();
+  ScheduleBound bound = computeLowerBound(problem);
+  // As before: what is gathered takes no less than it lets be computed.
+  EXPECT_EQ(bound.twoPaths, 370 + (60 + 60 + 10) - 20);
+  EXPECT_LT(std::max(bound.headsAndTails, bound.workAndWaits), bound.twoPaths);
+  EXPECT_LE(bound.twoPaths, FastestOrder(problem).get());
+}
+
 TEST(ScheduleOptimumTest, ALongGatherDelaysThePath) {
   // It is longer than all that is computed between two sums on its link, and
   // nothing else can be computed meanwhile.

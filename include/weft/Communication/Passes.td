@@ -13,6 +13,8 @@ def MergeCollectivesPass : Pass<"weft-merge-collectives", "::mlir::ModuleOp"> {
     - An all_reduce of which each rank keeps its own part becomes a
       reduce_scatter.
     - A reduce_scatter moves before an all_reduce over other axes.
+    - all_reduces of slices that together are a whole tensor become one of the
+      tensor, of which slices are taken: it need not be copied apart.
     - Collectives without uses are erased.
     - all_reduces, and reduce_scatters, of one kind over the same axes become
       one grouped collective if their operands are small and none of them

@@ -152,6 +152,37 @@ LogicalResult fuseElementwise(func::FuncOp func) {
   return applyPatternsGreedily(func, std::move(cleanup), config);
 }
 
+/// What an op without loops takes out of scalar tensors it reads as operands
+/// instead: so it can be seen that it may write the result to their memory.
+void readScalarsAsOperands(linalg::GenericOp op) {
+  SmallVector<tensor::ExtractOp> extracts;
+  for (auto extract : op.getBody()->getOps<tensor::ExtractOp>())
+    if (extract.getTensor().getParentRegion() != &op.getRegion() &&
+        extract.getIndices().empty())
+      extracts.push_back(extract);
+  if (op.getNumLoops() != 0 || extracts.empty())
+    return;
+  SmallVector<Value> inputs(op.getInputs());
+  unsigned numInputs = inputs.size();
+  for (auto [i, extract] : llvm::enumerate(extracts)) {
+    inputs.push_back(extract.getTensor());
+    extract.getResult().replaceAllUsesWith(op.getBody()->insertArgument(
+        numInputs + i, extract.getType(), extract.getLoc()));
+  }
+  OpBuilder builder(op);
+  SmallVector<AffineMap> maps(inputs.size() + op.getNumDpsInits(),
+                              builder.getEmptyAffineMap());
+  auto made = linalg::GenericOp::create(
+      builder, op.getLoc(), op.getResultTypes(), inputs, op.getOutputs(), maps,
+      op.getIteratorTypesArray(), /*bodyBuilder=*/nullptr,
+      llvm::to_vector(op->getDiscardableAttrs()));
+  made.getRegion().takeBody(op.getRegion());
+  for (tensor::ExtractOp extract : extracts)
+    extract.erase();
+  op->replaceAllUsesWith(made);
+  op.erase();
+}
+
 //===----------------------------------------------------------------------===//
 // Parts of concatenations
 //===----------------------------------------------------------------------===//
@@ -261,6 +292,41 @@ Value getSplatScalar(Operation *op, OpBuilder &builder) {
                : Value();
 }
 
+/// A generic op that writes `scalar` everywhere.
+Value createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
+                  Value scalar) {
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, ValueRange(), empty,
+             builder.getMultiDimIdentityMap(type.getRank()), iterators,
+             [&](OpBuilder &nested, Location nestedLoc, ValueRange) {
+               linalg::YieldOp::create(nested, nestedLoc, scalar);
+             })
+      .getResult(0);
+}
+
+/// Says whether the op writes its result over what it takes here.
+bool isUpdated(OpOperand &use) {
+  auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
+  auto scatter = dyn_cast<ScatterAddOp>(use.getOwner());
+  return (insert && &use == &insert.getDestMutable()) ||
+         (scatter && &use == &scatter.getInitMutable());
+}
+
+/// What is updated is overwritten: several updates each get a splat of their
+/// own, which is less to do than a copy, and can be done at any time.
+void splitUpdated(Value whole, Value scalar) {
+  auto type = cast<RankedTensorType>(whole.getType());
+  for (OpOperand &use : llvm::make_early_inc_range(whole.getUses()))
+    if (isUpdated(use) && !whole.hasOneUse()) {
+      OpBuilder builder(use.getOwner());
+      use.set(createSplat(builder, whole.getLoc(), type, scalar));
+    }
+}
+
 /// Splats that ops start from become fills, which kernels take as a scalar;
 /// splats that are read become generic ops.
 void materializeSplats(func::FuncOp func) {
@@ -281,23 +347,17 @@ void materializeSplats(func::FuncOp func) {
       continue;
     Value whole = op->getResult(0);
     auto type = cast<RankedTensorType>(whole.getType());
-    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                          type.getElementType());
+    splitUpdated(whole, scalar);
     if (!isa<linalg::FillOp>(op) && llvm::any_of(whole.getUses(), isInit)) {
+      Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                            type.getElementType());
       auto fill = linalg::FillOp::create(builder, loc, scalar, empty);
       whole.replaceUsesWithIf(fill.getResult(0), isInit);
     }
     if (llvm::all_of(whole.getUses(), isInit))
       continue;
-    SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                               utils::IteratorType::parallel);
-    auto generic = linalg::GenericOp::create(
-        builder, loc, type, ValueRange(), empty,
-        builder.getMultiDimIdentityMap(type.getRank()), iterators,
-        [&](OpBuilder &nested, Location nestedLoc, ValueRange) {
-          linalg::YieldOp::create(nested, nestedLoc, scalar);
-        });
-    whole.replaceUsesWithIf(generic.getResult(0),
+    Value splat = createSplat(builder, loc, type, scalar);
+    whole.replaceUsesWithIf(splat,
                             [&](OpOperand &use) { return !isInit(use); });
   }
 }
@@ -609,6 +669,9 @@ struct FuseKernelsPass
       moveOrdersOutOfBodies(func);
       if (failed(fused) || failed(prepareParts(func)))
         return signalPassFailure();
+      for (auto op : llvm::make_early_inc_range(
+               func.getBody().getOps<linalg::GenericOp>()))
+        readScalarsAsOperands(op);
       nameFills(func);
       materializeSplats(func);
       FusionLimits limits = target->getFusionLimits(getOperation());
