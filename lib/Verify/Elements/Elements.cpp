@@ -349,6 +349,18 @@ const Element *ElementTable::getScalar(Attribute name, DictionaryAttr details,
   if (opName == "arith.select")
     if (const Element *known = foldChoice(name, details, type, operands))
       return known;
+  if (opName == "arith.andi" && type.isInteger(1))
+    if (const Element *known = foldConjunction(name, details, type, operands))
+      return known;
+  return makeScalar(name, details, type, operands, result);
+}
+
+/// An op that is not told in another way, folded as upstream does.
+const Element *ElementTable::makeScalar(Attribute name, DictionaryAttr details,
+                                        Type type,
+                                        ArrayRef<const Element *> operands,
+                                        int64_t result) {
+  StringRef opName = cast<StringAttr>(name).getValue();
   Element element{ElementKind::Scalar, name, details, type};
   element.operands.assign(operands.begin(), operands.end());
   element.numbers = {result};
