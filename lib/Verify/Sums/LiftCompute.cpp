@@ -403,6 +403,7 @@ LogicalResult LocalLifter::liftScatterAdd(ScatterAddOp op) {
     fix(rows);
   if (failed(checkBase(op, op.getBase(), rows)))
     return failure();
+  forgetElements(rows);
   value.dims[op.getAxis()] = rows;
   for (LocalDim &dim : value.dims)
     dim.padding = nullptr;

@@ -210,7 +210,15 @@ LocalLifter::dropDims(tensor::ExtractSliceOp op, LocalValue value,
     if (failed(fixWhole(op, dim, "drops a dimension")))
       return failure();
   value.dims = std::move(kept);
-  value.form = forms.getReshape(value.form, getSizes(value.dims), "slice", op);
+  SmallVector<int64_t> shape = getSizes(value.dims);
+  // What is repeated there, here up to a size that was guessed.
+  SmallVector<int64_t> repeated = shape;
+  for (auto [dim, size] : llvm::zip(value.dims, repeated))
+    if (dim.isGuess && dim.isConstant)
+      size = kAnySize;
+  if (forms.hasMove("reshape", "slice", value.form, repeated))
+    shape = repeated;
+  value.form = forms.getReshape(value.form, shape, "slice", op);
   return value;
 }
 
@@ -364,6 +372,7 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
     if (failed(fixWhole(op, dim, "inserts along a dimension")) ||
         (other && failed(fixWhole(op, *other, "inserts along a dimension"))))
       return failure();
+    forgetElements(dim);
   }
   form.shape = getSizes(dest.dims);
   form.op = op;

@@ -51,6 +51,12 @@ bool mlir::weft::proof::takeSize(LocalDim &dim, int64_t size) {
   return true;
 }
 
+void mlir::weft::proof::forgetElements(LocalDim &dim) {
+  dim.padding = nullptr;
+  dim.isConstant = false;
+  dim.likeness = nullptr;
+}
+
 bool mlir::weft::proof::holds(const LocalDim &dim, RankVector chunk) {
   return dim.chunk == chunk ||
          (dim.chunk && chunk &&

@@ -111,6 +111,9 @@ int64_t getPaddedSize(const LocalDim &dim);
 bool hasPadding(const LocalDim &dim);
 /// Takes `size` for one that was guessed; false if the size is another one.
 bool takeSize(LocalDim &dim, int64_t size);
+/// What was known of a value's elements is not known of those that an op makes:
+/// padding, which do not change, and which are alike.
+void forgetElements(LocalDim &dim);
 /// Whether each rank has this chunk of a dimension, or one that is like it.
 bool holds(const LocalDim &dim, RankVector chunk);
 /// As in [0, 1, 2, 3].
