@@ -207,8 +207,8 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
          << (forms.isOfReals() ? loops[i].size : getPaddedSize(loops[i]));
   };
   describe();
-  if (free.size() == 1)
-    tryShared(loops[free[0]], form, describe);
+  for (unsigned loop : free)
+    tryShared(loops[loop], form, describe);
   auto reduced =
       llvm::map_to_vector(summed, [&](unsigned i) { return loops[i]; });
   Builder builder(op.getContext());

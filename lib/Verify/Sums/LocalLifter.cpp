@@ -334,8 +334,7 @@ LogicalResult LocalLifter::liftOther(Operation *op) {
   auto select = dyn_cast<arith::SelectOp>(op);
   if (select && isa<TensorType>(select.getType()) &&
       select.getCondition().getType().isInteger(1))
-    return setChoice(select->getResult(0), select.getCondition(),
-                     select.getTrueValue(), select.getFalseValue());
+    return liftSelect(select);
   bool isScalar = llvm::all_of(op->getResultTypes(), [](Type type) {
     return type.isIntOrIndexOrFloat();
   });

@@ -351,6 +351,7 @@ private:
   LogicalResult liftFor(scf::ForOp op);
   LogicalResult liftWhile(scf::WhileOp op);
   LogicalResult liftIf(scf::IfOp op);
+  LogicalResult liftSelect(arith::SelectOp op);
   LogicalResult setChoice(OpResult result, Value condition, Value first,
                           Value second);
   LogicalResult liftBlock(Block &block);

@@ -207,3 +207,37 @@ module {
     }
   }
 }
+
+// -----
+
+// Of two loops that say how often something is summed, the second one is shared.
+
+// CHECK-LABEL: func.func @two_loops
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @two_loops(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %one = arith.constant dense<1.0> : tensor<2x3x2xf32>
+    %zero = arith.constant dense<0.0> : tensor<2xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%one, %x : tensor<2x3x2xf32>, tensor<2xf32>) outs(%zero : tensor<2xf32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %m = arith.mulf %p, %q : f32
+      %a = arith.addf %o, %m : f32
+      linalg.yield %a : f32
+    } -> tensor<2xf32>
+    %1 = weft.all_reduce sum %0 on @mesh <{"t"}> : (tensor<2xf32>) -> tensor<2xf32>
+    return %1 : tensor<2xf32>
+  }
+  module @global {
+    func.func @two_loops(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %one = arith.constant dense<1.0> : tensor<2x3x4xf32>
+      %zero = arith.constant dense<0.0> : tensor<2xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%one, %x : tensor<2x3x4xf32>, tensor<2xf32>) outs(%zero : tensor<2xf32>) {
+      ^bb0(%p: f32, %q: f32, %o: f32):
+        %m = arith.mulf %p, %q : f32
+        %a = arith.addf %o, %m : f32
+        linalg.yield %a : f32
+      } -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+  }
+}
