@@ -264,6 +264,7 @@ private:
   LogicalResult expandGroup(const LocalDim &dim, ArrayRef<int64_t> extents,
                             ArrayRef<int64_t> sizes,
                             SmallVectorImpl<LocalDim> &results);
+  bool padLastPart(tensor::PadOp op, const Form *padding);
   bool padForRanks(tensor::PadOp op, LocalValue &value, const Form *padding);
   RankVector getNumber(OpFoldResult value);
 
