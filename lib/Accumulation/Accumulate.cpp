@@ -219,6 +219,11 @@ getSerialDims(func::FuncOp func, ShardingAttr sharding, TypeAttr global,
              << " has " << size << " elements along dim " << d << ", which "
              << axes->numMajor << " ranks times " << axes->size
              << " coordinates along '" << serial.name << "' do not divide";
+    if (axes->size > 1 && chunk * (axes->size - 1) >= whole)
+      return func.emitOpError(what)
+             << " has " << whole << " elements along dim " << d << ", in parts "
+             << "of " << chunk << ": the last of " << axes->size
+             << " coordinates along '" << serial.name << "' has none";
     dims.push_back({static_cast<int64_t>(d), *axes, chunk, whole});
   }
   return dims;

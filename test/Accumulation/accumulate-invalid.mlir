@@ -27,6 +27,14 @@ func.func @uneven(%x: tensor<2xf32>) -> (tensor<2xf32> {weft.global_type = tenso
 
 // -----
 
+weft.mesh @mesh = <["mb"=4]>
+// expected-error @+1 {{argument #0 has 6 elements along dim 0, in parts of 2: the last of 4 coordinates along 'mb' has none}}
+func.func @empty(%x: tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"mb"}]>}) {
+  return
+}
+
+// -----
+
 weft.mesh @mesh = <["a"=2, "mb"=3]>
 func.func @tree(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @+1 {{joins 6 leaves over #weft.axes<{"a", "mb"}>, a tree that does not nest at 'mb' of size 3: the axis cannot be serial}}

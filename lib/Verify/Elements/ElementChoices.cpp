@@ -43,6 +43,49 @@ const Element *ElementTable::negateBoth(ArrayRef<const Element *> conditions) {
                           {negate(conditions[0]), negate(conditions[1])}));
 }
 
+/// The conditions that all hold where this one does: those of a conjunction, or
+/// itself. As many as are told apart.
+static SmallVector<const Element *> getConjuncts(const Element *condition) {
+  constexpr unsigned kMaxConjuncts = 64;
+  SmallVector<const Element *> conjuncts, pending = {condition};
+  while (!pending.empty()) {
+    const Element *next = pending.pop_back_val();
+    bool isSeveral = next->isOp("arith.andi") && next->type.isInteger(1) &&
+                     conjuncts.size() + pending.size() < kMaxConjuncts;
+    if (isSeveral)
+      llvm::append_range(pending, next->operands);
+    else
+      conjuncts.push_back(next);
+  }
+  llvm::sort(conjuncts,
+             [](const Element *a, const Element *b) { return a->id < b->id; });
+  conjuncts.erase(llvm::unique(conjuncts), conjuncts.end());
+  return conjuncts;
+}
+
+/// Conjunctions of the same conditions are one, whichever were joined first.
+/// Null if it is one of two.
+const Element *
+ElementTable::foldConjunction(Attribute name, DictionaryAttr details, Type type,
+                              ArrayRef<const Element *> operands) {
+  SmallVector<const Element *> conjuncts;
+  for (const Element *operand : operands)
+    llvm::append_range(conjuncts, getConjuncts(operand));
+  if (conjuncts.size() == 2)
+    return nullptr;
+  llvm::sort(conjuncts,
+             [](const Element *a, const Element *b) { return a->id < b->id; });
+  conjuncts.erase(llvm::unique(conjuncts), conjuncts.end());
+  for (const Element *conjunct : conjuncts)
+    if (const Element *negated = getNegated(conjunct))
+      if (llvm::is_contained(conjuncts, negated))
+        return getConstant(IntegerAttr::get(type, 0));
+  const Element *joined = conjuncts.front();
+  for (const Element *conjunct : ArrayRef(conjuncts).drop_front())
+    joined = makeScalar(name, details, type, {joined, conjunct});
+  return joined;
+}
+
 /// Of two comparisons of which one holds where the other does not, only one is
 /// made: `a >= b` is not `a < b`. Null if this is the one.
 const Element *ElementTable::foldInverted(Attribute name,
@@ -138,6 +181,10 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
   if (condition->variables.empty() &&
       condition->kind != ElementKind::Constant) {
     const Element *then = assume(yes, condition, true);
+    for (const Element *fact : getConjuncts(condition)) {
+      const Element *negated = getNegated(fact);
+      then = assume(then, negated ? negated : fact, !negated);
+    }
     const Element *otherwise = assume(no, condition, false);
     if (then != yes || otherwise != no)
       return choose(condition, then, otherwise);

@@ -215,8 +215,20 @@ void ElementTable::sortOperands(SmallVectorImpl<const Element *> &operands) {
   llvm::stable_sort(operands, [](const Element *a, const Element *b) {
     bool isA = a->kind == ElementKind::Constant;
     bool isB = b->kind == ElementKind::Constant;
-    return std::tuple(isA, a->pattern, a->id) <
-           std::tuple(isB, b->pattern, b->id);
+    if (std::tuple(isA, a->pattern) != std::tuple(isB, b->pattern))
+      return std::tuple(isA, a->pattern) < std::tuple(isB, b->pattern);
+    // Of two elements of one tensor that of the outer variables: which of them
+    // was read first is another thing in another program.
+    auto getPositions = [](const Element *element) {
+      return llvm::map_to_vector<4>(
+          element->variables,
+          [](const Element *variable) { return variable->numbers[0]; });
+    };
+    SmallVector<int64_t, 4> own = getPositions(a), other = getPositions(b);
+    return own == other
+               ? a->id < b->id
+               : std::lexicographical_compare(own.begin(), own.end(),
+                                              other.begin(), other.end());
   });
 }
 
@@ -352,6 +364,18 @@ const Element *ElementTable::getScalar(Attribute name, DictionaryAttr details,
   if (opName == "arith.select")
     if (const Element *known = foldChoice(name, details, type, operands))
       return known;
+  if (opName == "arith.andi" && type.isInteger(1))
+    if (const Element *known = foldConjunction(name, details, type, operands))
+      return known;
+  return makeScalar(name, details, type, operands, result);
+}
+
+/// An op that is not told in another way, folded as upstream does.
+const Element *ElementTable::makeScalar(Attribute name, DictionaryAttr details,
+                                        Type type,
+                                        ArrayRef<const Element *> operands,
+                                        int64_t result) {
+  StringRef opName = cast<StringAttr>(name).getValue();
   Element element{ElementKind::Scalar, name, details, type};
   element.operands.assign(operands.begin(), operands.end());
   element.numbers = {result};

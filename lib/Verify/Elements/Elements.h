@@ -222,6 +222,11 @@ private:
   Value getValue(const Element *element);
   const Element *getOfValue(Value value);
 
+  const Element *makeScalar(Attribute name, DictionaryAttr details, Type type,
+                            ArrayRef<const Element *> operands,
+                            int64_t result = 0);
+  const Element *foldConjunction(Attribute name, DictionaryAttr details,
+                                 Type type, ArrayRef<const Element *> operands);
   const Element *foldChoice(Attribute name, DictionaryAttr details, Type type,
                             ArrayRef<const Element *> operands);
   const Element *negate(const Element *condition);

@@ -76,6 +76,10 @@ LogicalResult LocalLifter::liftAttention(Operation *op, Value start) {
   if (shape.config.hasWindow() &&
       failed(checkStart(op, start, loops[shape.getQuery()])))
     return failure();
+  // Two queries that are alike see other keys.
+  if (shape.config.hasWindow())
+    for (unsigned loop : {shape.getQuery(), shape.getKey()})
+      forgetElements(loops[loop]);
   for (int loop : summed)
     fix(loops[loop]);
   llvm::raw_string_ostream os(form.details);

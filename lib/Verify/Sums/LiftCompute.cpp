@@ -209,8 +209,8 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
          << (forms.isOfReals() ? loops[i].size : getPaddedSize(loops[i]));
   };
   describe();
-  if (free.size() == 1)
-    tryShared(loops[free[0]], form, describe);
+  for (unsigned loop : free)
+    tryShared(loops[loop], form, describe);
   auto reduced =
       llvm::map_to_vector(summed, [&](unsigned i) { return loops[i]; });
   Builder builder(op.getContext());
@@ -405,6 +405,7 @@ LogicalResult LocalLifter::liftScatterAdd(ScatterAddOp op) {
     fix(rows);
   if (failed(checkBase(op, op.getBase(), rows)))
     return failure();
+  forgetElements(rows);
   value.dims[op.getAxis()] = rows;
   for (LocalDim &dim : value.dims)
     dim.padding = nullptr;

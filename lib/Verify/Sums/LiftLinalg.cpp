@@ -376,8 +376,8 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
     made.details = lifter.describe(index, !combiner.isExact);
   };
   describe();
-  if (freeLoops.size() == 1)
-    tryShared(loops[freeLoops[0]], made, describe);
+  for (unsigned loop : freeLoops)
+    tryShared(loops[loop], made, describe);
   SmallVector<LocalDim> reduced = lifter.getReductionLoops();
   FailureOr<Contribution> carried = getCarried(op, *form);
   if (failed(carried))

@@ -131,6 +131,42 @@ LogicalResult LocalLifter::setChoice(OpResult result, Value condition,
   return setWhole(result.getOwner(), result, std::move(choice));
 }
 
+/// A select between tensors of which ranks may have parts: each its part of
+/// what is chosen.
+LogicalResult LocalLifter::liftSelect(arith::SelectOp op) {
+  FailureOr<LocalValue> value = getUncombined(op, op.getTrueValue());
+  FailureOr<LocalValue> other = getUncombined(op, op.getFalseValue());
+  if (failed(value) || failed(other))
+    return failure();
+  auto isCut = [](const LocalDim &dim) {
+    return dim.chunk && (countChunks(dim) > 1 || hasPadding(dim));
+  };
+  if (llvm::none_of(value->dims, isCut) && llvm::none_of(other->dims, isCut))
+    return setChoice(op->getResult(0), op.getCondition(), op.getTrueValue(),
+                     op.getFalseValue());
+  BodyLifter body(*this, {});
+  FailureOr<const Form *> condition = body.getForm(op, op.getCondition());
+  if (failed(condition))
+    return failure();
+  for (const Form *form : {value->form, other->form})
+    if (form->kind == FormKind::Undefined && !forms.isOfReals())
+      return op.emitOpError("uses elements that nothing has defined");
+  for (auto [dim, otherDim] : llvm::zip(value->dims, other->dims)) {
+    if (failed(meet(op, dim, otherDim)))
+      return failure();
+    fix(dim);
+    dim.padding = nullptr;
+    dim.isConstant = false;
+  }
+  Form choice{
+      FormKind::Tensor, "scf.if", "", {*condition, value->form, other->form}};
+  choice.element = value->form->element;
+  choice.shape = getSizes(value->dims);
+  choice.op = op;
+  value->form = forms.get(std::move(choice));
+  return setTensor(op, op.getResult(), std::move(*value));
+}
+
 LogicalResult LocalLifter::liftIf(scf::IfOp op) {
   for (Region &region : op->getRegions())
     if (!region.empty() && failed(liftBlock(region.front())))

@@ -82,6 +82,23 @@ LogicalResult LocalLifter::sliceAt(tensor::ExtractSliceOp op, unsigned index,
   return success();
 }
 
+/// Whether the end of the dimension is cut, too, and made as long as `size`:
+/// the last of parts that a rank goes through.
+static bool hasLastPart(tensor::ExtractSliceOp op, unsigned dim, int64_t size) {
+  int64_t whole = op.getSourceType().getShape()[dim];
+  return llvm::any_of(op.getSource().getUsers(), [&](Operation *user) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    return slice && slice.getSource() == op.getSource() &&
+           slice.getDroppedDims().none() && !slice.isDynamicOffset(dim) &&
+           slice.getStaticOffset(dim) % size == 0 &&
+           slice.getStaticOffset(dim) + slice.getStaticSize(dim) == whole &&
+           llvm::any_of(slice->getUsers(), [&](Operation *next) {
+             auto pad = dyn_cast<tensor::PadOp>(next);
+             return pad && pad.getType().getShape()[dim] == size;
+           });
+  });
+}
+
 /// Follows one dimension of a slice; `cut` gets what is cut globally.
 LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
                                     bool inChunks, LocalDim &dim,
@@ -123,7 +140,8 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
   if (isWhole && inChunks)
     fix(dim);
   bool isChunk = number && *stride == 1 && size > 0 && *number % size == 0 &&
-                 dim.size % size == 0;
+                 (dim.size % size == 0 ||
+                  (*number + size <= dim.size && hasLastPart(op, index, size)));
   if (isWhole && inChunks && isChunk) {
     dim = {dim.size, size, uniform(*number / size)};
     return success();
@@ -210,7 +228,15 @@ LocalLifter::dropDims(tensor::ExtractSliceOp op, LocalValue value,
     if (failed(fixWhole(op, dim, "drops a dimension")))
       return failure();
   value.dims = std::move(kept);
-  value.form = forms.getReshape(value.form, getSizes(value.dims), "slice", op);
+  SmallVector<int64_t> shape = getSizes(value.dims);
+  // What is repeated there, here up to a size that was guessed.
+  SmallVector<int64_t> repeated = shape;
+  for (auto [dim, size] : llvm::zip(value.dims, repeated))
+    if (dim.isGuess && dim.isConstant)
+      size = kAnySize;
+  if (forms.hasMove("reshape", "slice", value.form, repeated))
+    shape = repeated;
+  value.form = forms.getReshape(value.form, shape, "slice", op);
   return value;
 }
 
@@ -364,6 +390,7 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
     if (failed(fixWhole(op, dim, "inserts along a dimension")) ||
         (other && failed(fixWhole(op, *other, "inserts along a dimension"))))
       return failure();
+    forgetElements(dim);
   }
   form.shape = getSizes(dest.dims);
   form.op = op;
@@ -406,6 +433,32 @@ bool LocalLifter::padForRanks(tensor::PadOp op, LocalValue &value,
   return true;
 }
 
+/// Follows a pad that makes the end of a dimension as long as the parts before
+/// it, of which a rank computes one after the other: of 5 elements in parts of
+/// 3, the last two and one past the end.
+bool LocalLifter::padLastPart(tensor::PadOp op, const Form *padding) {
+  auto slice = op.getSource().getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getDroppedDims().any() ||
+      stacks.contains(slice.getSource()))
+    return false;
+  LocalValue value = getTensor(slice.getSource());
+  for (auto [i, dim] : llvm::enumerate(value.dims)) {
+    int64_t offset = slice.getStaticOffsets()[i];
+    int64_t size = slice.getStaticSizes()[i], high = op.getStaticHigh()[i];
+    if (op.getStaticLow()[i] != 0 || slice.getStaticStrides()[i] != 1)
+      return false;
+    if (offset == 0 && size == dim.extent && high == 0)
+      continue;
+    bool isEnd = dim.chunk && countChunks(dim) == 1 && !hasPadding(dim) &&
+                 !ShapedType::isDynamic(offset) && offset + size == dim.size;
+    if (!isEnd || high <= 0 || offset % (size + high) != 0)
+      return false;
+    int64_t extent = size + high;
+    dim = {dim.size, extent, uniform(offset / extent), padding};
+  }
+  return succeeded(setTensor(op, op.getResult(), std::move(value)));
+}
+
 LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   Value constant = op.getConstantPaddingValue();
   if (!constant || ShapedType::isDynamicShape(op.getStaticLow()) ||
@@ -433,6 +486,8 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   form.op = op;
   LocalValue forRanks = value;
   bool isKnown = !isReference && forms.find(form);
+  if (!isKnown && !isReference && padLastPart(op, *padding))
+    return success();
   if (!isKnown && padForRanks(op, forRanks, *padding))
     return setTensor(op, op.getResult(), std::move(forRanks));
   LocalValue around;

@@ -77,6 +77,14 @@ bool LocalLifter::collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
   return true;
 }
 
+/// How many elements a rank has along dimensions.
+static int64_t countLocal(ArrayRef<LocalDim> dims) {
+  int64_t count = 1;
+  for (const LocalDim &dim : dims)
+    count *= dim.extent;
+  return count;
+}
+
 /// Several dimensions, of `sizes`, become one; `size` is that of the one-rank
 /// program, or any.
 LogicalResult LocalLifter::collapseGroup(Operation *op,
@@ -85,9 +93,7 @@ LogicalResult LocalLifter::collapseGroup(Operation *op,
                                          SmallVectorImpl<int64_t> &sizes) {
   SmallVector<LocalDim> dims(group);
   result = LocalDim();
-  result.extent = 1;
-  for (LocalDim &dim : dims)
-    result.extent *= dim.extent;
+  result.extent = countLocal(dims);
   if (llvm::all_of(dims, [](const LocalDim &dim) { return !dim.chunk; }))
     return success();
   // One element says nothing of the others.
@@ -157,15 +163,23 @@ LocalLifter::collapse(Operation *op, LocalValue value,
   // Not to be taken for an expansion by the same groups.
   std::string collapse = "collapse " + groups;
   SmallVector<int64_t> sizes(reassociation.size(), kAnySize);
+  bool isKnown = false;
   for (ArrayRef<int64_t> known : forms.getExpansions(value.form, collapse))
-    if (known.size() == sizes.size())
+    if (known.size() == sizes.size()) {
       sizes.assign(known.begin(), known.end());
+      isKnown = true;
+    }
   for (auto [group, size] : llvm::zip(reassociation, sizes)) {
     LocalDim dim;
     SmallVector<int64_t> rows;
-    if (failed(collapseGroup(
-            op, ArrayRef(value.dims).slice(group.front(), group.size()), size,
-            dim, rows)))
+    auto made = ArrayRef(value.dims).slice(group.front(), group.size());
+    // What does not change along any of them there does not here.
+    if (isKnown && !isReference && size == kAnySize &&
+        llvm::none_of(made, proof::hasPadding)) {
+      dims.push_back({kAnySize, countLocal(made)});
+      continue;
+    }
+    if (failed(collapseGroup(op, made, size, dim, rows)))
       return failure();
     describeRows(rows, groups);
     dims.push_back(dim);

@@ -51,6 +51,12 @@ bool mlir::weft::proof::takeSize(LocalDim &dim, int64_t size) {
   return true;
 }
 
+void mlir::weft::proof::forgetElements(LocalDim &dim) {
+  dim.padding = nullptr;
+  dim.isConstant = false;
+  dim.likeness = nullptr;
+}
+
 bool mlir::weft::proof::holds(const LocalDim &dim, RankVector chunk) {
   return dim.chunk == chunk ||
          (dim.chunk && chunk &&
@@ -328,8 +334,7 @@ LogicalResult LocalLifter::liftOther(Operation *op) {
   auto select = dyn_cast<arith::SelectOp>(op);
   if (select && isa<TensorType>(select.getType()) &&
       select.getCondition().getType().isInteger(1))
-    return setChoice(select->getResult(0), select.getCondition(),
-                     select.getTrueValue(), select.getFalseValue());
+    return liftSelect(select);
   bool isScalar = llvm::all_of(op->getResultTypes(), [](Type type) {
     return type.isIntOrIndexOrFloat();
   });

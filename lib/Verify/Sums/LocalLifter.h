@@ -111,6 +111,9 @@ int64_t getPaddedSize(const LocalDim &dim);
 bool hasPadding(const LocalDim &dim);
 /// Takes `size` for one that was guessed; false if the size is another one.
 bool takeSize(LocalDim &dim, int64_t size);
+/// What was known of a value's elements is not known of those that an op makes:
+/// padding, which do not change, and which are alike.
+void forgetElements(LocalDim &dim);
 /// Whether each rank has this chunk of a dimension, or one that is like it.
 bool holds(const LocalDim &dim, RankVector chunk);
 /// As in [0, 1, 2, 3].
@@ -261,6 +264,7 @@ private:
   LogicalResult expandGroup(const LocalDim &dim, ArrayRef<int64_t> extents,
                             ArrayRef<int64_t> sizes,
                             SmallVectorImpl<LocalDim> &results);
+  bool padLastPart(tensor::PadOp op, const Form *padding);
   bool padForRanks(tensor::PadOp op, LocalValue &value, const Form *padding);
   RankVector getNumber(OpFoldResult value);
 
@@ -348,6 +352,7 @@ private:
   LogicalResult liftFor(scf::ForOp op);
   LogicalResult liftWhile(scf::WhileOp op);
   LogicalResult liftIf(scf::IfOp op);
+  LogicalResult liftSelect(arith::SelectOp op);
   LogicalResult setChoice(OpResult result, Value condition, Value first,
                           Value second);
   LogicalResult liftBlock(Block &block);

@@ -212,3 +212,74 @@ module {
     }
   }
 }
+
+// -----
+
+// Where several conditions hold, each does; in whichever order they were joined.
+
+module {
+  func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1, %d: i1, %e: i1) -> tensor<4xf32> {
+    %s = arith.mulf %x, %y : tensor<4xf32>
+    %t = arith.addf %x, %y : tensor<4xf32>
+    %both = arith.andi %c, %d : i1
+    %all = arith.andi %both, %e : i1
+    %inner = arith.select %c, %s, %t : tensor<4xf32>
+    %0 = arith.select %all, %inner, %y : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1, %d: i1, %e: i1) -> tensor<4xf32> {
+      %s = arith.mulf %x, %y : tensor<4xf32>
+      %both = arith.andi %e, %d : i1
+      %all = arith.andi %c, %both : i1
+      %0 = arith.select %all, %s, %y : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// One of them is not all, nor is what holds where one does not.
+
+module {
+  // expected-error@+1 {{makes result #0 another one than the user's module}}
+  func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1, %d: i1, %e: i1) -> tensor<4xf32> {
+    %both = arith.andi %c, %d : i1
+    %0 = arith.select %both, %x, %y : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1, %d: i1, %e: i1) -> tensor<4xf32> {
+      // expected-note@+1 {{this op of the user's module makes arith.andi}}
+      %both = arith.andi %c, %d : i1
+      %all = arith.andi %both, %e : i1
+      %0 = arith.select %all, %x, %y : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+module {
+  func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1, %d: i1) -> tensor<4xf32> {
+    %s = arith.mulf %x, %y : tensor<4xf32>
+    // expected-error@+1 {{makes result #0 another one than the user's module: arith.addf {fastmath = #arith.fastmath<none>}, expected arith.select}}
+    %t = arith.addf %x, %y : tensor<4xf32>
+    %both = arith.andi %c, %d : i1
+    %0 = arith.select %both, %y, %t : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1, %d: i1) -> tensor<4xf32> {
+      %s = arith.mulf %x, %y : tensor<4xf32>
+      %t = arith.addf %x, %y : tensor<4xf32>
+      %both = arith.andi %c, %d : i1
+      // expected-note@+1 {{this op of the user's module makes arith.select}}
+      %inner = arith.select %c, %s, %t : tensor<4xf32>
+      %0 = arith.select %both, %y, %inner : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}

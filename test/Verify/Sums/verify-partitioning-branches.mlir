@@ -290,3 +290,27 @@ module {
     }
   }
 }
+
+// -----
+
+// A branch that computes nothing becomes a select; each rank chooses its part.
+
+// CHECK-LABEL: func.func @parts
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @parts(%c: i1, %x: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}, %y: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>})
+      -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %0 = arith.select %c, %x, %y : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  module @global {
+    func.func @parts(%c: i1, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = scf.if %c -> tensor<4xf32> {
+        scf.yield %x : tensor<4xf32>
+      } else {
+        scf.yield %y : tensor<4xf32>
+      }
+      return %0 : tensor<4xf32>
+    }
+  }
+}

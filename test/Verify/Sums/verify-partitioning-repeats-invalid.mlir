@@ -95,3 +95,58 @@ module {
     }
   }
 }
+
+// -----
+
+// Zeros are the same everywhere; not so once something is inserted.
+
+module {
+  weft.mesh @mesh = <["t"=1]>
+  func.func @insertion(%x: tensor<4x2xf32>) -> tensor<4x3xf32> {
+    %zero = arith.constant dense<0.0> : tensor<4x8xf32>
+    %0 = tensor.insert_slice %x into %zero[0, 0] [4, 2] [1, 1] : tensor<4x2xf32> into tensor<4x8xf32>
+    // expected-error@+1 {{makes result #0 another one: slice 4x3xf32 (1: 1 + 3 * 1, )}}
+    %1 = tensor.extract_slice %0[0, 1] [4, 3] [1, 1] : tensor<4x8xf32> to tensor<4x3xf32>
+    return %1 : tensor<4x3xf32>
+  }
+  module @global {
+    func.func @insertion(%x: tensor<4x2xf32>) -> tensor<4x3xf32> {
+      %zero = arith.constant dense<0.0> : tensor<4x8xf32>
+      %0 = tensor.insert_slice %x into %zero[0, 0] [4, 2] [1, 1] : tensor<4x2xf32> into tensor<4x8xf32>
+      // expected-note@+1 {{this op of the global program makes slice 4x3xf32 (1: 0 + 3 * 1, )}}
+      %1 = tensor.extract_slice %0[0, 0] [4, 3] [1, 1] : tensor<4x8xf32> to tensor<4x3xf32>
+      return %1 : tensor<4x3xf32>
+    }
+  }
+}
+
+// -----
+
+// Queries that are alike are not, if each sees the keys before it.
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#out = affine_map<(i, j, d, e) -> (i, e)>
+#lse = affine_map<(i, j, d, e) -> (i)>
+module {
+  weft.mesh @mesh = <["t"=1]>
+  func.func @causal(%k: tensor<8x4xf32>) -> tensor<2x4xf32> {
+    %q = arith.constant dense<1.0> : tensor<8x4xf32>
+    %out, %lse = weft.attention %q, %k, %k {config = #weft.attention<scale = 0.5 : f32, right = 0>, indexing_maps = [#q, #k, #v, #out, #lse]}
+        : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>)
+    // expected-error@+1 {{makes result #0 another one: slice 2x4xf32 (0: 3 + 2 * 1, )}}
+    %1 = tensor.extract_slice %out[3, 0] [2, 4] [1, 1] : tensor<8x4xf32> to tensor<2x4xf32>
+    return %1 : tensor<2x4xf32>
+  }
+  module @global {
+    func.func @causal(%k: tensor<8x4xf32>) -> tensor<2x4xf32> {
+      %q = arith.constant dense<1.0> : tensor<8x4xf32>
+      %out, %lse = weft.attention %q, %k, %k {config = #weft.attention<scale = 0.5 : f32, right = 0>, indexing_maps = [#q, #k, #v, #out, #lse]}
+          : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>)
+      // expected-note@+1 {{this op of the global program makes slice 2x4xf32 (0: 0 + 2 * 1, )}}
+      %1 = tensor.extract_slice %out[0, 0] [2, 4] [1, 1] : tensor<8x4xf32> to tensor<2x4xf32>
+      return %1 : tensor<2x4xf32>
+    }
+  }
+}

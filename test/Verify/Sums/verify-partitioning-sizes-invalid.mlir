@@ -273,3 +273,51 @@ module {
     }
   }
 }
+
+// -----
+
+// A select between parts: of one condition, each rank its own of both.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @exchanged(%c: i1, %x: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}, %y: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>})
+      -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    // expected-error@+1 {{makes result #0 another one: argument 4xf32 (2), but in the global program argument 4xf32 (1)}}
+    %0 = arith.select %c, %y, %x : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  module @global {
+    func.func @exchanged(%c: i1, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+      // expected-note@+1 {{this op of the global program makes argument 4xf32 (1)}}
+      %0 = scf.if %c -> tensor<4xf32> {
+        scf.yield %x : tensor<4xf32>
+      } else {
+        scf.yield %y : tensor<4xf32>
+      }
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @other_part(%c: i1, %x: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}, %y: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>})
+      -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %z = weft.permute %y on @mesh <{"t"}> sources [1, 0] : (tensor<2xf32>) -> tensor<2xf32>
+    // expected-error@+1 {{combines dimensions that are cut in different ways: a rank has parts [0, 1] of one and [1, 0] of the other}}
+    %0 = arith.select %c, %x, %z : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  module @global {
+    func.func @other_part(%c: i1, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = scf.if %c -> tensor<4xf32> {
+        scf.yield %x : tensor<4xf32>
+      } else {
+        scf.yield %y : tensor<4xf32>
+      }
+      return %0 : tensor<4xf32>
+    }
+  }
+}

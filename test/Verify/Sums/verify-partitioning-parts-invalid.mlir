@@ -1,0 +1,162 @@
+// RUN: weft-opt %s --weft-verify-partitioning -split-input-file -verify-diagnostics
+
+// What of verify-partitioning-parts.mlir must not be otherwise: less of the last
+// part is summed, what lies past the end, and another part.
+
+module {
+  weft.mesh @mesh = <[]>
+  func.func @too_few(%x: tensor<5xf32>) -> tensor<f32> {
+    %c5 = arith.constant 5 : index
+    %rest = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %init = arith.constant dense<0.0> : tensor<f32>
+    %0 = tensor.extract_slice %x[0] [3] [1] : tensor<5xf32> to tensor<3xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%0 : tensor<3xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%p: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %is = arith.cmpi slt, %i, %c5 : index
+      %e = arith.select %is, %p, %zero : f32
+      %a = arith.addf %o, %e : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    %2 = tensor.extract_slice %x[3] [2] [1] : tensor<5xf32> to tensor<2xf32>
+    %3 = tensor.pad %2 low[0] high[1] {
+    ^bb0(%i: index):
+      tensor.yield %zero : f32
+    } : tensor<2xf32> to tensor<3xf32>
+    %4 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%3 : tensor<3xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%p: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %is = arith.cmpi slt, %i, %rest : index
+      %e = arith.select %is, %p, %zero : f32
+      // expected-error@+1 {{combines elements past the end of a dimension of size 5}}
+      %a = arith.addf %o, %e : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    %empty = tensor.empty() : tensor<f32>
+    %5 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%1, %4 : tensor<f32>, tensor<f32>) outs(%empty : tensor<f32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %a = arith.addf %p, %q : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    return %5 : tensor<f32>
+  }
+  module @global {
+    func.func @too_few(%x: tensor<5xf32>) -> tensor<f32> {
+      %init = arith.constant dense<0.0> : tensor<f32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<5xf32>) outs(%init : tensor<f32>) {
+      ^bb0(%p: f32, %o: f32):
+        %a = arith.addf %o, %p : f32
+        linalg.yield %a : f32
+      } -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+module {
+  weft.mesh @mesh = <[]>
+  func.func @not_zero(%x: tensor<5xf32>) -> tensor<f32> {
+    %c5 = arith.constant 5 : index
+    %rest = arith.constant 3 : index
+    %one = arith.constant 1.0 : f32
+    %zero = arith.constant 0.0 : f32
+    %init = arith.constant dense<0.0> : tensor<f32>
+    %0 = tensor.extract_slice %x[0] [3] [1] : tensor<5xf32> to tensor<3xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%0 : tensor<3xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%p: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %is = arith.cmpi slt, %i, %c5 : index
+      %e = arith.select %is, %p, %zero : f32
+      %a = arith.addf %o, %e : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    %2 = tensor.extract_slice %x[3] [2] [1] : tensor<5xf32> to tensor<2xf32>
+    %3 = tensor.pad %2 low[0] high[1] {
+    ^bb0(%i: index):
+      tensor.yield %one : f32
+    } : tensor<2xf32> to tensor<3xf32>
+    %4 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%3 : tensor<3xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%p: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %is = arith.cmpi slt, %i, %rest : index
+      %e = arith.select %is, %p, %zero : f32
+      // expected-error@+1 {{combines elements past the end of a dimension of size 5}}
+      %a = arith.addf %o, %e : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    %empty = tensor.empty() : tensor<f32>
+    %5 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%1, %4 : tensor<f32>, tensor<f32>) outs(%empty : tensor<f32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %a = arith.addf %p, %q : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    return %5 : tensor<f32>
+  }
+  module @global {
+    func.func @not_zero(%x: tensor<5xf32>) -> tensor<f32> {
+      %init = arith.constant dense<0.0> : tensor<f32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<5xf32>) outs(%init : tensor<f32>) {
+      ^bb0(%p: f32, %o: f32):
+        %a = arith.addf %o, %p : f32
+        linalg.yield %a : f32
+      } -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+}
+
+// -----
+
+module {
+  weft.mesh @mesh = <[]>
+  func.func @before_the_end(%x: tensor<5xf32>) -> tensor<f32> {
+    %c5 = arith.constant 5 : index
+    %rest = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %init = arith.constant dense<0.0> : tensor<f32>
+    %0 = tensor.extract_slice %x[0] [3] [1] : tensor<5xf32> to tensor<3xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%0 : tensor<3xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%p: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %is = arith.cmpi slt, %i, %c5 : index
+      %e = arith.select %is, %p, %zero : f32
+      %a = arith.addf %o, %e : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    %2 = tensor.extract_slice %x[3] [1] [1] : tensor<5xf32> to tensor<1xf32>
+    // expected-error@+1 {{pads a dimension of size 5, of which a rank has 1 elements}}
+    %3 = tensor.pad %2 low[0] high[2] {
+    ^bb0(%i: index):
+      tensor.yield %zero : f32
+    } : tensor<1xf32> to tensor<3xf32>
+    %4 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%3 : tensor<3xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%p: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %is = arith.cmpi slt, %i, %rest : index
+      %e = arith.select %is, %p, %zero : f32
+      %a = arith.addf %o, %e : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    %empty = tensor.empty() : tensor<f32>
+    %5 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%1, %4 : tensor<f32>, tensor<f32>) outs(%empty : tensor<f32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %a = arith.addf %p, %q : f32
+      linalg.yield %a : f32
+    } -> tensor<f32>
+    return %5 : tensor<f32>
+  }
+  module @global {
+    func.func @before_the_end(%x: tensor<5xf32>) -> tensor<f32> {
+      %init = arith.constant dense<0.0> : tensor<f32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<5xf32>) outs(%init : tensor<f32>) {
+      ^bb0(%p: f32, %o: f32):
+        %a = arith.addf %o, %p : f32
+        linalg.yield %a : f32
+      } -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+}
