@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Trains a small decoder in bf16 and in each format of --quantize, on a language with structure.
+
+    PYTHONPATH=build/python:examples/qwen3 bench/quantization.py [--steps 300] [--mesh dp=1,fsdp=2,tp=1] [--plot FILE.png]
+
+The language: after two words one of three follows, mostly the same one; which ones is drawn once. A decoder that has
+learnt it loses the entropy of that choice. Each format starts from the same weights and sees the same text. The table
+has the loss over the last tenth of the steps, and by how much it is above that of bf16. Two variants are wrong on
+purpose, so that what the table says is seen to differ: scales of mxfp8 that are rounded down, so that the greatest
+elements of a block saturate, and fp8 with the magnitudes of one rank for all. --plot draws the curves, with matplotlib.
+"""
+
+import argparse
+import dataclasses
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import model
+import numpy as np
+
+import weft
+import weft.jax
+
+CONFIG = model.Config(layers=2, d_model=128, heads=4, kv_heads=2, head_dim=32, ffn=256, vocab=256, seq=128, batch=8,
+                      dtype="bf16", learning_rate=2e-3)
+FORMATS = ["bf16", "fp8", "fp8-block", "mxfp8", "nvfp4"]
+
+
+def parse_mesh(text):
+    return {name: int(size) for name, size in (part.split("=") for part in text.split(","))}
+
+
+class Language:
+    """Words that depend on the two before them."""
+
+    def __init__(self, vocab, seed=0):
+        self.random = np.random.default_rng(seed)
+        self.following = self.random.integers(0, vocab, (vocab, vocab, 3), dtype=np.int32)
+        # Two words have few successors in common: the first counts modulo 8.
+        self.vocab = vocab
+
+    def draw(self, batch, length):
+        text = np.zeros((batch, length + 1), np.int32)
+        text[:, :2] = self.random.integers(0, self.vocab, (batch, 2))
+        for at in range(2, length + 1):
+            choice = self.random.choice(3, batch, p=[0.8, 0.15, 0.05])
+            text[:, at] = self.following[text[:, at - 2] % 8, text[:, at - 1], choice]
+        return text[:, :-1], text[:, 1:]
+
+
+def round_scales_down(text):
+    """A program whose power-of-two scales are rounded down: no exponent rises."""
+    changed = re.sub(r"arith\.cmpi ult, (%\w+), (%c254_i32\w*)", r"arith.cmpi ugt, \1, \2", text)
+    assert changed != text
+    return changed
+
+
+def keep_own_magnitudes(text):
+    """A local program whose ranks do not compare the magnitudes of tensors."""
+    def drop(match):
+        results, operands, types = match.groups()
+        return f"{results} = weft.optimization_barrier {operands} : {types}"
+
+    changed = re.sub(r"(%\w+(?::\d+)?) = weft\.all_reduce max ([^\n]*?) on @mesh [^\n]*? : \(([^\n]*?)\) -> [^\n]*", drop, text)
+    assert changed != text
+    return changed
+
+
+def compile_variant(module, name, mesh, folder):
+    """A program for the name of a format, or of a variant that is wrong on purpose."""
+    if name == "bf16":
+        return weft.compile(module, mesh=mesh)
+    if " " not in name:
+        return weft.compile(module, mesh=mesh, quantize=name)
+    format, variant = name.split(" ", 1)
+    phase, change = {"rounded down": ("global", round_scales_down), "own magnitudes": ("local", keep_own_magnitudes)}[variant]
+    path = Path(folder) / "wrong.mlir"
+    path.write_text(change(weft.lower(module, to=phase, mesh=mesh, quantize=format)))
+    library = path.with_suffix(".so")
+    weft.build(path, library, proofs=False)
+    return weft.load(library, module=module)
+
+
+def train(program, config, steps):
+    params, _, _ = model.init(config)
+    language = Language(config.vocab)
+    losses = []
+    for step in range(steps):
+        tokens, targets = language.draw(config.batch, config.seq)
+        if step == 0:
+            program.set_arguments(params, model.init_optimizer(params), tokens, targets)
+        else:
+            program.set_argument(2, tokens)
+            program.set_argument(3, targets)
+        program.run(1)
+        losses.append(float(program.get_result(2)))
+    return np.array(losses)
+
+
+def plot(curves, path):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    for name, losses in curves.items():
+        smooth = np.convolve(losses, np.full(9, 1 / 9), "valid")
+        pyplot.plot(smooth, label=name, linewidth=1)
+    pyplot.xlabel("step")
+    pyplot.ylabel("loss (mean of 9 steps)")
+    pyplot.legend()
+    pyplot.savefig(path, dpi=120)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--layers", type=int, default=CONFIG.layers)
+    parser.add_argument("--mesh", type=parse_mesh, default=parse_mesh("dp=1,fsdp=2,tp=1"))
+    parser.add_argument("--plot", metavar="FILE")
+    options = parser.parse_args()
+    config = dataclasses.replace(CONFIG, layers=options.layers)
+    params, tokens, targets = model.init(config)
+    ins, outs = model.shardings(config)
+    module = weft.jax.export(model.make_step(config), params, model.init_optimizer(params), tokens, targets,
+                             mesh={"dp": 1, "fsdp": 1, "tp": 1, **options.mesh}, in_shardings=ins, out_shardings=outs,
+                             donate_argnums=(0, 1))
+    curves = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in [*FORMATS, "mxfp8 rounded down", "fp8 own magnitudes"]:
+            curves[name] = train(compile_variant(module, name, options.mesh, folder), config, options.steps)
+            last = curves[name][-max(options.steps // 10, 1):].mean()
+            wide = curves["bf16"][-max(options.steps // 10, 1):].mean()
+            print(f"{name:20} {last:8.4f} {100 * (last / wide - 1):+7.2f} %", flush=True)
+    if options.plot:
+        plot(curves, options.plot)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
