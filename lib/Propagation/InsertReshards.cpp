@@ -477,13 +477,14 @@ AxisList ReshardInsertion::getScatteredAxes(const OpView &view,
 
 /// Says whether the op computes from a weight alone, and makes no more
 /// elements: a cast, a transposition, a reshape, a slice, the scales of its
-/// blocks.
+/// blocks, and its elements times these.
 bool ReshardInsertion::isPlainImage(const OpView &view) const {
   int64_t most = -1;
   for (const TensorView &operand : view.operands) {
     if (!operand.type || operand.isFree || operand.type.getRank() == 0)
       continue;
-    if (!operand.isWeight)
+    bool isSecond = most >= 0;
+    if (!operand.isWeight || (isSecond && !isa<linalg::LinalgOp>(view.op)))
       return false;
     most = std::max(most, operand.type.getNumElements());
   }

@@ -53,13 +53,17 @@ Value getRoot(Value value) {
 }
 
 /// The sizes of the loops that an operand has and the contraction sums, or that
-/// it does not.
+/// it does not; experts are neither.
 SmallVector<int64_t> getSizes(MatmulOp op, unsigned operand, bool summed) {
   AffineMap map = operand ? op.getRhsMap() : op.getLhsMap();
+  AffineMap other = operand ? op.getLhsMap() : op.getRhsMap();
   SmallVector<int64_t> loops = op.getLoopSizes(), sizes;
-  for (unsigned dim = 0; dim < map.getNumResults(); ++dim)
-    if (op.getResultMap().isFunctionOfDim(map.getDimPosition(dim)) != summed)
-      sizes.push_back(loops[map.getDimPosition(dim)]);
+  for (unsigned dim = 0; dim < map.getNumResults(); ++dim) {
+    unsigned loop = map.getDimPosition(dim);
+    bool isKept = op.getResultMap().isFunctionOfDim(loop);
+    if (isKept != summed && !(isKept && other.isFunctionOfDim(loop)))
+      sizes.push_back(loops[loop]);
+  }
   return sizes;
 }
 
@@ -167,29 +171,32 @@ private:
     int64_t summed, kept;
   };
 
+  /// Of the operands one is x, [tokens, summed] as forward has it, the other y,
+  /// [tokens, kept]; the gradient of the input sums what is kept. What the
+  /// latter is made of says best which weight it is: layers share inputs.
   void addWeightGradient(MatmulOp op) {
-    for (unsigned x : {0, 1}) {
-      int64_t ofX = multiply(getSizes(op, x, false)),
-              ofY = multiply(getSizes(op, 1 - x, false));
-      // x is [tokens, summed], y is [tokens, kept] as forward has them; the
-      // gradient of the input sums what is kept.
-      BlockArgument weight;
-      for (const Use &use : inputs.lookup(getRoot(op->getOperand(x))))
-        if (use.summed == ofX && use.kept == ofY && !weight)
-          weight = use.weight;
-      for (const Use &use : gradients.lookup(getRoot(op->getOperand(1 - x))))
-        if (use.summed == ofY && use.kept == ofX && !weight)
-          weight = use.weight;
-      if (!weight)
-        continue;
-      Linear linear{op,
-                    LinearKind::WeightGradient,
-                    {OperandRole::Gradient, OperandRole::Gradient},
-                    weight};
-      linear.roles[x] = OperandRole::Activation;
-      found.ops.push_back(linear);
-      return;
-    }
+    for (bool byGradient : {true, false})
+      for (unsigned x : {0, 1})
+        if (BlockArgument weight = findWeight(op, x, byGradient)) {
+          Linear linear{op,
+                        LinearKind::WeightGradient,
+                        {OperandRole::Gradient, OperandRole::Gradient},
+                        weight};
+          linear.roles[x] = OperandRole::Activation;
+          found.ops.push_back(linear);
+          return;
+        }
+  }
+
+  BlockArgument findWeight(MatmulOp op, unsigned x, bool byGradient) {
+    int64_t ofX = multiply(getSizes(op, x, false)),
+            ofY = multiply(getSizes(op, 1 - x, false));
+    Value known = getRoot(op->getOperand(byGradient ? 1 - x : x));
+    for (const Use &use : (byGradient ? gradients : inputs).lookup(known))
+      if (use.summed == (byGradient ? ofY : ofX) &&
+          use.kept == (byGradient ? ofX : ofY))
+        return use.weight;
+    return {};
   }
 
   //===--------------------------------------------------------------------===//

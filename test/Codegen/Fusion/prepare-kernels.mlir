@@ -204,7 +204,7 @@ func.func @no_rounded_result(%a: tensor<8x16xbf16>, %b: tensor<16x4xbf16>)
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
 // CHECK-LABEL: func @widened_products
-// CHECK: weft.matmul {{.*}} weft_rt.product_type = f8E4M3FN} : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+// CHECK: weft.matmul {{.*}} weft_rt.product_type = f8E4M3FN} : tensor<8x4xbf16>, tensor<4x6xbf16> -> tensor<8x6xf32>
 // CHECK: weft.matmul {{.*}} weft_rt.product_type = bf16} : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
 func.func @widened_products(%a: tensor<8x4xf8E4M3FN>, %b: tensor<4x6xf8E4M3FN>, %c: tensor<8x4xbf16>) -> (tensor<8x6xf32>, tensor<8x6xf32>) {
   %0 = weft.matmul %a, %b {indexing_maps = [#mk, #kn, #mn]} : tensor<8x4xf8E4M3FN>, tensor<4x6xf8E4M3FN> -> tensor<8x6xf32>
