@@ -212,7 +212,7 @@ MESHES = [{"dp": dp, "fsdp": fsdp, "tp": tp} for dp, fsdp, tp in itertools.produ
 def test_bits_are_the_same_on_every_mesh(format):
     inputs = step_inputs()
     digests = set()
-    for mesh in MESHES:
+    for mesh in MESHES[::1 if format in ("mxfp8", "nvfp4") else 5]:
         params, value = weft.compile(exported(), mesh=mesh, quantize=format, invariant=True)(*inputs)
         digests.add(b"".join(np.asarray(leaf).tobytes() for leaf in [*jax.tree.leaves(params), value]))
     assert len(digests) == 1
