@@ -13,6 +13,8 @@ from jax import lax
 from weft import safetensors
 
 TYPES = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+# Only exponents: stored and converted, not computed with.
+STORED = [*TYPES, ml_dtypes.float8_e8m0fnu]
 
 
 def codes(dtype):
@@ -33,7 +35,7 @@ def run(fn, *args):
     return weft.compile(weft.jax.export(fn, *args))(*args)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", STORED)
 def test_all_codes_of_wider_types(dtype):
     x = codes(dtype)
     wider = [jnp.float32, jnp.float16, jnp.bfloat16]
@@ -49,7 +51,7 @@ def wide_values():
     return np.concatenate([values, np.nextafter(values, np.float32(np.inf)), np.nextafter(values, np.float32(-np.inf))])
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", STORED)
 @pytest.mark.parametrize("source", [np.float32, np.float16, ml_dtypes.bfloat16])
 def test_rounding(dtype, source):
     x = wide_values() if source == np.float32 else np.arange(1 << 16, dtype=np.uint16).view(source)
@@ -171,7 +173,7 @@ def test_files_and_dlpack(tmp_path):
         assert result.__dlpack__() and result.dtype == dtype
 
 
-@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2fnuz, ml_dtypes.float8_e8m0fnu, ml_dtypes.int4, ml_dtypes.uint4])
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2fnuz, ml_dtypes.int4, ml_dtypes.uint4])
 def test_other_narrow_types_are_refused_where_they_arise(dtype):
     with pytest.raises(weft.jax.ExportError, match=r"test_float8.py:\d+: 'stablehlo.convert' computes with .*, which weft does not have"):
         weft.jax.export(lambda x: x.astype(dtype).astype(jnp.float32), np.zeros(4, np.float32))

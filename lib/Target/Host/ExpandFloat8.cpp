@@ -198,22 +198,30 @@ struct RoundToExponent : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
-/// f8E8M0FNU to f32, which holds each.
+/// f8E8M0FNU to f32 or bf16, which hold each; the latter are the upper half of
+/// the former, and no instruction takes the least for 0.
 struct ExtendExponent : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<Float8E8M0FNUType>(op.getIn().getType()) || !op.getType().isF32())
+    if (!isa<Float8E8M0FNUType>(op.getIn().getType()) ||
+        !(op.getType().isF32() || op.getType().isBF16()))
       return failure();
     Bits b(rewriter, op.getLoc());
     Value byte = b.cast<arith::BitcastOp>(rewriter.getI8Type(), op.getIn());
     Value code = b.cast<arith::ExtUIOp>(rewriter.getI32Type(), byte);
     Value number = b.select(b.isBelow(code, 255), b.left(code, 23),
                             b.number(int64_t(0x7fc00000)));
-    rewriter.replaceOp(
-        op, b.toFloat(b.select(b.isBelow(code, 1), b.number(int64_t(0x400000)),
-                               number)));
+    Value bits =
+        b.select(b.isBelow(code, 1), b.number(int64_t(0x400000)), number);
+    if (op.getType().isF32()) {
+      rewriter.replaceOp(op, b.toFloat(bits));
+      return success();
+    }
+    Value half =
+        b.cast<arith::TruncIOp>(rewriter.getI16Type(), b.right(bits, 16));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), half);
     return success();
   }
 };
@@ -224,7 +232,8 @@ struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isFloat8(op.getIn().getType()) || op.getType().isF32())
+    if (!isFloat8(op.getIn().getType()) || op.getType().isF32() ||
+        (isa<Float8E8M0FNUType>(op.getIn().getType()) && op.getType().isBF16()))
       return failure();
     Value single = arith::ExtFOp::create(rewriter, op.getLoc(),
                                          rewriter.getF32Type(), op.getIn());

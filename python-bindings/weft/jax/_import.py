@@ -31,7 +31,7 @@ _REJECTED = {
     "stablehlo.rng": "draws random numbers; pass them in as an argument",
 }
 
-_FLOAT8 = "f8E4M3FN and f8E5M2 are the floats of 8 bits that it has"
+_FLOAT8 = "f8E4M3FN, f8E5M2 and f8E8M0FNU are the floats of 8 bits that it has"
 _NARROW = "i8 is the narrowest number that it has"
 _FOREIGN_TYPES = {
     **dict.fromkeys(["f8E4M3", "f8E3M4", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ"], _FLOAT8),

@@ -15,7 +15,8 @@ from weft.jax._errors import ExportError
 from weft.module import TensorSpec
 
 _FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
-           "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
+           "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
+           "f8E8M0FNU": ml_dtypes.float8_e8m0fnu}
 
 
 def _dtype(element, place):
