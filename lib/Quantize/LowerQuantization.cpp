@@ -250,10 +250,13 @@ void Lowering::lowerQuantize(QuantizeOp op) {
 }
 
 /// The row-major index in the whole tensor of the element that the loops are
-/// at; the last loop is cut in two.
+/// at; the last loop is cut in two. A dimension of size 1 has nothing to add,
+/// and passes that fold its index would make another sum of it.
 Value emitIndex(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
   Value index;
   for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (size == 1)
+      continue;
     Value here = arith::IndexCastOp::create(
         b, loc, b.getI64Type(), linalg::IndexOp::create(b, loc, dim));
     if (index) {

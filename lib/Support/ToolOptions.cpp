@@ -108,11 +108,18 @@ std::string TextRule::read(StringRef text, std::string &variable) const {
   return "";
 }
 
+/// Words between commas; those in braces are the word's own: a={b,c} is one.
 static void addWords(StringRef text, std::vector<std::string> &list) {
-  llvm::SmallVector<StringRef> words;
-  text.split(words, ',');
-  for (StringRef word : words)
-    list.push_back(word.str());
+  size_t begin = 0, depth = 0;
+  for (auto [at, letter] : llvm::enumerate(text)) {
+    depth += letter == '{';
+    depth -= letter == '}' && depth > 0;
+    if (letter != ',' || depth > 0)
+      continue;
+    list.push_back(text.slice(begin, at).str());
+    begin = at + 1;
+  }
+  list.push_back(text.drop_front(begin).str());
 }
 
 std::string NamesRule::read(StringRef text,

@@ -228,6 +228,16 @@ def test_fast_mode_agrees(format):
     assert abs(losses[0] - losses[1]) <= 2e-3 * wide
 
 
+def test_batches_of_one_compile():
+    """Random bits follow from indices, of which that of a dim of size 1 is none."""
+    weight, x, direction = layer_inputs()
+    module = weft.jax.export(one_layer, weight, x[None], direction[None], donate_argnums=(0,))
+    flat = weft.jax.export(one_layer, weight, x, direction, donate_argnums=(0,))
+    nested = weft.compile(module, quantize="nvfp4")(weight, x[None], direction[None])
+    for one, other in zip(nested, weft.compile(flat, quantize="nvfp4")(weight, x, direction), strict=True):
+        assert np.array_equal(np.squeeze(np.asarray(one)), np.asarray(other))
+
+
 # Bytes that a weight's element takes, forward and backward, and what its gradient takes.
 WIRE = {None: 6.0, "fp8": 4.0, "fp8-block": 4.0 + 2 * 4 / 128 ** 2, "mxfp8": 4.0 + 2 / 32, "nvfp4": 3.0 + 2 / 256}
 
@@ -266,6 +276,7 @@ def test_patterns_choose_weights():
     ups, downs = (count_scales(exported(), quantize=f"mxfp8=*.{name}") for name in SPECS)
     assert 0 < ups < every and 0 < downs < every
     assert count_scales(exported(), quantize=["mxfp8=*.up", "fp8=*.down"]) == ups
+    assert count_scales(exported(), quantize=["mxfp8=*.{up,down}", "fp8"]) == every
     assert count_scales(exported(), quantize=None) == 0
 
 

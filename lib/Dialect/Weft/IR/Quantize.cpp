@@ -113,6 +113,14 @@ LogicalResult QuantizeOp::verify() {
   if (isNibble && (result.getRank() == 0 || result.getShape().back() % 2 != 0))
     return emitOpError("expected an even last dimension, got ") << result;
   // quantize_c4
+  if (isNibble && multiplier.getShape().back() != 0) {
+    int64_t along = result.getShape().back() / multiplier.getShape().back();
+    if (along != 1 && along % 2 != 0)
+      return emitOpError("expected blocks of 1 or an even number along the "
+                         "last dimension, got ")
+             << along;
+  }
+  // quantize_c5
   if (!getKey())
     return success();
   RankedTensorType key = getTensor(getKey());

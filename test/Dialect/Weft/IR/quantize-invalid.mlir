@@ -128,7 +128,15 @@ func.func @quantize_c3(%x: tensor<8x33xf32>, %m: tensor<1x1xf32>) -> tensor<8x33
 
 // -----
 
-func.func @quantize_c4(%x: tensor<8x64xf32>, %m: tensor<8x2xf32>, %k: tensor<i32>) -> tensor<8x64xf8E4M3FN> {
+func.func @quantize_c4(%x: tensor<8x12xf32>, %m: tensor<8x4xf32>) -> tensor<8x12xf4E2M1FN> {
+  // expected-error @+1 {{expected blocks of 1 or an even number along the last dimension, got 3}}
+  %0 = weft.quantize %x, %m : tensor<8x12xf32>, tensor<8x4xf32> -> tensor<8x12xf4E2M1FN>
+  return %0 : tensor<8x12xf4E2M1FN>
+}
+
+// -----
+
+func.func @quantize_c5(%x: tensor<8x64xf32>, %m: tensor<8x2xf32>, %k: tensor<i32>) -> tensor<8x64xf8E4M3FN> {
   // expected-error @+1 {{expected one i32 for f4E2M1FN, got 'tensor<i32>' for 'tensor<8x64xf8E4M3FN>'}}
   %0 = weft.quantize %x, %m key %k : tensor<i32> : tensor<8x64xf32>, tensor<8x2xf32> -> tensor<8x64xf8E4M3FN>
   return %0 : tensor<8x64xf8E4M3FN>

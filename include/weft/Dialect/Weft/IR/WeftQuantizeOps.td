@@ -108,7 +108,9 @@ def Weft_QuantizeOp : Weft_Op<"quantize", [Pure]> {
     2. (c2) input and multiplier have as many dimensions, and each size of the
        input is a multiple of the multiplier's.
     3. (c3) f4E2M1FN: the last dimension is even.
-    4. (c4) a key only for f4E2M1FN; it is i32 and has one element.
+    4. (c4) f4E2M1FN: blocks have 1 or an even number of elements along the last
+       dimension.
+    5. (c5) a key only for f4E2M1FN; it is i32 and has one element.
 
     Example:
     ```mlir
