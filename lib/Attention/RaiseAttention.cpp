@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
@@ -96,6 +97,25 @@ struct MadeOps : OpBuilder::Listener {
   Block *block;
   SmallVector<Operation *> ops;
 };
+
+/// Says whether `term` reads no tensors, constants aside, that `other` does
+/// not. So a value that is more than attention, as a residual sum, is told
+/// apart without being computed: it may be made of all layers before it.
+bool readsNoMore(TermRef term, TermRef other) {
+  auto getRead = [](TermRef root) {
+    llvm::DenseSet<Value> read;
+    walkTerms(root, [&](TermRef term) {
+      if (term->kind == TermKind::Load && term->value &&
+          !matchPattern(term->value, m_Constant()))
+        read.insert(term->value);
+      return true;
+    });
+    return read;
+  };
+  llvm::DenseSet<Value> read = getRead(other);
+  return llvm::all_of(getRead(term),
+                      [&](Value value) { return read.contains(value); });
+}
 
 unsigned getWidth(Type type) {
   return type.isF32() ? 32 : type.isBF16() || type.isF16() ? 16 : 0;
@@ -251,7 +271,7 @@ private:
       compared.factors.push_back(*plan.softcap);
     compared.queries = plan.sizes[plan.getQuery()];
     compared.keys = plan.sizes[plan.getKey()];
-    return areEqual(lifter.table, a, b, compared);
+    return readsNoMore(a, b) && areEqual(lifter.table, a, b, compared);
   }
 
   bool makeForward(AttentionBuilder &ops) {

@@ -11,8 +11,6 @@
 #include "Field.h"
 #include "weft/Verify/Identities/Window.h"
 
-#include <unordered_map>
-
 using namespace mlir;
 using namespace mlir::weft;
 
@@ -105,7 +103,7 @@ public:
 private:
   /// The term and the places of its loops, four bits each.
   std::optional<uint64_t> getKey(TermRef term) {
-    if (term->id >= (1u << 24) || term->freeLoops.size() > 10)
+    if (term->id + 1 >= (1u << 24) || term->freeLoops.size() > 10)
       return std::nullopt;
     uint64_t key = 0;
     for (unsigned loop : term->freeLoops) {
@@ -434,7 +432,7 @@ private:
   uint64_t seed;
   int64_t shortest;
   SmallVector<uint64_t> places;
-  std::unordered_map<uint64_t, Result> numbers;
+  llvm::DenseMap<uint64_t, Result> numbers;
   llvm::DenseMap<int64_t, uint64_t> passes;
   llvm::DenseMap<Value, uint64_t> values;
 };
