@@ -14,7 +14,7 @@ from jax.sharding import NamedSharding, use_abstract_mesh
 from jax.tree_util import tree_flatten, tree_flatten_with_path, tree_map_with_path, tree_structure
 from jaxlib.mlir import ir
 
-from weft.jax import _keys, _legalize, _names, _sharding, _specs
+from weft.jax import _keys, _legalize, _names, _scaled, _sharding, _specs
 from weft.jax._errors import ExportError
 from weft.jax._import import Importer
 from weft.module import Module
@@ -103,7 +103,8 @@ def _lower(fn, jitted, shapes, mesh, roots):
     with warnings.catch_warnings(), context:
         # JAX pairs donated arguments by type alone; _result_specs says what is left over.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
-        low = jitted.trace(*shapes).lower(lowering_platforms=("cpu",))
+        low = jitted.trace(*shapes).lower(lowering_platforms=("cpu",),
+                                          _private_parameters=_scaled.lowering_parameters())
     if low.in_tree != tree_structure((shapes, {})):
         raise ExportError("the function has static arguments, expected arguments that are all traced: export "
                           "a function that closes over them, as in lambda x: step(x, 2)")

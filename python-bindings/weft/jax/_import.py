@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _attention, _barrier, _contract, _fold, _lookup, _slices, _sorting, _windows
+from weft.jax import _attention, _barrier, _contract, _fold, _lookup, _scaled, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -171,6 +171,8 @@ class Importer:
         name = ir.StringAttr(op.attributes["name"]).value
         if name in ("weft.attention", "weft.attention_grad"):
             return _attention.attention(self.build, op, operands)
+        if name == _scaled.NAME:
+            return _scaled.scaled_matmul(self.build, op, operands)
         if name == "chlo.top_k":
             k = shape_of(op.results[0])[-1]
             return self._checked(op, lambda: _sorting.top_k(self.build, operands[0], k))
