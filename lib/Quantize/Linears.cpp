@@ -89,13 +89,15 @@ public:
   explicit LinearFinder(func::FuncOp func) : func(func) {}
 
   Linears run() {
+    findParameters();
     SmallVector<MatmulOp> others;
     func.walk([&](MatmulOp op) {
       if (isCandidate(op) && !addWithWeight(op))
         others.push_back(op);
     });
     for (MatmulOp op : others)
-      addWeightGradient(op);
+      if (!addWeightGradient(op))
+        addWithFrozen(op);
     llvm::stable_sort(found.ops, [&](const Linear &a, const Linear &b) {
       return order.lookup(a.op) < order.lookup(b.op);
     });
@@ -114,28 +116,56 @@ private:
            element == getElementTypeOrSelf(op.getRhs().getType());
   }
 
+  /// Parameters are what is updated; if nothing is, what has a gradient's type
+  /// in the results; if nothing has, each argument.
+  void findParameters() {
+    auto add = [&](auto isOne) {
+      for (BlockArgument arg : func.getArguments())
+        if (isOne(arg))
+          parameters.insert(arg);
+    };
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (auto alias =
+              func.getResultAttrOfType<IntegerAttr>(i, WeftDialect::kAliasAttr))
+        parameters.insert(func.getArgument(alias.getInt()));
+    isUpdate = !parameters.empty();
+    if (parameters.empty())
+      add([&](BlockArgument arg) {
+        return llvm::is_contained(func.getResultTypes(), arg.getType());
+      });
+    if (parameters.empty())
+      add([](BlockArgument) { return true; });
+  }
+
   /// The argument that an operand is, if it is a weight.
   BlockArgument getWeight(Value operand) {
     auto arg = dyn_cast<BlockArgument>(getRoot(operand));
-    return arg && isParameter(arg) ? arg : BlockArgument();
-  }
-
-  /// What is updated is a parameter; if nothing is, each argument may be one.
-  bool isParameter(BlockArgument arg) {
-    if (donated.empty())
-      for (unsigned i = 0; i < func.getNumResults(); ++i)
-        if (auto alias = func.getResultAttrOfType<IntegerAttr>(
-                i, WeftDialect::kAliasAttr))
-          donated.insert(func.getArgument(alias.getInt()));
-    return donated.empty() || donated.contains(arg);
+    return arg && parameters.contains(arg) ? arg : BlockArgument();
   }
 
   bool addWithWeight(MatmulOp op) {
     BlockArgument left = getWeight(op.getLhs()), right = getWeight(op.getRhs());
-    if ((left != nullptr) == (right != nullptr))
+    if ((!left && !right) || (left && right && isUpdate))
       return false;
+    // Of x @ w where nothing says which is the weight, the second.
     unsigned index = right ? 1 : 0;
-    BlockArgument weight = right ? right : left;
+    add(op, index, right ? right : left);
+    return true;
+  }
+
+  /// What the step does not update stays wide unless its name is asked for.
+  void addWithFrozen(MatmulOp op) {
+    for (unsigned index : {1, 0})
+      if (auto arg = dyn_cast<BlockArgument>(getRoot(op->getOperand(index)))) {
+        add(op, index, arg);
+        if (isUpdate)
+          found.keptWide.try_emplace(arg,
+                                     "the step does not update its weight");
+        return;
+      }
+  }
+
+  void add(MatmulOp op, unsigned index, BlockArgument weight) {
     Value operand = op->getOperand(index), other = op->getOperand(1 - index);
     // Slices and reshapes of one argument are weights of their own.
     uint64_t dims = getSummedDims(op, index);
@@ -154,7 +184,6 @@ private:
     if (isForward && isFirst)
       forwards.push_back(linear);
     found.ops.push_back(linear);
-    return true;
   }
 
   /// Two uses of one weight sum the same or other dimensions of one shape.
@@ -174,7 +203,7 @@ private:
   /// Of the operands one is x, [tokens, summed] as forward has it, the other y,
   /// [tokens, kept]; the gradient of the input sums what is kept. What the
   /// latter is made of says best which weight it is: layers share inputs.
-  void addWeightGradient(MatmulOp op) {
+  bool addWeightGradient(MatmulOp op) {
     for (bool byGradient : {true, false})
       for (unsigned x : {0, 1})
         if (BlockArgument weight = findWeight(op, x, byGradient)) {
@@ -184,8 +213,9 @@ private:
                         weight};
           linear.roles[x] = OperandRole::Activation;
           found.ops.push_back(linear);
-          return;
+          return true;
         }
+    return false;
   }
 
   BlockArgument findWeight(MatmulOp op, unsigned x, bool byGradient) {
@@ -207,7 +237,8 @@ private:
     for (const Linear &linear : forwards) {
       std::string reason = getReason(linear);
       if (!reason.empty())
-        found.keptWide.try_emplace(linear.weight, reason);
+        found.keptWide.try_emplace(linear.weight,
+                                   "its weight is that of " + reason);
     }
   }
 
@@ -259,7 +290,9 @@ private:
   func::FuncOp func;
   Linears found;
   llvm::DenseMap<Operation *, size_t> order;
-  llvm::DenseSet<Value> donated;
+  llvm::DenseSet<Value> parameters;
+  /// Whether the step updates them.
+  bool isUpdate = false;
   llvm::DenseMap<std::pair<Value, Type>, uint64_t> firstUse;
   llvm::DenseMap<Value, SmallVector<Use, 2>> inputs, gradients;
   /// The first of each weight.

@@ -33,8 +33,8 @@ llvm::StringRef stringifyLinearKind(LinearKind kind);
 /// The argument's name, or "#N".
 std::string getWeightName(BlockArgument weight);
 
-/// What keeps a weight wide unless its name is asked for; empty if nothing
-/// does.
+/// What keeps a weight wide unless its name is asked for, as a sentence; empty
+/// if nothing does.
 using WeightReasons = llvm::DenseMap<Value, std::string>;
 
 struct Linears {

@@ -507,9 +507,8 @@ private:
       std::string reason;
       if (!request->pattern)
         reason = linears.keptWide.lookup(linear.weight);
-      if (!reason.empty()) {
-        reason = "its weight is that of " + reason;
-      } else if (Cut cut; makeCut(linear, request->format, cut, reason)) {
+      if (Cut cut;
+          reason.empty() && makeCut(linear, request->format, cut, reason)) {
         report(linear, name, request->format, cut, quantizer);
         continue;
       }

@@ -10,6 +10,10 @@
 // CHECK-DAG: the forward of 'router' stays wide: its weight is that of a router
 // CHECK-DAG: the forward of 'odd' stays wide: blocks of 32 do not divide the 30 elements that it sums
 // CHECK-DAG: the forward of 'head' stays wide: its weight is that of the head
+// CHECK-DAG: the forward of 'adapter' is mxfp8
+// CHECK-DAG: the forward of 'base' stays wide: the step does not update its weight
+// CHECK-DAG: the input gradient of 'base' stays wide: the step does not update its weight
+// CHECK-DAG: the forward of 'second' is mxfp8
 // CHECK-NOT: weft-quantize
 
 // HEAD: the forward of 'head' is mxfp8
@@ -34,4 +38,24 @@ func.func @f(%x: tensor<8x64xbf16>, %up: tensor<64x32xbf16> {weft.name = "layers
   %5 = math.absf %1 : tensor<8x32xbf16>
   %6 = weft.matmul %5, %head {indexing_maps = [#ik, #kj, #ij]} : tensor<8x32xbf16>, tensor<32x128xbf16> -> tensor<8x128xbf16>
   return %6, %2, %4 : tensor<8x128xbf16>, tensor<8x32xbf16>, tensor<8x32xbf16>
+}
+
+// A step that updates an adapter, but not what it is beside.
+func.func @adapt(%x: tensor<8x64xbf16>, %base: tensor<64x32xbf16> {weft.name = "base"},
+                 %adapter: tensor<64x32xbf16> {weft.name = "adapter"}, %dy: tensor<8x32xbf16>)
+    -> (tensor<8x32xbf16>, tensor<8x64xbf16>, tensor<64x32xbf16> {weft.alias = 2 : index}) {
+  %0 = weft.matmul %x, %base {indexing_maps = [#ik, #kj, #ij]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+  %1 = weft.matmul %x, %adapter {indexing_maps = [#ik, #kj, #ij]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+  %2 = math.absf %dy : tensor<8x32xbf16>
+  %3 = weft.matmul %2, %base {indexing_maps = [#ik, affine_map<(i, j, k) -> (j, k)>, #ij]}
+      : tensor<8x32xbf16>, tensor<64x32xbf16> -> tensor<8x64xbf16>
+  %4 = arith.addf %0, %1 : tensor<8x32xbf16>
+  %5 = math.absf %adapter : tensor<64x32xbf16>
+  return %4, %3, %5 : tensor<8x32xbf16>, tensor<8x64xbf16>, tensor<64x32xbf16>
+}
+
+// Nothing says which of two arguments is the weight.
+func.func @product(%x: tensor<8x64xbf16> {weft.name = "first"}, %w: tensor<64x32xbf16> {weft.name = "second"}) -> tensor<8x32xbf16> {
+  %0 = weft.matmul %x, %w {indexing_maps = [#ik, #kj, #ij]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+  return %0 : tensor<8x32xbf16>
 }
