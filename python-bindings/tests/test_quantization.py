@@ -83,11 +83,11 @@ def bits(array):
 
 
 @pytest.mark.parametrize("format, counts, element", CASES)
-@pytest.mark.parametrize("dtype", TYPES)
-def test_bytes_are_those_of_the_reference(tmp_path, dtype, format, counts, element):
+@pytest.mark.parametrize("dtype, cpu", [*[(dtype, None) for dtype in TYPES], ("bf16", "x86-64"), ("bf16", "x86-64-v3")])
+def test_bytes_are_those_of_the_reference(tmp_path, dtype, cpu, format, counts, element):
     path = tmp_path / "f.mlir"
     path.write_text(program(dtype, counts, format, element))
-    compiled = weft.compile(path)
+    compiled = weft.compile(path, cpu=cpu)
     block = None if format == "fp8" else (ROWS // counts[0], COLUMNS // counts[1])
     for name, wide in numbers():
         with np.errstate(over="ignore"):
@@ -212,8 +212,9 @@ MESHES = [{"dp": dp, "fsdp": fsdp, "tp": tp} for dp, fsdp, tp in itertools.produ
 def test_bits_are_the_same_on_every_mesh(format):
     inputs = step_inputs()
     digests = set()
-    for mesh in MESHES[::1 if format in ("mxfp8", "nvfp4") else 5]:
-        params, value = weft.compile(exported(), mesh=mesh, quantize=format, invariant=True)(*inputs)
+    builds: list[dict] = [{"mesh": mesh} for mesh in MESHES[::1 if format in ("mxfp8", "nvfp4") else 5]]
+    for build in [*builds, {"mesh": MESHES[0], "cpu": "x86-64-v3"}]:
+        params, value = weft.compile(exported(), quantize=format, invariant=True, **build)(*inputs)
         digests.add(b"".join(np.asarray(leaf).tobytes() for leaf in [*jax.tree.leaves(params), value]))
     assert len(digests) == 1
 
