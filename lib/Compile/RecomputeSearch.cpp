@@ -42,13 +42,14 @@ void RecomputeSearch::add(OwningOpRef<ModuleOp> module, int64_t price) {
 
 /// The program without marks where values are kept or computed again by price.
 OwningOpRef<ModuleOp> RecomputeSearch::choose(int64_t price, int64_t share,
-                                              int64_t latePrice) {
+                                              int64_t latePrice, bool waists) {
   OwningOpRef<ModuleOp> changed = plain->clone();
   ChooseSavedPassOptions options;
   options.machine = machineName.str();
   options.price = price;
   options.share = share;
   options.latePrice = latePrice;
+  options.waists = waists;
   if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
         pm.addPass(createChooseSavedPass(options));
         buildKernelPipeline(pm);
@@ -71,23 +72,25 @@ LogicalResult RecomputeSearch::collect() {
     return failure();
   add(OwningOpRef<ModuleOp>(fused.clone()), -1);
   add(choose(0, 100, 0), 0);
-  for (int64_t price : getRecomputePrices(*plain, machine))
+  for (int64_t price : getRecomputePrices(*plain, machine, /*waists=*/false))
     add(choose(price, 100, 0), price);
+  // Not mixed with the others.
+  if (auto prices = getRecomputePrices(*plain, machine, /*waists=*/true);
+      !prices.empty())
+    add(choose(prices.back(), 100, 0, /*waists=*/true), -1);
   keepUseful();
   return success();
 }
 
-/// With the choices of two programs for a part of the forward pass each: with
-/// as much as fits of the one that computes less.
-OwningOpRef<ModuleOp> RecomputeSearch::mix(const Program &more,
-                                           const Program &less) {
-  if (more.price < 0 || less.price < 0)
-    return {};
+/// With the choices at two prices for a part of the forward pass each: with as
+/// much as fits of that at the lower one, which computes less again.
+OwningOpRef<ModuleOp> RecomputeSearch::mix(int64_t lower, int64_t higher,
+                                           bool waists) {
   OwningOpRef<ModuleOp> best;
   int64_t low = 0, high = 100;
   for (int i = 0; i < kMaxHalvings; ++i) {
     int64_t middle = (low + high) / 2;
-    OwningOpRef<ModuleOp> mixed = choose(less.price, middle, more.price);
+    OwningOpRef<ModuleOp> mixed = choose(higher, middle, lower, waists);
     if (!mixed)
       return {};
     MemoryLoop loop = makeLoop(*mixed);
@@ -224,37 +227,50 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   return tell(attempt(makeLoop(*least->module)));
 }
 
-/// The program of the lowest price that fits. At the highest of the prices as
-/// much is kept as at the one before: twice that is beyond all choices.
-MemoryLoop::Fitted RecomputeSearch::fitLarge(int64_t needed) {
-  if (failed(makePlain()))
-    return {};
-  SmallVector<int64_t> prices = getRecomputePrices(*plain, machine);
-  if (!prices.empty())
-    prices.push_back(2 * prices.back());
-  OwningOpRef<ModuleOp> best;
+/// The lowest price whose program fits, with the one before it, or 0.
+std::optional<std::pair<int64_t, int64_t>>
+RecomputeSearch::findLowestThatFits(ArrayRef<int64_t> prices, bool waists) {
   size_t low = 0, high = prices.size();
   while (low < high) {
     size_t middle = (low + high) / 2;
-    OwningOpRef<ModuleOp> chosen = choose(prices[middle], 100, 0);
+    OwningOpRef<ModuleOp> chosen = choose(prices[middle], 100, 0, waists);
     if (!chosen)
-      return {};
+      return std::nullopt;
     MemoryLoop loop = makeLoop(*chosen);
-    if (!canFit(loop)) {
+    if (canFit(loop))
+      high = middle;
+    else
       low = middle + 1;
+  }
+  if (low == prices.size())
+    return std::nullopt;
+  return std::pair(low ? prices[low - 1] : 0, prices[low]);
+}
+
+/// With what is handed on between layers kept, then without. At the highest of
+/// the prices as much is kept as at the one before: twice that is beyond all
+/// choices.
+MemoryLoop::Fitted RecomputeSearch::fitLarge(int64_t needed) {
+  if (failed(makePlain()))
+    return {};
+  for (bool waists : {true, false}) {
+    SmallVector<int64_t> prices = getRecomputePrices(*plain, machine, waists);
+    if (prices.empty())
       continue;
+    prices.push_back(2 * prices.back());
+    if (auto found = findLowestThatFits(prices, waists)) {
+      auto [lower, higher] = *found;
+      Attempt best;
+      if (auto chosen = choose(higher, 100, 0, waists))
+        takeFaster(best, attempt(makeLoop(*chosen)));
+      if (auto mixed = mix(lower, higher, waists))
+        takeFaster(best, attempt(makeLoop(*mixed)));
+      if (best.fitted.planned)
+        return tell(std::move(best));
     }
-    high = middle;
-    best = std::move(chosen);
+    // What keeps least is where single kernels are to be computed again.
+    add(choose(prices.back(), 100, 0, waists), prices.back());
   }
-  if (best) {
-    Attempt found = attempt(makeLoop(*best));
-    if (found.fitted.planned)
-      return tell(std::move(found));
-  }
-  // What keeps least is where single kernels are to be computed again.
-  if (!prices.empty())
-    add(choose(prices.back(), 100, 0), prices.back());
   return fitLeast(needed);
 }
 
@@ -288,8 +304,10 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
       tooLarge = &program;
       continue;
     }
-    if (!best.fitted.planned && tooLarge)
-      if (OwningOpRef<ModuleOp> mixed = mix(*tooLarge, program))
+    bool isMixed = !best.fitted.planned && tooLarge && tooLarge->price >= 0 &&
+                   program.price >= 0;
+    if (isMixed)
+      if (auto mixed = mix(tooLarge->price, program.price, /*waists=*/false))
         takeFaster(best, attempt(makeLoop(*mixed)));
     // What computes more needs less, and may hide more; once it does not, what
     // computes yet more does not either.

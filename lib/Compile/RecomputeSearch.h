@@ -51,8 +51,11 @@ private:
   };
 
   void add(OwningOpRef<ModuleOp> module, int64_t price);
-  OwningOpRef<ModuleOp> choose(int64_t price, int64_t share, int64_t latePrice);
-  OwningOpRef<ModuleOp> mix(const Program &more, const Program &less);
+  OwningOpRef<ModuleOp> choose(int64_t price, int64_t share, int64_t latePrice,
+                               bool waists = false);
+  std::optional<std::pair<int64_t, int64_t>>
+  findLowestThatFits(ArrayRef<int64_t> prices, bool waists);
+  OwningOpRef<ModuleOp> mix(int64_t lower, int64_t higher, bool waists);
   LogicalResult makePlain();
   LogicalResult collect();
   void keepUseful();

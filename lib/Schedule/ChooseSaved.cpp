@@ -264,7 +264,7 @@ struct ChooseSavedPass
       if (failed(tasks))
         return signalPassFailure();
       Block &block = func.getBody().front();
-      SavedValuesOfBlock saved(block, *tasks, cost);
+      SavedValuesOfBlock saved(block, *tasks, cost, waists);
       SavedChoice choice = choose(saved);
       numRepeated += RepeatedForwardPass(block, *tasks, saved, choice).run();
     }
@@ -274,7 +274,8 @@ struct ChooseSavedPass
 } // namespace
 
 SmallVector<int64_t> mlir::weft::getRecomputePrices(ModuleOp module,
-                                                    const Machine &machine) {
+                                                    const Machine &machine,
+                                                    bool waists) {
   CostModel cost = makeCostModel(module, machine);
   SmallVector<int64_t> prices;
   for (auto func : module.getOps<func::FuncOp>()) {
@@ -283,7 +284,7 @@ SmallVector<int64_t> mlir::weft::getRecomputePrices(ModuleOp module,
     FailureOr<BlockProblem> tasks = buildTasks(func, cost);
     if (failed(tasks))
       return {};
-    SavedValuesOfBlock saved(func.getBody().front(), *tasks, cost);
+    SavedValuesOfBlock saved(func.getBody().front(), *tasks, cost, waists);
     llvm::append_range(prices, findPrices(saved.getProblem()));
   }
   llvm::sort(prices);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -24,13 +25,18 @@ static constexpr int kShortestWait = 1, kShortestPart = 100;
 /// and makes counts as going through memory.
 static constexpr int kFusedPart = 64;
 
+/// A waist has at most 5/4 of the fewest bytes; the first and the last part of
+/// the forward pass are none.
+static constexpr int64_t kWaistNumerator = 5, kWaistDenominator = 4;
+static constexpr int kEndsPart = 20;
+
 int64_t mlir::weft::getValueBytes(Value value) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   return tensor && tensor.hasStaticShape() ? getBufferBytes(tensor) : 0;
 }
 
 SavedValuesOfBlock::SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
-                                       const CostModel &cost)
+                                       const CostModel &cost, bool keepsWaists)
     : tasks(tasks), cost(cost), reads(tasks.ops.size()),
       readers(tasks.ops.size()), isReturned(tasks.ops.size(), false),
       twins(tasks.ops.size(), -1) {
@@ -39,7 +45,7 @@ SavedValuesOfBlock::SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
   findReaders(block);
   findBoundary();
   findTwins();
-  build();
+  build(keepsWaists);
 }
 
 void SavedValuesOfBlock::findReaders(Block &block) {
@@ -165,13 +171,58 @@ bool SavedValuesOfBlock::isReadSoonAfterBoundary(int task) const {
   return *late - before <= getShortestWait();
 }
 
-void SavedValuesOfBlock::build() {
+/// Weights are not: they are there, or gathered again.
+bool SavedValuesOfBlock::isHandedOn(int task) const {
+  return tasks.problem.task(task).role != TaskRole::Gather &&
+         !isCastOfArgument(task);
+}
+
+int SavedValuesOfBlock::getLastForwardReader(int task) const {
+  auto late = llvm::lower_bound(readers[task], boundary);
+  return late == readers[task].begin() ? task : *std::prev(late);
+}
+
+/// Per task of the forward pass, how many waists are before it.
+std::vector<int> SavedValuesOfBlock::countWaists() const {
+  std::vector<int64_t> bytes(boundary + 1, 0);
+  for (int task = 0; task < boundary; ++task) {
+    if (!isHandedOn(task))
+      continue;
+    for (OpResult result : tasks.ops[task]->getResults()) {
+      bytes[task + 1] += getValueBytes(result);
+      bytes[getLastForwardReader(task) + 1] -= getValueBytes(result);
+    }
+  }
+  int ends = boundary / kEndsPart;
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (int task = 0; task < boundary; ++task) {
+    bytes[task + 1] += bytes[task];
+    if (task >= ends && task < boundary - ends && bytes[task] > 0)
+      fewest = std::min(fewest, bytes[task]);
+  }
+  std::vector<int> waists(boundary + 1, 0);
+  for (int task = 0; task < boundary; ++task)
+    waists[task + 1] =
+        waists[task] + (bytes[task] > 0 && bytes[task] / kWaistNumerator <=
+                                               fewest / kWaistDenominator);
+  return waists;
+}
+
+void SavedValuesOfBlock::build(bool keepsWaists) {
   llvm::DenseMap<Value, int> valueOf;
+  std::vector<int> waists =
+      keepsWaists ? countWaists() : std::vector<int>(boundary + 1, 0);
+  // What is made before a waist, and read in the forward pass after it.
+  auto isAtWaist = [&](int task) {
+    int last = getLastForwardReader(task);
+    return last > task && isHandedOn(task) &&
+           waists[last + 1] > waists[task + 1];
+  };
   for (int task = 0; task < boundary; ++task) {
     Operation *op = tasks.ops[task];
     SavedProblem::Task added;
     added.nanoseconds = getNanoseconds(task);
-    added.mayRepeat = mayRepeat(op);
+    added.mayRepeat = mayRepeat(op) && !isAtWaist(task);
     for (OpResult read : reads[task])
       added.inputs.push_back(valueOf.lookup(read));
     problem.tasks.push_back(std::move(added));

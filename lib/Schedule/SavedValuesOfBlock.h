@@ -15,8 +15,11 @@ namespace mlir::weft {
 
 class SavedValuesOfBlock {
 public:
+  /// `keepsWaists`: where the forward pass hands on fewest bytes, as between
+  /// layers, these are kept. A chain of repetitions then ends at one, and does
+  /// not stand in memory beside what it was to replace.
   SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
-                     const CostModel &cost);
+                     const CostModel &cost, bool keepsWaists);
 
   /// The first task after the forward pass: where most bytes wait for their
   /// next reader. 0: nothing waits for long.
@@ -38,7 +41,10 @@ private:
   void findReaders(Block &block);
   void findBoundary();
   void findTwins();
-  void build();
+  void build(bool keepsWaists);
+  bool isHandedOn(int task) const;
+  int getLastForwardReader(int task) const;
+  std::vector<int> countWaists() const;
   int64_t getNanoseconds(int task) const;
   bool isCastOfArgument(int task) const;
   bool isReadSoonAfterBoundary(int task) const;

@@ -162,6 +162,9 @@ def ChooseSavedPass : Pass<"weft-choose-saved", "::mlir::ModuleOp"> {
   let options = [
     Option<"price", "price", "int64_t", /*default=*/"0",
            "nanoseconds that keeping a mebibyte costs">,
+    Option<"waists", "waists", "bool", /*default=*/"false",
+           "keep what is handed on where the forward pass hands on fewest "
+           "bytes, as between layers">,
     Option<"share", "share", "int64_t", /*default=*/"100",
            "percent of the forward pass's ops for which that holds">,
     Option<"latePrice", "late-price", "int64_t", /*default=*/"0",

@@ -16,8 +16,9 @@ struct Machine;
 
 /// Prices of memory, in nanoseconds for a mebibyte and ascending, at which
 /// different values are kept; see findPrices. A module with an error has none.
-SmallVector<int64_t> getRecomputePrices(ModuleOp module,
-                                        const Machine &machine);
+/// `waists` as weft-choose-saved has it.
+SmallVector<int64_t> getRecomputePrices(ModuleOp module, const Machine &machine,
+                                        bool waists);
 
 } // namespace mlir::weft
 
