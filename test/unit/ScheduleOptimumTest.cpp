@@ -125,8 +125,9 @@ TEST(ScheduleOptimumTest, SmallProblemsAreNearTheFastestLineWithinALimit) {
 
 TEST(ScheduleOptimumTest, NoBoundIsAboveTheFastestOrder) {
   // In how many problems each of the bounds is the only one that is reached.
-  int numByWaits = 0, numByPaths = 0, numReached = 0;
+  int numByWaits = 0, numByPaths = 0, numByOrders = 0, numReached = 0;
   constexpr int kNumProblems = 10000;
+  constexpr int64_t kEffort = 10000;
   for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
     int size = 4 + static_cast<int>(seed % 5);
     ScheduleProblem problem = seed % 4 == 0
@@ -146,7 +147,12 @@ TEST(ScheduleOptimumTest, NoBoundIsAboveTheFastestOrder) {
     numByWaits += bound.workAndWaits > bound.headsAndTails;
     numByPaths +=
         bound.twoPaths > std::max(bound.workAndWaits, bound.headsAndTails);
+    int64_t before = bound.get();
+    raiseByEitherOrder(problem, /*enough=*/fastest + 1, kEffort, bound);
+    ASSERT_LE(bound.get(), fastest) << seed;
+    numByOrders += bound.get() > before;
   }
+  EXPECT_GT(numByOrders, 100);
   EXPECT_GT(numByWaits, 100);
   EXPECT_GT(numByPaths, 50);
   EXPECT_GT(numReached, kNumProblems / 2);
@@ -265,6 +271,36 @@ TEST(ScheduleOptimumTest, WhatIsComputedMeanwhileNeedsItsGatherToo) {
   EXPECT_EQ(bound.twoPaths, 370 + (60 + 60 + 10) - 20);
   EXPECT_LT(std::max(bound.headsAndTails, bound.workAndWaits), bound.twoPaths);
   EXPECT_LE(bound.twoPaths, FastestOrder(problem).get());
+}
+
+TEST(ScheduleOptimumTest, OfTwoReductionsOneIsTheFirst) {
+  // Two gradients, each reduced for its update on the same link. Beside the
+  // second reduction the first update can be computed; but not also what the
+  // first one was beside.
+  ScheduleProblem problem;
+  ScheduleTask compute, reduce;
+  reduce.duration = 30;
+  reduce.channel = reduce.link = 0;
+  reduce.role = TaskRole::Reduce;
+  auto addBranch = [&](int64_t gradient, int64_t update) {
+    compute.duration = gradient;
+    int first = problem.addTask(compute), sum = problem.addTask(reduce);
+    compute.duration = update;
+    int last = problem.addTask(compute);
+    problem.addDependence(first, sum);
+    problem.addDependence(sum, last);
+  };
+  addBranch(20, 20);
+  addBranch(40, 40);
+  problem.finalize();
+  ScheduleBound bound = computeLowerBound(problem);
+  EXPECT_LT(bound.get(), 20 + 40 + 30 + 40);
+  raiseByEitherOrder(problem, /*enough=*/1000, /*effort=*/0, bound);
+  EXPECT_LT(bound.get(), 20 + 40 + 30 + 40);
+  raiseByEitherOrder(problem, /*enough=*/1000, /*effort=*/1000, bound);
+  EXPECT_EQ(bound.get(), 20 + 40 + 30 + 40);
+  EXPECT_EQ(FastestOrder(problem).get(), bound.get());
+  EXPECT_EQ(run(problem, SchedulePolicy::Best, 0).bound.get(), bound.get());
 }
 
 TEST(ScheduleOptimumTest, ALongGatherDelaysThePath) {
