@@ -224,7 +224,7 @@ static bool isWorthMore(const ScheduleProblem &problem,
 /// long where memory may be what it waits for, which no bound sees.
 static void raiseBound(const ScheduleProblem &scheduled,
                        const ScheduleOptions &options, Schedule &schedule) {
-  constexpr int64_t kEffort = 100000, kLimitedPart = 8;
+  constexpr int64_t kEffort = 100000, kLimitedPart = 32;
   bool isLimited =
       options.memoryLimit > 0 && scheduled.getMostBytes() > options.memoryLimit;
   raiseByEitherOrder(scheduled, schedule.result.time,
@@ -277,4 +277,14 @@ Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
   if (isWorthMore(problem, options, schedule))
     anneal(scheduled, options, schedule);
   return schedule;
+}
+
+int64_t mlir::weft::getBoundWithin(const ScheduleProblem &problem,
+                                   const Schedule &schedule, int64_t limit) {
+  ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
+  int64_t bound = schedule.bound.get();
+  limit = std::max(limit, schedule.result.peakBytes);
+  return scheduled.getMostBytes() <= limit
+             ? bound
+             : std::max(bound, computeWorkAndWaitsWithin(scheduled, limit));
 }

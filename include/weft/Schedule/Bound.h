@@ -51,6 +51,11 @@ std::vector<int> findLongestPath(const TaskGraph &graph);
 /// path, of the resource for which that is most.
 int64_t computeWorkAndWaits(const TaskGraph &graph);
 
+/// The same of the compute stream if no more than `limit` bytes are alive at
+/// any time, as the problem counts them.
+int64_t computeWorkAndWaitsWithin(const ScheduleProblem &problem,
+                                  int64_t limit);
+
 /// How long the compute stream must stand still since two paths advance on the
 /// links that they share. `reversed` is `graph` with time turned round, `tails`
 /// are its heads, and no schedule is faster than `bound`.
