@@ -115,7 +115,10 @@ def row_of(case, machine, limit_name, policy, figures):
     row = {"case": case, "machine": machine, "limit": limit_name, "policy": policy}
     if figures is None:
         return {**row, "fits": False}
-    bound, hideable = figures["bound_ns"], figures["hideable_ns"]
+    bound = figures["bound_within_limit_ns"]
+    # Less can be hidden where there is little memory.
+    hideable = figures["hideable_ns"] - (bound - figures["bound_ns"])
+    figures = {**figures, "bound_ns": bound}
     avoidable = figures["step_ns"] - bound
     return {**row, "fits": True, **figures, "gap": avoidable / bound if bound else 0,
             "hidden": 1 - avoidable / hideable if hideable else 1}

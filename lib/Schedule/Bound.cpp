@@ -171,8 +171,8 @@ struct Job {
   int64_t head, duration, tail;
 };
 
-/// The length of Jackson's preemptive schedule.
-int64_t getPreemptiveLength(std::vector<Job> jobs) {
+/// The length of Jackson's preemptive schedule of one resource.
+int64_t getLengthOf(std::vector<Job> jobs) {
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const Job &a, const Job &b) { return a.head < b.head; });
   // What has arrived and is not done: longest tail first.
@@ -204,6 +204,20 @@ std::vector<int64_t> mlir::weft::computeHeads(const TaskGraph &graph) {
   return HeadComputation(graph).run();
 }
 
+int64_t mlir::weft::getPreemptiveLength(const TaskGraph &graph,
+                                        const std::vector<int64_t> &heads,
+                                        const std::vector<int64_t> &tails) {
+  std::vector<std::vector<Job>> jobs(graph.numResources);
+  for (int i = 0; i < graph.size(); ++i)
+    if (graph.durations[i] > 0)
+      jobs[graph.resources[i]].push_back(
+          Job{heads[i], graph.durations[i], tails[graph.size() - 1 - i]});
+  int64_t length = 0;
+  for (std::vector<Job> &ofResource : jobs)
+    length = std::max(length, getLengthOf(std::move(ofResource)));
+  return length;
+}
+
 ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
   TaskGraph graph(problem), reversed = graph.reversed();
   ScheduleBound bound;
@@ -212,22 +226,13 @@ ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
   bound.workAndWaits = computeWorkAndWaits(graph);
   std::vector<int64_t> heads = computeHeads(graph);
   std::vector<int64_t> tails = computeHeads(reversed);
-  std::vector<std::vector<Job>> jobs(graph.numResources);
   std::vector<int64_t> work(graph.numResources, 0);
-  for (int i = 0; i < graph.size(); ++i) {
-    if (graph.durations[i] == 0)
-      continue;
-    jobs[graph.resources[i]].push_back(
-        Job{heads[i], graph.durations[i], tails[graph.size() - 1 - i]});
+  for (int i = 0; i < graph.size(); ++i)
     work[graph.resources[i]] += graph.durations[i];
-  }
   bound.compute = work[0];
-  for (int r = 0; r < graph.numResources; ++r) {
-    if (r > 0)
-      bound.link = std::max(bound.link, work[r]);
-    bound.headsAndTails =
-        std::max(bound.headsAndTails, getPreemptiveLength(std::move(jobs[r])));
-  }
+  for (int r = 1; r < graph.numResources; ++r)
+    bound.link = std::max(bound.link, work[r]);
+  bound.headsAndTails = getPreemptiveLength(graph, heads, tails);
   bound.twoPaths = bound.compute + computeIdleOfTwoPaths(graph, reversed, heads,
                                                          tails, bound.get());
   return bound;

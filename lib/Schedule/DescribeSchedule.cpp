@@ -131,6 +131,11 @@ void Description::setFigures(const ScheduleProblem &problem) {
            number("communication_ns", problem.getCommunicationTime()),
            number("hideable_ns", schedule.getHideableTime(problem)),
            number("bound_ns", bound.get()),
+           number("bound_within_limit_ns",
+                  options.memoryLimit > 0
+                      ? getBoundWithin(block.problem, schedule,
+                                       options.memoryLimit)
+                      : bound.get()),
            number("bound_link_ns", bound.link),
            number("bound_path_ns", bound.path),
            number("bound_heads_and_tails_ns", bound.headsAndTails),

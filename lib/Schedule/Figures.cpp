@@ -59,6 +59,8 @@ public:
     if (limit > 0 || numKept > 0)
       os << (limit > 0 ? "" : "    ") << numKept
          << " gathers kept from the forward pass\n";
+    printWithinLimit(step,
+                     hideable - (number("bound_within_limit_ns") - bound));
     printExposed(maxExposed);
   }
 
@@ -75,6 +77,18 @@ private:
       return "heads and tails";
     return number("bound_work_and_waits_ns") >= bound ? "work and waits"
                                                       : "two paths";
+  }
+
+  /// Where less can be hidden for want of memory, how much of that is hidden.
+  void printWithinLimit(int64_t step, int64_t hideable) {
+    int64_t bound = number("bound_within_limit_ns");
+    if (bound <= number("bound_ns"))
+      return;
+    int64_t avoidable = std::max<int64_t>(0, step - bound);
+    os << llvm::formatv("    in so much memory {0} at least, gap {1:F2} %; "
+                        "{2:F2} % of what can be hidden in it is hidden\n",
+                        inMs(bound), inPercent(avoidable, bound, 0),
+                        100 - inPercent(avoidable, hideable, 0));
   }
 
   void printExposed(int maxExposed) {

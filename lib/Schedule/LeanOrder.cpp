@@ -550,7 +550,7 @@ private:
 
 } // namespace
 
-int64_t mlir::weft::computeLeastBytes(const ScheduleProblem &problem) {
+FullTask mlir::weft::findFullTask(const ScheduleProblem &problem) {
   // Those with the largest inputs and outputs, and some along the step.
   constexpr int kNumLargest = 64, kNumAlong = 64;
   std::vector<std::pair<int64_t, int>> sizes;
@@ -564,12 +564,19 @@ int64_t mlir::weft::computeLeastBytes(const ScheduleProblem &problem) {
   }
   std::sort(sizes.begin(), sizes.end());
   AliveBeside alive(problem);
-  int64_t least = problem.fixedBytes;
-  for (int i = 0; i < problem.size(); ++i)
-    if (i < kNumLargest)
-      least = std::max(least, alive.get(sizes[i].second));
+  FullTask full{-1, problem.fixedBytes};
+  auto consider = [&](int task) {
+    if (int64_t bytes = alive.get(task); bytes > full.bytes)
+      full = {task, bytes};
+  };
+  for (int i = 0; i < std::min(problem.size(), kNumLargest); ++i)
+    consider(sizes[i].second);
   int distance = problem.size() / kNumAlong + 1;
   for (int i = 0; i < problem.size(); i += distance)
-    least = std::max(least, alive.get(i));
-  return least;
+    consider(i);
+  return full;
+}
+
+int64_t mlir::weft::computeLeastBytes(const ScheduleProblem &problem) {
+  return findFullTask(problem).bytes;
 }

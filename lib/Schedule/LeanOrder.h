@@ -14,6 +14,14 @@ namespace mlir::weft {
 /// needs as little memory as was found; program order, if no other needs less.
 std::vector<int> findLeanOrder(const ScheduleProblem &problem);
 
+/// A task beside which much must be alive whatever the order, and how many
+/// bytes that are.
+struct FullTask {
+  int task = -1;
+  int64_t bytes = 0;
+};
+FullTask findFullTask(const ScheduleProblem &problem);
+
 } // namespace mlir::weft
 
 #endif // WEFT_LIB_SCHEDULE_LEANORDER_H

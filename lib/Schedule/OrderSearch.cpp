@@ -28,6 +28,9 @@ constexpr int64_t kSmallEffort = 200000, kMaxSmallMoves = 20000;
 /// into lines.
 constexpr int64_t kAnnealingMoves = 280, kAnnealingEffort = 52000000;
 
+/// One move of so many brings work from afar.
+constexpr int kNumSmallMoves = 16;
+
 /// What is one part in so many above the bound is good enough.
 constexpr int64_t kTolerated = 1000;
 
@@ -94,6 +97,7 @@ private:
   std::vector<int> findBlock(int task) const;
   std::vector<int> moveOnPath(std::mt19937 &random) const;
   std::vector<int> proposeOrder(std::mt19937 &random) const;
+  std::vector<int> bringWork(std::mt19937 &random) const;
   std::vector<int> closeGaps(const std::vector<int> &order) const;
   std::vector<int> moveUp(int task, std::mt19937 &random) const;
   std::vector<int> fillWait(int task, std::mt19937 &random) const;
@@ -519,6 +523,19 @@ std::vector<int> OrderSearch::closeGaps(const std::vector<int> &order) const {
   return result;
 }
 
+/// The order with a later computation, and all that it needs, some places in
+/// front of a wait. What can follow then follows at once: where collectives
+/// keep one microbatch waiting, a few of another let much of it be computed
+/// meanwhile, but no single task of it could be.
+std::vector<int> OrderSearch::bringWork(std::mt19937 &random) const {
+  constexpr int kNear = 64;
+  int at = waits[random() % waits.size()].second;
+  int size = static_cast<int>(current.size());
+  int from = at + static_cast<int>(random() % (size - at));
+  int to = std::max(0, at - static_cast<int>(random() % kNear));
+  return closeGaps(moveEarlier(current[from], to));
+}
+
 /// One move. Single moves mostly leave gaps that all that follows could fill;
 /// where a limit matters, what is done earlier for that mostly has no memory.
 std::vector<int> OrderSearch::proposeOrder(std::mt19937 &random) const {
@@ -585,7 +602,9 @@ void OrderSearch::tryMoves() {
   }
 }
 
-/// Moves that cost up to `most`, and less and less.
+/// Moves that cost up to `most`, and less and less. Few of them are large,
+/// since most of those cost too much; and none where memory matters, since they
+/// take no account of it.
 void OrderSearch::cool(int64_t most, std::mt19937 &random) {
   int64_t numMoves = std::min(kAnnealingMoves * problem.size(),
                               kAnnealingEffort / problem.size());
@@ -593,7 +612,10 @@ void OrderSearch::cool(int64_t most, std::mt19937 &random) {
     numMoves /= kLimitedPart;
   for (int64_t left = numMoves; left > 0 && best.time > bound; --left) {
     int64_t slack = most * left / numMoves * left / numMoves;
-    tryOrder(proposeOrder(random), int64_t(random() % (slack + 1)));
+    bool isLarge =
+        limit == 0 && !waits.empty() && random() % kNumSmallMoves == 0;
+    tryOrder(isLarge ? bringWork(random) : proposeOrder(random),
+             int64_t(random() % (slack + 1)));
   }
 }
 

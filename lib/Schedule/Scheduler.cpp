@@ -208,19 +208,35 @@ static bool isWorthLeanOrder(const ScheduleProblem &problem,
          leastBytes + getBytesAhead(problem) > options.memoryLimit;
 }
 
-/// Searches longer where that may save more than is tolerated.
-static void anneal(const ScheduleProblem &problem,
-                   const ScheduleOptions &options, Schedule &schedule) {
+/// Says whether `schedule` may be slower than it has to be by more than is
+/// tolerated, and more search has a chance.
+static bool isWorthMore(const ScheduleProblem &problem,
+                        const ScheduleOptions &options,
+                        const Schedule &schedule) {
   constexpr int kMaxTasks = 1000;
   constexpr int64_t kWorth = 1000;
-  int64_t bound = schedule.bound.get();
-  if (options.policy != SchedulePolicy::Best || !options.isThorough ||
-      !schedule.fits || problem.size() > kMaxTasks ||
-      schedule.getAvoidableTime() <= bound / kWorth)
-    return;
-  ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
-  ScheduleResult result =
-      annealOrder(scheduled, schedule.result, options.memoryLimit, bound);
+  return options.policy == SchedulePolicy::Best && options.isThorough &&
+         schedule.fits && problem.size() <= kMaxTasks &&
+         schedule.getAvoidableTime() > schedule.bound.get() / kWorth;
+}
+
+/// Looks longer at how fast a schedule could be: this one may be the best. Less
+/// long where memory may be what it waits for, which no bound sees.
+static void raiseBound(const ScheduleProblem &scheduled,
+                       const ScheduleOptions &options, Schedule &schedule) {
+  constexpr int64_t kEffort = 100000, kLimitedPart = 32;
+  bool isLimited =
+      options.memoryLimit > 0 && scheduled.getMostBytes() > options.memoryLimit;
+  raiseByEitherOrder(scheduled, schedule.result.time,
+                     isLimited ? kEffort / kLimitedPart : kEffort,
+                     schedule.bound);
+}
+
+/// Searches longer.
+static void anneal(const ScheduleProblem &scheduled,
+                   const ScheduleOptions &options, Schedule &schedule) {
+  ScheduleResult result = annealOrder(
+      scheduled, schedule.result, options.memoryLimit, schedule.bound.get());
   result = replaySunk(scheduled, options, sinkWaits(scheduled, result.events));
   if (result.time < schedule.result.time)
     schedule.result = std::move(result);
@@ -254,6 +270,21 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
 Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
                                   const ScheduleOptions &options) {
   Schedule schedule = chooseSchedule(problem, options);
-  anneal(problem, options, schedule);
+  if (!isWorthMore(problem, options, schedule))
+    return schedule;
+  ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
+  raiseBound(scheduled, options, schedule);
+  if (isWorthMore(problem, options, schedule))
+    anneal(scheduled, options, schedule);
   return schedule;
+}
+
+int64_t mlir::weft::getBoundWithin(const ScheduleProblem &problem,
+                                   const Schedule &schedule, int64_t limit) {
+  ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
+  int64_t bound = schedule.bound.get();
+  limit = std::max(limit, schedule.result.peakBytes);
+  return scheduled.getMostBytes() <= limit
+             ? bound
+             : std::max(bound, computeWorkAndWaitsWithin(scheduled, limit));
 }

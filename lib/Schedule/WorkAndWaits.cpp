@@ -38,7 +38,20 @@
 // range, all of j is taken to be such a filler; if it has none, then only with
 // others of its window, the part of the path between two of L's: each of J runs
 // within one window.
+//
+// A limit of memory says how much can be done ahead. Let x be a task beside
+// which M bytes must be alive in any order, since what x depends on made them
+// and what depends on x reads them. Where x depends on a collective of the
+// path, what is done beside it comes before x. If something that depends on x
+// reads what such a j makes, then these bytes are alive beside x as well, and
+// are none of the M, since x does not depend on j. So such j fill gaps in front
+// of x only as far as limit - M goes: no more than those that take longest for
+// their bytes. Of a collective y on which x does not depend, and that reads
+// what was made for something in front of x, say a gather that is done again,
+// either what it reads is alive beside x, or what it brings. The lesser counts
+// as well, for each such y once; that is no j, since j is computed.
 
+#include "LeanOrder.h"
 #include "weft/Schedule/Bound.h"
 
 #include <algorithm>
@@ -144,8 +157,16 @@ public:
   int64_t getWork() const { return work; }
   /// The length of all gaps.
   int64_t getLength() const { return lengthBefore.back(); }
-  /// How much those fillers fill that `isCounted` says.
-  template <typename Predicate> int64_t fill(Predicate isCounted) const;
+  int getCount() const { return static_cast<int>(gaps.size()); }
+  /// The number of those that are up to a place.
+  int getCountUpTo(int place) const;
+  /// How much those fillers fill that `isCounted` says, of all gaps or of those
+  /// from number `from` to before number `to`.
+  template <typename Predicate> int64_t fill(Predicate isCounted) const {
+    return fill(isCounted, 0, getCount());
+  }
+  template <typename Predicate>
+  int64_t fill(Predicate isCounted, int from, int to) const;
   /// The work of the resource and how long it stands still.
   int64_t getBound() const {
     return work + getLength() - fill([](int) { return true; });
@@ -237,14 +258,21 @@ void Gaps::addFiller(int task, int from, int to, int64_t duration,
   fillers.push_back(Filler{task, first, last, std::min(duration, longest)});
 }
 
+int Gaps::getCountUpTo(int place) const {
+  auto isUpTo = [&](const Gap &gap) { return gap.last <= place; };
+  return static_cast<int>(
+      std::partition_point(gaps.begin(), gaps.end(), isUpTo) - gaps.begin());
+}
+
 /// Fills the gaps one after the other.
-template <typename Predicate> int64_t Gaps::fill(Predicate isCounted) const {
+template <typename Predicate>
+int64_t Gaps::fill(Predicate isCounted, int from, int to) const {
   // By their last gap, the nearest first; then what is left of the amount.
   using Entry = std::pair<int, int64_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   size_t next = 0;
   int64_t filled = 0;
-  for (int i = 0, e = gaps.size(); i < e; ++i) {
+  for (int i = from; i < to; ++i) {
     for (; next < fillers.size() && fillers[next].first <= i; ++next)
       if (fillers[next].amount > 0 && isCounted(fillers[next].task))
         open.emplace(fillers[next].last, fillers[next].amount);
@@ -354,6 +382,94 @@ int64_t DelaysOfPath::getBound() const {
   return bound;
 }
 
+/// What can be alive beside a task x besides what must be.
+class AliveBesideTask {
+public:
+  AliveBesideTask(const ScheduleProblem &problem, int task);
+
+  /// The bytes that each task on which x does not depend holds beside x if it
+  /// is done before: what something that depends on x reads.
+  const std::vector<int64_t> &getHeld() const { return held; }
+  /// The bytes that are held since collectives are done before x, or since they
+  /// are not: then what they read is alive.
+  int64_t getEitherWay() const;
+
+private:
+  bool isReadBesideOrAfter(const ScheduleBuffer &buffer) const {
+    return std::any_of(buffer.readers.begin(), buffer.readers.end(),
+                       [&](int reader) { return isAfter[reader]; });
+  }
+
+  const ScheduleProblem &problem;
+  /// x itself is both.
+  std::vector<bool> isBefore, isAfter;
+  std::vector<int64_t> held;
+};
+
+AliveBesideTask::AliveBesideTask(const ScheduleProblem &problem, int task)
+    : problem(problem), isBefore(problem.size(), false), isAfter(isBefore),
+      held(problem.size(), 0) {
+  isBefore[task] = isAfter[task] = true;
+  for (int i = task; i >= 0; --i)
+    for (int previous : problem.predecessors(i))
+      isBefore[previous] = isBefore[previous] || isBefore[i];
+  for (int i = task; i < problem.size(); ++i)
+    for (int next : problem.successors(i))
+      isAfter[next] = isAfter[next] || isAfter[i];
+  // What only x reads would make x depend on it.
+  for (const ScheduleBuffer &buffer : problem.getBuffers())
+    if (!isBefore[buffer.producer] && isReadBesideOrAfter(buffer))
+      held[buffer.producer] += buffer.bytes;
+}
+
+int64_t AliveBesideTask::getEitherWay() const {
+  std::vector<bool> isCounted(problem.size(), false);
+  int64_t sum = 0;
+  for (const ScheduleBuffer &buffer : problem.getBuffers()) {
+    if (!isBefore[buffer.producer] || isAfter[buffer.producer] ||
+        isReadBesideOrAfter(buffer))
+      continue;
+    int most = -1;
+    for (int reader : buffer.readers)
+      if (!isBefore[reader] && !isCounted[reader] &&
+          problem.task(reader).isCollective() &&
+          (most < 0 || held[reader] > held[most]))
+        most = reader;
+    if (most < 0)
+      continue;
+    isCounted[most] = true;
+    sum += std::min(buffer.bytes, held[most]);
+  }
+  return sum;
+}
+
+/// How much of the fillers that may be in one of the first gaps, and hold
+/// something, is in so many bytes. The last of them counts whole.
+int64_t getMostWithin(const std::vector<Gaps::Filler> &fillers, int numGaps,
+                      const std::vector<int64_t> &held, int64_t capacity) {
+  std::vector<Gaps::Filler> holding;
+  for (const Gaps::Filler &filler : fillers)
+    if (held[filler.task] > 0 && filler.first < numGaps &&
+        filler.first <= filler.last)
+      holding.push_back(filler);
+  auto getDensity = [&](const Gaps::Filler &filler) {
+    return static_cast<double>(filler.amount) /
+           static_cast<double>(held[filler.task]);
+  };
+  std::stable_sort(holding.begin(), holding.end(),
+                   [&](const Gaps::Filler &a, const Gaps::Filler &b) {
+                     return getDensity(a) > getDensity(b);
+                   });
+  int64_t most = 0;
+  for (const Gaps::Filler &filler : holding) {
+    if (capacity <= 0)
+      break;
+    most += filler.amount;
+    capacity -= held[filler.task];
+  }
+  return most;
+}
+
 } // namespace
 
 int64_t mlir::weft::computeWorkAndWaits(const TaskGraph &graph) {
@@ -367,4 +483,31 @@ int64_t mlir::weft::computeWorkAndWaits(const TaskGraph &graph) {
     bound = std::max({bound, link.getBound(), delays.getBound()});
   }
   return bound;
+}
+
+int64_t mlir::weft::computeWorkAndWaitsWithin(const ScheduleProblem &problem,
+                                              int64_t limit) {
+  FullTask full = findFullTask(problem);
+  TaskGraph graph(problem);
+  std::vector<int> path = findLongestPath(graph);
+  Places places(graph, path);
+  Gaps gaps(graph, path, places, kComputeStream);
+  if (full.task < 0)
+    return gaps.getBound();
+  AliveBesideTask beside(problem, full.task);
+  const std::vector<int64_t> &held = beside.getHeld();
+  int64_t capacity = limit - full.bytes - beside.getEitherWay();
+  // Of a task on the path `before` is its own place.
+  bool isOnPath = places.isOnPath[full.task];
+  int numBefore =
+      gaps.getCountUpTo(places.before[full.task] - (isOnPath ? 1 : 0));
+  auto isHeld = [&](int task) { return held[task] > 0; };
+  auto isFree = [&](int task) { return held[task] == 0; };
+  int64_t mostHeld =
+      std::min(gaps.fill(isHeld, 0, numBefore),
+               getMostWithin(gaps.getFillers(), numBefore, held, capacity));
+  int64_t filled =
+      mostHeld + gaps.fill(isFree, 0, numBefore) +
+      gaps.fill([](int) { return true; }, numBefore, gaps.getCount());
+  return std::max(gaps.getBound(), gaps.getWork() + gaps.getLength() - filled);
 }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
 
 using namespace mlir::weft;
 using namespace mlir::weft::test;
@@ -125,8 +126,9 @@ TEST(ScheduleOptimumTest, SmallProblemsAreNearTheFastestLineWithinALimit) {
 
 TEST(ScheduleOptimumTest, NoBoundIsAboveTheFastestOrder) {
   // In how many problems each of the bounds is the only one that is reached.
-  int numByWaits = 0, numByPaths = 0, numReached = 0;
+  int numByWaits = 0, numByPaths = 0, numByOrders = 0, numReached = 0;
   constexpr int kNumProblems = 10000;
+  constexpr int64_t kEffort = 10000;
   for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
     int size = 4 + static_cast<int>(seed % 5);
     ScheduleProblem problem = seed % 4 == 0
@@ -146,7 +148,12 @@ TEST(ScheduleOptimumTest, NoBoundIsAboveTheFastestOrder) {
     numByWaits += bound.workAndWaits > bound.headsAndTails;
     numByPaths +=
         bound.twoPaths > std::max(bound.workAndWaits, bound.headsAndTails);
+    int64_t before = bound.get();
+    raiseByEitherOrder(problem, /*enough=*/fastest + 1, kEffort, bound);
+    ASSERT_LE(bound.get(), fastest) << seed;
+    numByOrders += bound.get() > before;
   }
+  EXPECT_GT(numByOrders, 100);
   EXPECT_GT(numByWaits, 100);
   EXPECT_GT(numByPaths, 50);
   EXPECT_GT(numReached, kNumProblems / 2);
@@ -267,6 +274,36 @@ TEST(ScheduleOptimumTest, WhatIsComputedMeanwhileNeedsItsGatherToo) {
   EXPECT_LE(bound.twoPaths, FastestOrder(problem).get());
 }
 
+TEST(ScheduleOptimumTest, OfTwoReductionsOneIsTheFirst) {
+  // Two gradients, each reduced for its update on the same link. Beside the
+  // second reduction the first update can be computed; but not also what the
+  // first one was beside.
+  ScheduleProblem problem;
+  ScheduleTask compute, reduce;
+  reduce.duration = 30;
+  reduce.channel = reduce.link = 0;
+  reduce.role = TaskRole::Reduce;
+  auto addBranch = [&](int64_t gradient, int64_t update) {
+    compute.duration = gradient;
+    int first = problem.addTask(compute), sum = problem.addTask(reduce);
+    compute.duration = update;
+    int last = problem.addTask(compute);
+    problem.addDependence(first, sum);
+    problem.addDependence(sum, last);
+  };
+  addBranch(20, 20);
+  addBranch(40, 40);
+  problem.finalize();
+  ScheduleBound bound = computeLowerBound(problem);
+  EXPECT_LT(bound.get(), 20 + 40 + 30 + 40);
+  raiseByEitherOrder(problem, /*enough=*/1000, /*effort=*/0, bound);
+  EXPECT_LT(bound.get(), 20 + 40 + 30 + 40);
+  raiseByEitherOrder(problem, /*enough=*/1000, /*effort=*/1000, bound);
+  EXPECT_EQ(bound.get(), 20 + 40 + 30 + 40);
+  EXPECT_EQ(FastestOrder(problem).get(), bound.get());
+  EXPECT_EQ(run(problem, SchedulePolicy::Best, 0).bound.get(), bound.get());
+}
+
 TEST(ScheduleOptimumTest, ALongGatherDelaysThePath) {
   // It is longer than all that is computed between two sums on its link, and
   // nothing else can be computed meanwhile.
@@ -294,6 +331,97 @@ TEST(ScheduleOptimumTest, ALongGatherDelaysThePath) {
   // 10 ns of the gather are beside what is computed between two sums.
   EXPECT_EQ(FastestOrder(problem).get(), 5 * 10 + 3 * 20 + 45 - 10);
   EXPECT_EQ(computeLowerBound(problem).workAndWaits, 5 * 10 + 3 * 20 + 45 - 10);
+}
+
+/// A chain of computations and sums, with something in the middle beside which
+/// much is alive, and computations that could be done beside any of the sums
+/// and are read by what comes last.
+ScheduleProblem makeRandomAhead(uint64_t seed) {
+  std::mt19937 random(seed);
+  auto upTo = [&](int most) { return 1 + static_cast<int>(random() % most); };
+  ScheduleProblem problem;
+  std::vector<int> chain, ahead;
+  auto add = [&](int64_t duration, bool isCollective) {
+    ScheduleTask task;
+    task.duration = duration;
+    task.channel = task.link = isCollective ? 0 : -1;
+    task.role = isCollective ? TaskRole::Activation : TaskRole::Compute;
+    return problem.addTask(task);
+  };
+  for (int count = upTo(2); count > 0; --count)
+    ahead.push_back(add(upTo(30), random() % 5 == 0));
+  for (bool isSum : {false, true, false, false})
+    chain.push_back(add(upTo(40), isSum));
+  for (size_t i = 1; i < chain.size(); ++i)
+    problem.addReader(problem.addBuffer(upTo(i == 3 ? 200 : 50), chain[i - 1]),
+                      chain[i]);
+  // What is gathered again.
+  int again = random() % 2 == 0 ? add(upTo(20), true) : -1;
+  int last = add(upTo(20), false);
+  for (int i : ahead)
+    problem.addReader(problem.addBuffer(upTo(60), i), last);
+  if (again >= 0) {
+    problem.addReader(problem.addBuffer(upTo(60), chain[0]), again);
+    problem.addReader(problem.addBuffer(upTo(60), again), last);
+  }
+  problem.addDependence(chain.back(), last);
+  problem.finalize();
+  return problem;
+}
+
+TEST(ScheduleOptimumTest, NoBoundWithinALimitIsAboveTheFastestLine) {
+  int numAbove = 0, numReached = 0;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    ScheduleProblem problem = seed % 6 == 0
+                                  ? makeRandomProblem(seed, 3 + seed / 6 % 3)
+                                  : makeRandomAhead(seed);
+    int64_t lean = run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes;
+    int64_t limit = lean + lean * int64_t(seed % 3) / 8;
+    int64_t fastest = FastestLine(problem, limit).get();
+    int64_t unlimited = computeLowerBound(problem).get();
+    int64_t bound = computeWorkAndWaitsWithin(problem, limit);
+    ASSERT_LE(bound, fastest) << seed;
+    numAbove += bound > unlimited;
+    numReached += bound > unlimited && bound == fastest;
+  }
+  EXPECT_GT(numAbove, 50);
+  EXPECT_GT(numReached, 10);
+}
+
+TEST(ScheduleOptimumTest, LittleCanBeDoneAheadInLittleMemory) {
+  // Each of two computations that the last task needs could hide a sum, but
+  // there is room for the result of one of them only beside the large task.
+  ScheduleProblem problem;
+  ScheduleTask compute, sum;
+  compute.duration = 10;
+  sum.duration = 100;
+  sum.channel = sum.link = 0;
+  sum.role = TaskRole::Activation;
+  int ahead[] = {-1, -1};
+  for (int &task : ahead) {
+    compute.duration = 100;
+    task = problem.addTask(compute);
+  }
+  compute.duration = 10;
+  int before = problem.addTask(compute);
+  for (int i = 0; i < 2; ++i)
+    for (const ScheduleTask &task : {sum, compute}) {
+      int next = problem.addTask(task);
+      problem.addDependence(before, next);
+      before = next;
+    }
+  int behind = problem.addTask(compute), last = problem.addTask(compute);
+  problem.addReader(problem.addBuffer(1000, before), behind);
+  problem.addDependence(behind, last);
+  for (int task : ahead)
+    problem.addReader(problem.addBuffer(60, task), last);
+  problem.finalize();
+  EXPECT_EQ(FastestLine(problem, 1120).get(), 250);
+  EXPECT_EQ(computeWorkAndWaitsWithin(problem, 1120), 250);
+  EXPECT_EQ(FastestLine(problem, 1060).get(), 350);
+  EXPECT_EQ(computeWorkAndWaitsWithin(problem, 1060), 350);
+  Schedule best = run(problem, SchedulePolicy::Best, 1060);
+  EXPECT_EQ(getBoundWithin(problem, best, 1060), best.result.time);
 }
 
 TEST(ScheduleOptimumTest, LeastMemoryIsThatOfTheBestOrder) {

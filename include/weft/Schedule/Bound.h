@@ -18,6 +18,9 @@ struct TaskGraph {
   explicit TaskGraph(const ScheduleProblem &problem);
   /// The graph in which task i is task n - 1 - i of this one.
   TaskGraph reversed() const;
+  /// The graph in which `first` comes before `second`, neither of which depends
+  /// on the other. Tasks have other numbers.
+  TaskGraph ordered(int first, int second) const;
 
   int size() const { return static_cast<int>(durations.size()); }
 
@@ -35,12 +38,23 @@ private:
 /// since one resource does one thing at a time.
 std::vector<int64_t> computeHeads(const TaskGraph &graph);
 
+/// The longest of Jackson's preemptive schedules of all resources. `tails` are
+/// the heads with time turned round.
+int64_t getPreemptiveLength(const TaskGraph &graph,
+                            const std::vector<int64_t> &heads,
+                            const std::vector<int64_t> &tails);
+
 /// Tasks that depend on each other in this order and take longest.
 std::vector<int> findLongestPath(const TaskGraph &graph);
 
 /// The work of a resource and how long it must stand still beside the longest
 /// path, of the resource for which that is most.
 int64_t computeWorkAndWaits(const TaskGraph &graph);
+
+/// The same of the compute stream if no more than `limit` bytes are alive at
+/// any time, as the problem counts them.
+int64_t computeWorkAndWaitsWithin(const ScheduleProblem &problem,
+                                  int64_t limit);
 
 /// How long the compute stream must stand still since two paths advance on the
 /// links that they share. `reversed` is `graph` with time turned round, `tails`
@@ -57,7 +71,8 @@ struct ScheduleBound {
   int64_t link = 0;
   /// The longest path, where what is on it waits for nothing else.
   int64_t path = 0;
-  /// Jackson's preemptive schedule of each resource with heads and tails.
+  /// Jackson's preemptive schedule of each resource with heads and tails,
+  /// whichever of two collectives is the first.
   int64_t headsAndTails = 0;
   /// The work of one resource and its waits beside the longest path.
   int64_t workAndWaits = 0;
@@ -71,6 +86,13 @@ struct ScheduleBound {
 };
 
 ScheduleBound computeLowerBound(const ScheduleProblem &problem);
+
+/// Raises what heads and tails say: of two collectives of one link either is
+/// the first, and what both orders need at least is a bound. As many such pairs
+/// are looked at as put `effort` tasks in order, and none once the bound is
+/// `enough`.
+void raiseByEitherOrder(const ScheduleProblem &problem, int64_t enough,
+                        int64_t effort, ScheduleBound &bound);
 
 } // namespace mlir::weft
 

@@ -97,6 +97,12 @@ inline ScheduleProblem getScheduledProblem(const ScheduleProblem &problem,
 Schedule makeSchedule(const ScheduleProblem &problem,
                       const ScheduleOptions &options);
 
+/// The bound on the time of orders that need no more than `limit` bytes, as the
+/// problem counts them, or no more than `schedule` if that needs more. No plan
+/// is held to it, since plans share more memory.
+int64_t getBoundWithin(const ScheduleProblem &problem, const Schedule &schedule,
+                       int64_t limit);
+
 /// Bytes that every order needs: the most that must be alive beside one task,
 /// since what it depends on made it and what depends on it reads it.
 int64_t computeLeastBytes(const ScheduleProblem &problem);
