@@ -26,7 +26,7 @@ module {
   weft.mesh @mesh = <["dp"=2, "tp"=2]>
   func.func @f(%q: tensor<6x16xbf16>, %k: tensor<6x16xbf16>, %x: tensor<6x8xbf16>, %i: tensor<6xi32>,
                %wq: tensor<8x16xbf16>, %wk: tensor<8x16xbf16>, %t: tensor<32x24xf32>)
-      -> (tensor<6x8xbf16>, tensor<f32>, tensor<6xf32>, tensor<24xf32>) {
+      -> (tensor<6x8xbf16>, tensor<f32>, tensor<6xf32>, tensor<24xf32>, tensor<f32>) {
     %0 = weft.matmul %q, %wq {indexing_maps = [#mk, #nk, #mn]} : tensor<6x16xbf16>, tensor<8x16xbf16> -> tensor<6x8xbf16>
     %1 = weft.matmul %k, %wk {indexing_maps = [#mk, #nk, #mn]} : tensor<6x16xbf16>, tensor<8x16xbf16> -> tensor<6x8xbf16>
     %2 = arith.addf %x, %1 : tensor<6x8xbf16>
@@ -43,6 +43,9 @@ module {
     %sums = linalg.reduce {arith.addf} ins(%rows : tensor<6x24xf32>) outs(%zero : tensor<6xf32>) dimensions = [1]
     %ones = arith.constant dense<1.0> : tensor<24xf32>
     %product = linalg.reduce {arith.mulf} ins(%t : tensor<32x24xf32>) outs(%ones : tensor<24xf32>) dimensions = [0]
-    return %3, %all, %sums, %product : tensor<6x8xbf16>, tensor<f32>, tensor<6xf32>, tensor<24xf32>
+    // Stages begin with 1, and only the last one with 2.
+    %two = arith.constant dense<2.0> : tensor<f32>
+    %stages = linalg.reduce {arith.mulf} ins(%t : tensor<32x24xf32>) outs(%two : tensor<f32>) dimensions = [0, 1]
+    return %3, %all, %sums, %product, %stages : tensor<6x8xbf16>, tensor<f32>, tensor<6xf32>, tensor<24xf32>, tensor<f32>
   }
 }
