@@ -335,6 +335,15 @@ static SmallVector<Value> getOperandsBeforeBarriers(Operation *op) {
   return values;
 }
 
+/// Whether both say the same of what they do: dims, axes, sources. On which
+/// channel that is does not matter.
+static bool haveSameAttributes(Operation *a, Operation *b) {
+  return a->getName() == b->getName() &&
+         llvm::all_of(a->getName().getAttributeNames(), [&](StringAttr name) {
+           return name == "channel" || a->getAttr(name) == b->getAttr(name);
+         });
+}
+
 /// Finds an earlier gather of the same data.
 void ProblemBuilder::markRepeatedGathers(ScheduleTask &task, Operation *op,
                                          int number) {
@@ -344,11 +353,9 @@ void ProblemBuilder::markRepeatedGathers(ScheduleTask &task, Operation *op,
   SmallVector<int, 1> &earlier = gathers[gathered.front()];
   for (int other : earlier) {
     Operation *first = ops[order[other]];
-    if (first->getName() == op->getName() &&
+    if (haveSameAttributes(first, op) &&
         getOperandsBeforeBarriers(first) == gathered &&
-        first->getResultTypes() == op->getResultTypes() &&
-        getCollectiveAxes(first) == getCollectiveAxes(op) &&
-        first->getAttr("dims") == op->getAttr("dims")) {
+        first->getResultTypes() == op->getResultTypes()) {
       task.sameAs = other;
       return;
     }

@@ -89,6 +89,15 @@ def test_ctrl_c_within_a_step_ends_the_program():
         program(*arguments())
 
 
+def test_ctrl_c_ends_a_load():
+    timer = interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        while True:  # however fast it is
+            weft.load(ACCUMULATE, threads=4)
+    timer.join()
+    assert weft.load(ACCUMULATE, threads=4).is_usable
+
+
 def test_ctrl_c_ends_a_compilation_and_leaves_no_file(tmp_path):
     chain = "\n".join(f"  %{i + 1} = math.exp %{i} : tensor<8xf32>" for i in range(3000))
     text = STEP.replace("%0 = math.exp %x", "%0 = math.sin %x").replace(

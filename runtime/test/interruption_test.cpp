@@ -77,6 +77,22 @@ TEST_F(Interrupted, BetweenStepsTheSessionGoesOn) {
   EXPECT_EQ(stepsDone(), before + 2);
 }
 
+TEST_F(Interrupted, WhileItIsMadeThereIsNoSession) {
+  const weft_rt_program *program = &weft_program;
+  weft_rt_options options = WEFT_RT_OPTIONS_INIT;
+  options.poll = Interrupter::poll;
+  options.poll_context = &interrupter;
+  // Ranks that have touched their memory before anybody looks are not asked
+  // for.
+  while (interrupter.asked == 0) {
+    weft_rt_session_close(session);
+    weft_rt_status status =
+        weft_rt_session_create(&program, 1, &options, &session);
+    EXPECT_EQ(status, interrupter.asked ? WEFT_RT_INTERRUPTED : WEFT_RT_OK);
+  }
+  EXPECT_EQ(session, nullptr);
+}
+
 TEST_F(Interrupted, BeforeTheFirstStepNothingRuns) {
   open(60);
   setArguments(ACCUMULATE_WELL);

@@ -118,11 +118,12 @@ static const Element *getSummand(ElementTable &table, const Element *yielded,
   name = "arith.addf";
   if (hasFastMath(yielded))
     return nullptr;
+  // A sum, or a product of products, is rounded as a whole.
+  if (table.isOfReals() && yielded->kind == ElementKind::Rounded)
+    yielded = yielded->operands[0];
   if (table.isOfReals() && yielded->isOp("arith.mulf"))
     name = "arith.mulf";
-  else if (table.isOfReals() && yielded->kind == ElementKind::Rounded)
-    yielded = yielded->operands[0];
-  else if (!yielded->isOp("arith.addf"))
+  else if (yielded->kind != ElementKind::Total && !yielded->isOp("arith.addf"))
     return nullptr;
   SmallVector<const Element *> rest(yielded->operands.begin(),
                                     yielded->operands.end());
@@ -134,7 +135,9 @@ static const Element *getSummand(ElementTable &table, const Element *yielded,
     for (const Element *variable : element->variables)
       if (!variable->type.isIndex())
         return nullptr;
-  return rest.size() == 1 ? rest[0] : table.getTotal(rest);
+  if (rest.size() == 1)
+    return rest[0];
+  return name == "arith.addf" ? table.getTotal(rest) : nullptr;
 }
 
 /// A reduction that adds floats, or null: f32 or f64 sums of what enters, each
@@ -143,6 +146,9 @@ const Element *ProgramElements::sum(linalg::LinalgOp op, const Element *yielded,
                                     const Element *accumulator,
                                     const Element *init,
                                     const Elements &reduced) {
+  // Zeros are added: what it begins with is left.
+  if (table.isOfReals() && ElementTable::skipRounding(yielded) == accumulator)
+    return init;
   StringRef name;
   const Element *summand = getSummand(table, yielded, accumulator, name);
   if (!summand || hasFastMath(summand))

@@ -318,11 +318,29 @@ const Form *FormTable::getJoined(const Form *form, Level level) {
   return get(std::move(joined));
 }
 
+/// What a tensor is reshaped from.
+static const Form *getReshaped(const Form *form) {
+  while (form->kind == FormKind::Move && form->name == "reshape")
+    form = form->operands[0];
+  return form;
+}
+
 void FormTable::noteExpansion(const Form *source, StringRef groups,
                               ArrayRef<int64_t> shape) {
-  auto &known = expansions[{source, groups.str()}];
-  if (!llvm::is_contained(known, SmallVector<int64_t>(shape)))
-    known.emplace_back(shape);
+  auto add = [&](SmallVector<SmallVector<int64_t>> &known) {
+    if (!llvm::is_contained(known, SmallVector<int64_t>(shape)))
+      known.emplace_back(shape);
+  };
+  add(expansions[{source, groups.str()}]);
+  add(shapes[getReshaped(source)]);
+}
+
+SmallVector<SmallVector<int64_t>> FormTable::getShapes(const Form *form) const {
+  const Form *source = getReshaped(form);
+  SmallVector<SmallVector<int64_t>> known = shapes.lookup(source);
+  if (!known.empty())
+    known.push_back(source->shape);
+  return known;
 }
 
 ArrayRef<SmallVector<int64_t>>

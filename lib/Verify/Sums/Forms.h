@@ -157,6 +157,9 @@ public:
                      ArrayRef<int64_t> shape);
   ArrayRef<SmallVector<int64_t>> getExpansions(const Form *source,
                                                StringRef groups) const;
+  /// All shapes that one-rank programs give the elements of a tensor, in their
+  /// order.
+  SmallVector<SmallVector<int64_t>> getShapes(const Form *form) const;
 
 private:
   /// Forms by what makes them up. The hash stands beside them, so that those of
@@ -187,6 +190,8 @@ private:
   std::map<std::pair<const Form *, std::string>,
            SmallVector<SmallVector<int64_t>>>
       expansions;
+  /// By what is reshaped.
+  DenseMap<const Form *, SmallVector<SmallVector<int64_t>>> shapes;
 };
 
 /// A digest in hexadecimal.

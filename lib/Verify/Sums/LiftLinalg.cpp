@@ -310,40 +310,49 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
   return success();
 }
 
-/// A loop of which nothing that is read depends on the index: it says how often
-/// something is combined, and so any part of it is like any other. Ranks may
-/// have different parts, as those have that combine what they made of it.
-bool LocalLifter::shareLoop(Operation *op, LocalDim &loop) {
+/// The axes along which collectives after an op combine something: those of the
+/// first one, of the first two, and so on. What is combined first is minor.
+static SmallVector<AxisList>
+findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
   constexpr unsigned kMaxOps = 64;
+  SmallVector<AxisList> found;
   llvm::SetVector<Operation *> later;
   later.insert(op);
   for (unsigned i = 0; i < later.size() && i < kMaxOps; ++i) {
     std::optional<CollectiveKind> kind = getCollectiveKind(later[i]);
     if (kind == CollectiveKind::AllReduce ||
         kind == CollectiveKind::ReduceScatter) {
-      auto axes = getAxes(getCollectiveAxes(later[i]));
-      int64_t size = numShards(axes);
-      loop.size = loop.extent * size;
-      loop.chunk =
-          perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
-      return true;
+      AxisList axes = getAxes(getCollectiveAxes(later[i]));
+      if (!found.empty() && anyOverlap(axes, found.back()))
+        continue;
+      if (!found.empty())
+        llvm::append_range(axes, found.back());
+      found.push_back(std::move(axes));
     }
     later.insert_range(later[i]->getUsers());
   }
-  return false;
+  return found;
 }
 
-/// Takes a loop for one that ranks share if the one-rank program has a form
-/// only then, which `describe` makes of the loops.
+/// A loop of which nothing that is read depends on the index: it says how often
+/// something is combined, and so any part of it is like any other. Ranks may
+/// have different parts, as those have that combine what they made of it. It is
+/// taken for one that they share if the one-rank program has a form only then,
+/// which `describe` makes of the loops.
 void LocalLifter::tryShared(LocalDim &loop, Form &form,
                             function_ref<void()> describe) {
   if (isReference || forms.find(form))
     return;
   const LocalDim all = loop;
-  if (shareLoop(form.op, loop))
+  for (const AxisList &axes : findCombinedAxes(
+           form.op, [&](AxesAttr attr) { return getAxes(attr); })) {
+    loop.size = all.extent * numShards(axes);
+    loop.chunk =
+        perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
     describe();
-  if (forms.find(form))
-    return;
+    if (forms.find(form))
+      return;
+  }
   loop = all;
   describe();
 }

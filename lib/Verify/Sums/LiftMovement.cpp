@@ -143,7 +143,9 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
                  (dim.size % size == 0 ||
                   (*number + size <= dim.size && hasLastPart(op, index, size)));
   if (isWhole && inChunks && isChunk) {
+    bool isGuess = dim.isGuess; // what is left may still end before that
     dim = {dim.size, size, uniform(*number / size)};
+    dim.isGuess = isGuess;
     return success();
   }
   if (isWhole && inChunks && number == 0 && *stride == 1 &&
@@ -404,12 +406,18 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
 
 /// Whether a pad only makes a dimension long enough to be cut equally: it is
 /// cut next.
-static bool isCutNext(tensor::PadOp op, unsigned dim) {
-  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+static bool isCutNext(Value padded, unsigned dim) {
+  return llvm::all_of(padded.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    unsigned number = use.getOperandNumber();
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user))
       return slice.isDynamicOffset(dim);
     if (auto pad = dyn_cast<tensor::PadOp>(user))
-      return isCutNext(pad, dim);
+      return isCutNext(pad.getResult(), dim);
+    // Of another dimension: this one is what it was.
+    if (auto gather = dyn_cast<AllGatherOp>(user);
+        gather && gather.getDims()[number] != dim)
+      return isCutNext(gather->getResult(number), dim);
     return getCollectiveKind(user).has_value();
   });
 }
@@ -423,7 +431,7 @@ bool LocalLifter::padForRanks(tensor::PadOp op, LocalValue &value,
       return false;
     if (added == 0)
       continue;
-    if (numRanks == 1 || countChunks(dim) > 1 || !isCutNext(op, i))
+    if (numRanks == 1 || countChunks(dim) > 1 || !isCutNext(op.getResult(), i))
       return false;
     fix(dim);
     dim.padding =

@@ -155,13 +155,17 @@ static std::string print(ArrayRef<ReassociationIndices> groups) {
   return text;
 }
 
+static std::string describeCollapse(ArrayRef<ReassociationIndices> groups) {
+  // Not to be taken for an expansion by the same groups.
+  return "collapse " + print(groups);
+}
+
 FailureOr<LocalValue>
 LocalLifter::collapse(Operation *op, LocalValue value,
                       ArrayRef<ReassociationIndices> reassociation) {
   SmallVector<LocalDim, 4> dims;
   std::string groups = print(reassociation);
-  // Not to be taken for an expansion by the same groups.
-  std::string collapse = "collapse " + groups;
+  std::string collapse = describeCollapse(reassociation);
   SmallVector<int64_t> sizes(reassociation.size(), kAnySize);
   bool isKnown = false;
   for (ArrayRef<int64_t> known : forms.getExpansions(value.form, collapse))
@@ -241,6 +245,9 @@ LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
         [&](int64_t rank) { return (*dim.chunk)[rank] / below % counts[i]; });
     results.push_back({sizes[i], extent, chunk});
   }
+  // Chunks are those of the one that is cut.
+  if (others == 1)
+    results[cut - counts.begin()].likeness = dim.likeness;
   return success();
 }
 
@@ -327,38 +334,54 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
   return setTensor(op, op.getResult(), std::move(value));
 }
 
+/// Which of `rank` dimensions become one: those of [first, last].
+static SmallVector<ReassociationIndices>
+joinRange(unsigned rank, unsigned first, unsigned last) {
+  SmallVector<ReassociationIndices> groups;
+  for (unsigned i = 0; i < rank; ++i)
+    if (i <= first || i > last)
+      groups.push_back({i});
+    else
+      groups.back().push_back(i);
+  return groups;
+}
+
+/// Dimensions [first, last] of a value, which are one in `joined`, become as
+/// many again, of sizes that `shape` says. False if these do not fit.
+bool LocalLifter::expandAgain(Operation *op, const LocalValue &joined,
+                              unsigned first, unsigned last,
+                              ArrayRef<int64_t> shape, LocalValue &value) {
+  SmallVector<int64_t> extents;
+  for (unsigned i = first; i <= last; ++i)
+    extents.push_back(value.dims[i].extent);
+  ArrayRef<int64_t> sizes = shape.slice(first, extents.size());
+  SmallVector<LocalDim> results;
+  LocalDim sized = joined.dims[first];
+  fix(sized);
+  takeSize(sized, computeProduct(sizes));
+  if (failed(expandGroup(sized, extents, sizes, results)))
+    return false;
+  llvm::copy(results, value.dims.begin() + first);
+  std::string told = print(joinRange(value.dims.size(), first, last));
+  describeRows(sizes, told);
+  value.form = forms.getReshape(joined.form, getSizes(value.dims), told, op);
+  return true;
+}
+
 /// Rows of which a rank has one each are `dims` [first, last); they become one
 /// dimension with the last one, and that becomes as many again, of sizes that
 /// the one-rank program knows. False if it knows none that fit.
 FailureOr<bool> LocalLifter::regroup(Operation *op, LocalValue &value,
                                      unsigned first, unsigned last) {
-  SmallVector<ReassociationIndices> groups;
-  for (unsigned i = 0; i < value.dims.size(); ++i)
-    if (i <= first || i > last)
-      groups.push_back({i});
-    else
-      groups.back().push_back(i);
+  SmallVector<ReassociationIndices> groups =
+      joinRange(value.dims.size(), first, last);
   FailureOr<LocalValue> joined = collapse(op, value, groups);
   if (failed(joined))
     return failure();
-  LocalDim &dim = joined->dims[first];
-  fix(dim);
-  SmallVector<int64_t> extents;
-  for (unsigned i = first; i <= last; ++i)
-    extents.push_back(value.dims[i].extent);
-  std::string told = print(groups);
-  for (ArrayRef<int64_t> shape : forms.getExpansions(joined->form, told)) {
-    ArrayRef<int64_t> sizes = shape.slice(first, extents.size());
-    SmallVector<LocalDim> results;
-    LocalDim sized = dim;
-    takeSize(sized, computeProduct(sizes));
-    if (failed(expandGroup(sized, extents, sizes, results)))
-      continue;
-    llvm::copy(results, value.dims.begin() + first);
-    describeRows(sizes, told);
-    value.form = forms.getReshape(joined->form, getSizes(value.dims), told, op);
-    return true;
-  }
+  for (ArrayRef<int64_t> shape :
+       forms.getExpansions(joined->form, print(groups)))
+    if (expandAgain(op, *joined, first, last, shape, value))
+      return true;
   return false;
 }
 
@@ -381,4 +404,55 @@ LogicalResult LocalLifter::regroupForMembers(Operation *op, LocalValue &value,
       return isDone;
   }
   return success();
+}
+
+/// The dimensions of a value that a reshape to `shape` would join, and cut
+/// again: those around all that have other sizes, the fewest first.
+static SmallVector<std::pair<unsigned, unsigned>>
+findRanges(const LocalValue &value, ArrayRef<int64_t> shape) {
+  SmallVector<std::pair<unsigned, unsigned>> ranges;
+  unsigned rank = value.dims.size();
+  auto isOther = [&](unsigned i) {
+    return value.dims[i].size != kAnySize && value.dims[i].size != shape[i];
+  };
+  for (unsigned length = 2; length <= rank; ++length)
+    for (unsigned first = 0; first + length <= rank; ++first) {
+      auto isInside = [&](unsigned i) {
+        return i >= first && i < first + length;
+      };
+      const LocalDim &dim = value.dims[first];
+      if (dim.extent == 1 && dim.chunk && !proof::hasPadding(dim) &&
+          llvm::all_of(llvm::seq(rank), [&](unsigned i) {
+            return isOther(i) ? isInside(i) : true;
+          }))
+        ranges.push_back({first, first + length - 1});
+    }
+  return ranges;
+}
+
+/// The value as reshapes of the one-rank program show it that are no ops on a
+/// rank, and so stand nowhere in its program.
+std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op,
+                                                   const LocalValue &value) {
+  std::vector<LocalValue> found;
+  // What does not fit is no error: the value is what it is as well.
+  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  unsigned rank = value.dims.size();
+  SmallVector<int64_t> own = getSizes(value.dims);
+  for (const SmallVector<int64_t> &shape : forms.getShapes(value.form)) {
+    if (shape.size() != rank || shape == own ||
+        llvm::is_contained(shape, kAnySize))
+      continue;
+    for (auto [first, last] : findRanges(value, shape)) {
+      FailureOr<LocalValue> joined =
+          collapse(op, value, joinRange(rank, first, last));
+      LocalValue regrouped = value;
+      if (failed(joined) ||
+          !expandAgain(op, *joined, first, last, shape, regrouped))
+        continue;
+      found.push_back(std::move(regrouped));
+      break;
+    }
+  }
+  return found;
 }

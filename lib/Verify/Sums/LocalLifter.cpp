@@ -238,6 +238,16 @@ LogicalResult LocalLifter::liftArguments() {
   return success();
 }
 
+/// The first dim that is not what rests at the border; nullopt if all are.
+static std::optional<unsigned> findMisfit(LocalValue value,
+                                          ArrayRef<LocalDim> border) {
+  for (auto [d, dim] : llvm::enumerate(value.dims))
+    if ((dim.chunk && !holds(dim, border[d].chunk)) ||
+        (dim.size != kAnySize && !takeSize(dim, border[d].size)))
+      return d;
+  return std::nullopt;
+}
+
 LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
   for (auto [i, result] : llvm::enumerate(op.getOperands())) {
     if (failed(checkBorder("result", i, result.getType())))
@@ -260,14 +270,21 @@ LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
              << " parts of " << value.form->str();
     SmallVector<LocalDim, 4> dims =
         getBorderDims(func.getResultAttrDict(i), type);
-    for (auto [d, dim] : llvm::enumerate(value.dims))
-      if ((dim.chunk && !holds(dim, dims[d].chunk)) ||
-          (dim.size != kAnySize && !takeSize(dim, dims[d].size)))
-        return op.emitOpError("result #")
-               << i << " has dim " << d << " of size " << dim.size
-               << " in chunks " << describeRanks(dim.chunk)
-               << ", expected size " << dims[d].size << " in chunks "
-               << describeRanks(dims[d].chunk);
+    std::optional<unsigned> wrong = findMisfit(value, dims);
+    if (wrong)
+      for (LocalValue &regrouped : findRegrouped(op, value))
+        if (!findMisfit(regrouped, dims)) {
+          value = std::move(regrouped);
+          wrong.reset();
+          break;
+        }
+    if (wrong)
+      return op.emitOpError("result #")
+             << i << " has dim " << *wrong << " of size "
+             << value.dims[*wrong].size << " in chunks "
+             << describeRanks(value.dims[*wrong].chunk) << ", expected size "
+             << dims[*wrong].size << " in chunks "
+             << describeRanks(dims[*wrong].chunk);
     results.push_back(value.form);
   }
   return success();
@@ -374,6 +391,59 @@ LogicalResult LocalLifter::liftUninterpreted(Operation *op) {
 }
 
 LogicalResult LocalLifter::liftOp(Operation *op) {
+  return liftRegrouped(op) ? success() : liftAsIs(op);
+}
+
+/// A reshape that is no op on a rank may stand before this op in the one-rank
+/// program. Each way to see an operand is right; one that gives forms that are
+/// known is of use. False if there is only one, or none of use.
+bool LocalLifter::liftRegrouped(Operation *op) {
+  // The results of a function say what is expected; loops are followed once.
+  if (isReference || isa<func::ReturnOp>(op) ||
+      (op->getNumRegions() > 0 && !isa<linalg::LinalgOp>(op)))
+    return false;
+  struct Operand {
+    Value value;
+    std::vector<LocalValue> ways;
+  };
+  std::vector<Operand> operands;
+  constexpr size_t kMaxWays = 64;
+  size_t count = 1;
+  for (Value value :
+       llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
+    auto it = tensors.find(value);
+    if (it == tensors.end())
+      continue;
+    std::vector<LocalValue> ways = findRegrouped(op, it->second);
+    if (ways.empty() || count * (ways.size() + 1) > kMaxWays)
+      continue;
+    ways.insert(ways.begin(), it->second);
+    count *= ways.size();
+    operands.push_back({value, std::move(ways)});
+  }
+  if (count == 1)
+    return false;
+  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  size_t numReductions = reductions.size();
+  bool isDone = false;
+  for (size_t way = 0; way < count && !isDone; ++way) {
+    size_t left = way;
+    for (const Operand &operand : operands) {
+      tensors[operand.value] = operand.ways[left % operand.ways.size()];
+      left /= operand.ways.size();
+    }
+    int64_t known = forms.size();
+    reductions.resize(numReductions);
+    isDone = succeeded(liftAsIs(op)) && forms.size() == known;
+  }
+  for (Operand &operand : operands)
+    tensors[operand.value] = std::move(operand.ways.front());
+  if (!isDone)
+    reductions.resize(numReductions);
+  return isDone;
+}
+
+LogicalResult LocalLifter::liftAsIs(Operation *op) {
   for (Type type : op->getResultTypes())
     if (!isFollowed(type))
       return op->emitOpError("makes a value of type ")

@@ -180,6 +180,8 @@ private:
   LogicalResult liftArguments();
   LogicalResult checkBorder(StringRef what, unsigned index, Type type);
   LogicalResult liftOp(Operation *op);
+  bool liftRegrouped(Operation *op);
+  LogicalResult liftAsIs(Operation *op);
   LogicalResult liftReturn(func::ReturnOp op);
   LogicalResult liftConstant(Operation *op, Attribute value);
   LogicalResult liftUniform(Operation *op, const Form *form);
@@ -242,10 +244,13 @@ private:
   LogicalResult liftExpand(tensor::ExpandShapeOp op);
   FailureOr<LocalValue> collapse(Operation *op, LocalValue value,
                                  ArrayRef<ReassociationIndices> reassociation);
+  bool expandAgain(Operation *op, const LocalValue &joined, unsigned first,
+                   unsigned last, ArrayRef<int64_t> shape, LocalValue &value);
   FailureOr<bool> regroup(Operation *op, LocalValue &value, unsigned first,
                           unsigned last);
   LogicalResult regroupForMembers(Operation *op, LocalValue &value,
                                   unsigned last);
+  std::vector<LocalValue> findRegrouped(Operation *op, const LocalValue &value);
   std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
 
   // What is repeated.
@@ -287,7 +292,6 @@ private:
   FailureOr<LocalValue> liftReduction(linalg::LinalgOp op, unsigned index,
                                       BodyLifter &body,
                                       MutableArrayRef<LocalDim> loops);
-  bool shareLoop(Operation *op, LocalDim &loop);
   void tryShared(LocalDim &loop, Form &form, function_ref<void()> describe);
   LogicalResult liftFold(linalg::LinalgOp op, BodyLifter &body,
                          MutableArrayRef<LocalDim> loops);

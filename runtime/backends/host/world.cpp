@@ -145,8 +145,8 @@ HostWorld::allocate(const std::vector<int64_t> &bytes) {
     places.push_back(memory.back()->data());
   }
   Outcome outcome = runOnRanks([&](int64_t rank) { memory[rank]->touch(); });
-  if (!outcome.isWhole)
-    return std::move(outcome.status);
+  // Who ended it by a poll waits to be told, also if all is touched.
+  WEFT_RT_RETURN_IF_ERROR(std::move(outcome.status));
   return places;
 }
 

@@ -314,3 +314,28 @@ module {
     }
   }
 }
+
+// -----
+
+// A product of products is no sum of them.
+
+module attributes {weft.invariance = #weft.invariance<axes = [], leaves = 4>} {
+  func.func @f(%x: tensor<4x8xf32>) -> tensor<f32> {
+    %ones = arith.constant dense<1.0> : tensor<4xf32>
+    %two = arith.constant dense<2.0> : tensor<f32>
+    %0 = linalg.reduce {arith.mulf} ins(%x : tensor<4x8xf32>) outs(%ones : tensor<4xf32>) dimensions = [1]
+    // expected-error @below {{makes result #0 another one than the user's module}}
+    %1 = linalg.reduce {arith.mulf} ins(%0 : tensor<4xf32>) outs(%two : tensor<f32>) dimensions = [0]
+    return %1 : tensor<f32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4x8xf32>) -> tensor<f32> {
+      %ones = arith.constant dense<1.0> : tensor<4xf32>
+      %two = arith.constant dense<2.0> : tensor<f32>
+      %0 = linalg.reduce {arith.mulf} ins(%x : tensor<4x8xf32>) outs(%ones : tensor<4xf32>) dimensions = [1]
+      // expected-note @below {{this op of the user's module makes}}
+      %1 = linalg.reduce {arith.addf} ins(%0 : tensor<4xf32>) outs(%two : tensor<f32>) dimensions = [0]
+      return %1 : tensor<f32>
+    }
+  }
+}

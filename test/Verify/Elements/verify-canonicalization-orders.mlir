@@ -25,8 +25,8 @@
 module {
   weft.mesh @mesh = <["dp"=2, "tp"=2]>
   func.func @f(%q: tensor<6x16xbf16>, %k: tensor<6x16xbf16>, %x: tensor<6x8xbf16>, %i: tensor<6xi32>,
-               %wq: tensor<8x16xbf16>, %wk: tensor<8x16xbf16>, %t: tensor<32x24xf32>)
-      -> (tensor<6x8xbf16>, tensor<f32>, tensor<6xf32>, tensor<24xf32>) {
+               %wq: tensor<8x16xbf16>, %wk: tensor<8x16xbf16>, %t: tensor<32x24xf32>, %e: tensor<6x0xf32>)
+      -> (tensor<6x8xbf16>, tensor<f32>, tensor<6xf32>, tensor<24xf32>, tensor<f32>, tensor<f32>) {
     %0 = weft.matmul %q, %wq {indexing_maps = [#mk, #nk, #mn]} : tensor<6x16xbf16>, tensor<8x16xbf16> -> tensor<6x8xbf16>
     %1 = weft.matmul %k, %wk {indexing_maps = [#mk, #nk, #mn]} : tensor<6x16xbf16>, tensor<8x16xbf16> -> tensor<6x8xbf16>
     %2 = arith.addf %x, %1 : tensor<6x8xbf16>
@@ -43,6 +43,17 @@ module {
     %sums = linalg.reduce {arith.addf} ins(%rows : tensor<6x24xf32>) outs(%zero : tensor<6xf32>) dimensions = [1]
     %ones = arith.constant dense<1.0> : tensor<24xf32>
     %product = linalg.reduce {arith.mulf} ins(%t : tensor<32x24xf32>) outs(%ones : tensor<24xf32>) dimensions = [0]
-    return %3, %all, %sums, %product : tensor<6x8xbf16>, tensor<f32>, tensor<6xf32>, tensor<24xf32>
+    // Stages begin with 1, and only the last one with 2.
+    %two = arith.constant dense<2.0> : tensor<f32>
+    %stages = linalg.reduce {arith.mulf} ins(%t : tensor<32x24xf32>) outs(%two : tensor<f32>) dimensions = [0, 1]
+    // A product of nothing is 0, and so is a sum of its squares.
+    %nothing = weft.matmul %e, %e {indexing_maps = [#mk, #nk, #mn]} : tensor<6x0xf32>, tensor<6x0xf32> -> tensor<6x6xf32>
+    %squares = linalg.generic {indexing_maps = [#id, #whole], iterator_types = ["reduction", "reduction"]} ins(%nothing : tensor<6x6xf32>) outs(%one : tensor<f32>) {
+    ^bb0(%v: f32, %o: f32):
+      %s = arith.mulf %v, %v : f32
+      %r = arith.addf %o, %s : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    return %3, %all, %sums, %product, %stages, %squares : tensor<6x8xbf16>, tensor<f32>, tensor<6xf32>, tensor<24xf32>, tensor<f32>, tensor<f32>
   }
 }

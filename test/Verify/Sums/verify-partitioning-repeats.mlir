@@ -241,3 +241,36 @@ module {
     }
   }
 }
+
+// -----
+
+// The same of two collectives: one after the other they combine all parts.
+
+// CHECK-LABEL: func.func @two_collectives
+module {
+  weft.mesh @mesh = <["t"=4]>
+  func.func @two_collectives(%v: tensor<2xf32>) -> (tensor<2x1xf32> {weft.global_type = tensor<2x2xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"t":(2)2}]>}) {
+    %one = arith.constant dense<1.0> : tensor<1x2xf32>
+    %e = tensor.empty() : tensor<2x1xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<2xf32>) outs(%e : tensor<2x1xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<2x1xf32>
+    %1 = weft.matmul %0, %one {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>]} : tensor<2x1xf32>, tensor<1x2xf32> -> tensor<2x2xf32>
+    %2 = weft.reduce_scatter sum %1 on @mesh <{"t":(2)2}> dims [1] : (tensor<2x2xf32>) -> tensor<2x1xf32>
+    %3 = weft.all_reduce sum %2 on @mesh <{"t":(1)2}> : (tensor<2x1xf32>) -> tensor<2x1xf32>
+    return %3 : tensor<2x1xf32>
+  }
+  module @global {
+    func.func @two_collectives(%v: tensor<2xf32>) -> tensor<2x2xf32> {
+      %one = arith.constant dense<1.0> : tensor<4x2xf32>
+      %e = tensor.empty() : tensor<2x4xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<2xf32>) outs(%e : tensor<2x4xf32>) {
+      ^bb0(%p: f32, %o: f32):
+        linalg.yield %p : f32
+      } -> tensor<2x4xf32>
+      %1 = weft.matmul %0, %one {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>]} : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+      return %1 : tensor<2x2xf32>
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// RUN: weft-opt %s --weft-verify-partitioning -split-input-file -verify-diagnostics
+
+// The rows of the other axis.
+
+module {
+  weft.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @result(%a: tensor<1x1x6xf32> {weft.global_type = tensor<2x2x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}, {"y"}, {}]>}) -> (tensor<1x1x6xf32> {weft.global_type = tensor<4x1x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"y", "x"}, {}, {}]>}) {
+    // expected-error @below {{result #0 has dim 0 of size 2 in chunks [0, 0, 1, 1], expected size 4 in chunks [0, 2, 1, 3]}}
+    return %a : tensor<1x1x6xf32>
+  }
+  module @global {
+    func.func @result(%a: tensor<2x2x6xf32>) -> tensor<4x1x6xf32> {
+      %0 = tensor.collapse_shape %a [[0, 1], [2]] : tensor<2x2x6xf32> into tensor<4x6xf32>
+      %1 = tensor.expand_shape %0 [[0, 1], [2]] output_shape [4, 1, 6] : tensor<4x6xf32> into tensor<4x1x6xf32>
+      return %1 : tensor<4x1x6xf32>
+    }
+  }
+}
+
+// -----
+
+// Rows that are alike are those of one pair, and not every second one.
+
+module {
+  weft.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @repeated(%a: tensor<1x6xf32> {weft.global_type = tensor<2x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<1x1x6xf32> {weft.global_type = tensor<4x1x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"y", "x"}, {}, {}]>}) {
+    %e = tensor.empty() : tensor<1x1x6xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : tensor<1x6xf32>) outs(%e : tensor<1x1x6xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      linalg.yield %p : f32
+    } -> tensor<1x1x6xf32>
+    // expected-error @below {{result #0 has dim 0 of size 2 in chunks [0, 0, 1, 1], expected size 4 in chunks [0, 2, 1, 3]}}
+    return %0 : tensor<1x1x6xf32>
+  }
+  module @global {
+    func.func @repeated(%a: tensor<2x6xf32>) -> tensor<4x1x6xf32> {
+      %e = tensor.empty() : tensor<2x2x6xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : tensor<2x6xf32>) outs(%e : tensor<2x2x6xf32>) {
+      ^bb0(%p: f32, %o: f32):
+        linalg.yield %p : f32
+      } -> tensor<2x2x6xf32>
+      %1 = tensor.collapse_shape %0 [[0, 1], [2]] : tensor<2x2x6xf32> into tensor<4x6xf32>
+      %2 = tensor.expand_shape %1 [[0, 1], [2]] output_shape [4, 1, 6] : tensor<4x6xf32> into tensor<4x1x6xf32>
+      return %2 : tensor<4x1x6xf32>
+    }
+  }
+}
+
+// -----
+
+// What the global program reshapes first is computed, but another function of it.
+
+module {
+  weft.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @computed(%a: tensor<1x1x6xf32> {weft.global_type = tensor<2x2x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"y"}, {"x"}, {}]>}) -> (tensor<1x1x6xf32> {weft.global_type = tensor<4x1x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"y", "x"}, {}, {}]>}) {
+    %e0 = tensor.empty() : tensor<1x1x6xf32>
+    %0 = linalg.exp ins(%a : tensor<1x1x6xf32>) outs(%e0 : tensor<1x1x6xf32>) -> tensor<1x1x6xf32>
+    // expected-error @below {{result #0 has dim 0 of size 2 in chunks [0, 1, 0, 1], expected size 4 in chunks [0, 2, 1, 3]}}
+    return %0 : tensor<1x1x6xf32>
+  }
+  module @global {
+    func.func @computed(%a: tensor<2x2x6xf32>) -> tensor<4x1x6xf32> {
+      %0 = tensor.collapse_shape %a [[0, 1], [2]] : tensor<2x2x6xf32> into tensor<4x6xf32>
+      %1 = tensor.expand_shape %0 [[0, 1], [2]] output_shape [4, 1, 6] : tensor<4x6xf32> into tensor<4x1x6xf32>
+      %e2 = tensor.empty() : tensor<4x1x6xf32>
+      %2 = linalg.tanh ins(%1 : tensor<4x1x6xf32>) outs(%e2 : tensor<4x1x6xf32>) -> tensor<4x1x6xf32>
+      return %2 : tensor<4x1x6xf32>
+    }
+  }
+}
