@@ -477,12 +477,38 @@ private:
       for (Value result : op->getResults())
         maps[coordinate].map(result, maps[*same].lookup(result));
     } else {
-      builder.clone(*op, maps[coordinate]);
+      keepOffsets(op, builder.clone(*op, maps[coordinate]), coordinate);
     }
     for (Value result : op->getResults())
       for (OpOperand &use : result.getUses())
         if (isReduction(use.getOwner()) && variation.of(use.getOwner()).isJoin)
           feed(use.getOwner(), use.getOperandNumber(), coordinate);
+  }
+
+  /// Keeps the index of a loop of one iteration, which folding has made an
+  /// offset alone, from folding with other constants: see weft.part_offset.
+  void keepOffsets(Operation *op, Operation *clone, int64_t coordinate) {
+    auto generic = dyn_cast<linalg::GenericOp>(clone);
+    if (!generic || !llvm::is_contained(generic.getStaticLoopRanges(), 1))
+      return;
+    auto isIndex = [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      return generic->isProperAncestor(user) && !isa<arith::CmpIOp>(user) &&
+             llvm::none_of(user->getOperands(), [](Value operand) {
+               return operand.getDefiningOp<linalg::IndexOp>();
+             });
+    };
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(clone);
+    for (Value value : variation.of(op).taken) {
+      if (!value.getType().isIndex() || !variation.varies(value))
+        continue;
+      Value number = get(value, coordinate);
+      auto offset = PartOffsetOp::create(builder, value.getLoc(), number);
+      number.replaceUsesWithIf(offset, isIndex);
+      if (offset->use_empty())
+        offset.erase();
+    }
   }
 
   /// An earlier coordinate whose clone takes the same values; brings the values

@@ -239,6 +239,18 @@ def test_batches_of_one_compile():
         assert np.array_equal(np.squeeze(np.asarray(one)), np.asarray(other))
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_microbatches_of_one_sequence(format):
+    """Their bits are those of the whole batch, random ones too."""
+    inputs = step_inputs(1)
+    module = weft.jax.export(step, *inputs, mesh={"mb": 1}, donate_argnums=(0,),
+                             in_shardings=([{name: P() for name in SPECS}], P("mb"), P("mb")))
+    found = [jax.tree.leaves(weft.compile(module, mesh={"mb": size}, accumulate="mb", quantize=format, invariant=True)(*inputs))
+             for size in (1, BATCH)]
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(np.asarray(one), np.asarray(other))
+
+
 # Bytes that a weight's element takes, forward and backward, and what its gradient takes.
 WIRE = {None: 6.0, "fp8": 4.0, "fp8-block": 4.0 + 2 * 4 / 128 ** 2, "mxfp8": 4.0 + 2 / 32, "nvfp4": 3.0 + 2 / 256}
 

@@ -619,6 +619,14 @@ LogicalResult checkLowered(func::FuncOp func) {
   return failure(walked.wasInterrupted());
 }
 
+/// Proofs of the local phase alone need to see them.
+void foldPartOffsets(func::FuncOp func) {
+  func.walk([](PartOffsetOp op) {
+    op.replaceAllUsesWith(op.getOffset());
+    op.erase();
+  });
+}
+
 /// A sum in f32 that is rounded once has no leaves that are rounded.
 LogicalResult checkRounded(func::FuncOp func, const Target &target) {
   auto walked = func.walk([&](MatmulOp op) {
@@ -682,6 +690,7 @@ struct PrepareKernelsPass
   }
 
   LogicalResult prepare(func::FuncOp func, const Target &target) {
+    foldPartOffsets(func);
     makeUnitReductionsElementwise(func);
     moveOrdersIntoBodies(func);
     LogicalResult result = failure(failed(generalize(func, target)) ||

@@ -416,6 +416,10 @@ bool ProgramElements::liftMovement(Operation *op) {
                        : readTensor(op.getTensor(), indices));
         return true;
       })
+      .Case([&](PartOffsetOp op) {
+        set(op, op.getResult(), get(op.getOffset()));
+        return true;
+      })
       .Case([&](linalg::IndexOp op) {
         set(op, op.getResult(), around.back()[op.getDim()]);
         return true;

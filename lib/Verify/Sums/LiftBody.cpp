@@ -79,7 +79,7 @@ BodyLifter::toForm(Operation *op, const LocalScalar &scalar, Type type) {
   if (scalar.form)
     return scalar.form;
   auto offset = LocalLifter::getUniform(scalar.offset);
-  if (scalar.loop < 0 && offset)
+  if (scalar.loop < 0 && offset && !scalar.isPlace)
     return lifter.forms.getConstant(builder.getIndexAttr(*offset), type);
   // A loop of one local iteration: its index is folded into the offset.
   unsigned first = std::max(scalar.loop, 0);
@@ -157,11 +157,12 @@ void BodyLifter::inferChunks(Block &body, int choice) {
       if (auto def = operand.getDefiningOp<linalg::IndexOp>())
         index = def;
     for (Value operand : op->getOperands()) {
-      RankVector offset = lifter.scalars.lookup(operand).offset;
+      LocalScalar scalar = lifter.scalars.lookup(operand);
+      RankVector offset = scalar.offset;
       // A number that the one-rank program does not add either is the begin of
       // a part that ranks compute one after the other.
       std::optional<int64_t> number;
-      if (offset)
+      if (offset && !scalar.isPlace)
         number = LocalLifter::getUniform(offset);
       if (!offset || (number && (!index || lifter.isReference ||
                                  hasIndex(index.getDim(), *number))))
@@ -229,6 +230,7 @@ LogicalResult BodyLifter::liftIndexMath(Operation *op, bool &isDone) {
   LocalScalar result;
   result.offset = lifter.intern(std::move(numbers));
   result.loop = std::max(a->loop, b->loop);
+  result.isPlace = a->isPlace || b->isPlace;
   set(op->getResult(0), result);
   isDone = true;
   return success();
@@ -480,6 +482,13 @@ LogicalResult BodyLifter::lift(Operation *op) {
     scalar.offset = lifter.perRank(
         [&](int64_t rank) { return lifter.mesh.groupIndex(rank, axes); });
     return set(op->getResult(0), scalar), success();
+  }
+  if (auto begin = dyn_cast<PartOffsetOp>(op)) {
+    FailureOr<LocalScalar> scalar = get(op, begin.getOffset());
+    if (failed(scalar))
+      return failure();
+    scalar->isPlace = scalar->offset != nullptr;
+    return set(op->getResult(0), *scalar), success();
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return liftExtract(extract);

@@ -131,6 +131,9 @@ struct LocalScalar {
   /// The value on each rank, plus the local index of `loop` if that is >= 0.
   RankVector offset = nullptr;
   int loop = -1;
+  /// The offset is a place along a loop of one iteration, also where it is the
+  /// same number on each rank: weft.part_offset.
+  bool isPlace = false;
   /// True for all indices that are valid; false in the padding of these loops.
   bool isMask = false;
   uint64_t maskedLoops = 0;

@@ -253,7 +253,7 @@ class Interpreter:
             return [constant(attrs["value"], op.result_types[0])]
         if name in ("linalg.generic", "linalg.fill"):
             return self.structured(op, operands, env)
-        if name == "weft.optimization_barrier":
+        if name in ("weft.optimization_barrier", "weft.part_offset"):
             return operands
         if name == "weft.matmul":
             return [matmul(op, *operands)]

@@ -115,4 +115,26 @@ def Weft_AxisIndexOp : Weft_Op<"axis_index", [Pure,
   let assemblyFormat = "$mesh $axes attr-dict";
 }
 
+def Weft_PartOffsetOp : Weft_Op<"part_offset", [Pure, SameOperandsAndResultType]> {
+  let summary = "where a part of a dimension begins";
+  let description = [{
+    The operand. `weft-accumulate` writes it where a microbatch has one element
+    of a dimension whose index an op reads: that index is then a constant, which
+    folds with others, and proofs could not tell which dimension it is of.
+    `weft-prepare-kernels` replaces it by its operand.
+
+    Example:
+    ```mlir
+    func.func @f() -> index {
+      %c3 = arith.constant 3 : index
+      %0 = weft.part_offset %c3
+      return %0 : index
+    }
+    ```
+  }];
+  let arguments = (ins Index:$offset);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$offset attr-dict";
+}
+
 #endif // WEFT_DIALECT_WEFT_IR_MESHOPS_TD
