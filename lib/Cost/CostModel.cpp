@@ -91,14 +91,42 @@ int64_t CostModel::getKernelNanoseconds(const OpWork &work,
                           machine.kernelOverheadNs);
 }
 
-int64_t CostModel::getProductNanoseconds(const OpWork &work,
+/// The machine's rate of attention or its gradient; null if `op` is neither, or
+/// the machine has none.
+static const AttentionRate *getAttentionRate(const Machine &machine,
+                                             Operation *op) {
+  const std::optional<AttentionRate> *rate = nullptr;
+  if (isa<AttentionOp>(op))
+    rate = &machine.attention;
+  else if (isa<AttentionGradOp>(op))
+    rate = &machine.attentionGradient;
+  else if (auto planned = dyn_cast<rt::AttentionOp>(op))
+    rate = makeAttentionShape(planned.getIndexingMaps(), planned.getConfig(),
+                              planned.getValues())
+                   .isGradient()
+               ? &machine.attentionGradient
+               : &machine.attention;
+  return rate && *rate ? &**rate : nullptr;
+}
+
+/// The part of the rate of its type that a product, or attention, reaches.
+double CostModel::getProductEfficiency(Operation *op,
+                                       const OpWork &work) const {
+  const ProductWork &sizes = *work.product;
+  if (const AttentionRate *rate = getAttentionRate(machine, op))
+    return rate->byKeys.at(sizes.n) * rate->byHeadSize.at(sizes.k);
+  const ComputeRate &rate = machine.getRate(getProductType(sizes));
+  return rate.byFlops.at(sizes.getFlops()) *
+         rate.bySmallestDim.at(sizes.getSmallestDim());
+}
+
+int64_t CostModel::getProductNanoseconds(Operation *op, const OpWork &work,
                                          const Slowdown &slowdown) const {
   const ProductWork &sizes = *work.product;
   double flops = sizes.getFlops(), bytes = work.getBytes();
   const ComputeRate &rate = machine.getRate(getProductType(sizes));
-  double efficiency =
-      rate.byFlops.at(flops) * rate.bySmallestDim.at(sizes.getSmallestDim());
-  double computing = flops * 1e9 / (rate.flopsPerSecond * efficiency);
+  double computing =
+      flops * 1e9 / (rate.flopsPerSecond * getProductEfficiency(op, work));
   double moving =
       bytes * 1e9 /
       (machine.memoryBytesPerSecond * machine.memoryByBytes.at(bytes));
@@ -137,7 +165,7 @@ int64_t CostModel::getOpNanoseconds(Operation *op,
                     getRegionNanoseconds(branch.getElseRegion(), slowdown));
   auto own = dyn_cast<CostOpInterface>(op);
   if (std::optional<OpWork> work = own ? own.getWork() : std::nullopt)
-    return work->product ? getProductNanoseconds(*work, slowdown)
+    return work->product ? getProductNanoseconds(op, *work, slowdown)
                          : getKernelNanoseconds(*work, slowdown);
   return 0;
 }

@@ -252,6 +252,27 @@ void readRates(const json::Value &value, Machine &machine, Problem &error) {
   }
 }
 
+AttentionRate readAttentionRate(const json::Value &value, std::string path,
+                                Problem &error) {
+  Fields fields(value, std::move(path), error);
+  AttentionRate rate;
+  rate.byKeys = readTable(fields, "efficiency_by_keys");
+  rate.byHeadSize = readTable(fields, "efficiency_by_head_size");
+  fields.finish();
+  return rate;
+}
+
+void readAttention(const json::Value &value, Machine &machine, Problem &error) {
+  Fields fields(value, "compute.attention", error);
+  if (const json::Value *forward = fields.get("forward"))
+    machine.attention =
+        readAttentionRate(*forward, fields.pathOf("forward"), error);
+  if (const json::Value *gradient = fields.get("gradient"))
+    machine.attentionGradient =
+        readAttentionRate(*gradient, fields.pathOf("gradient"), error);
+  fields.finish();
+}
+
 /// Which type's rate products of a type have.
 void readRunsAs(const json::Value &value, Machine &machine, Problem &error) {
   Fields fields(value, "compute.runs_as", error);
@@ -277,6 +298,8 @@ void readCompute(const json::Value &value, Machine &machine, Problem &error) {
     readRates(*flops, machine, error);
   if (const json::Value *runsAs = fields.getOptional("runs_as"))
     readRunsAs(*runsAs, machine, error);
+  if (const json::Value *attention = fields.getOptional("attention"))
+    readAttention(*attention, machine, error);
   machine.multiprocessors = fields.integer("multiprocessors", 1, 0);
   fields.finish();
 }

@@ -65,6 +65,11 @@ protected:
         "#mk = affine_map<(m, n, k) -> (m, k)>\n"
         "#kn = affine_map<(m, n, k) -> (k, n)>\n"
         "#mn = affine_map<(m, n, k) -> (m, n)>\n"
+        "#aq = affine_map<(b, t, s, d, e) -> (b, t, d)>\n"
+        "#ak = affine_map<(b, t, s, d, e) -> (b, s, d)>\n"
+        "#av = affine_map<(b, t, s, d, e) -> (b, s, e)>\n"
+        "#ao = affine_map<(b, t, s, d, e) -> (b, t, e)>\n"
+        "#al = affine_map<(b, t, s, d, e) -> (b, t)>\n"
         "func.func @f(" +
             arguments + ") {\n" + body + "\nreturn }",
         &context);
@@ -119,6 +124,36 @@ TEST_F(CostModelTest, Products) {
   // 500000 operations at 10 / ns * (0.5 + 0.5 * 49 / 99) take 66892 ns, more
   // than 25000 bytes.
   EXPECT_EQ(timeOf(ops[2]), 66892 + 100);
+}
+
+TEST_F(CostModelTest, AttentionHasRatesOfItsOwn) {
+  auto ops = parse(
+      "%q: tensor<1x8x20xf32>, %b: memref<1x8x20xf32>, %l: memref<1x8xf32>, "
+      "%lse: tensor<1x8xf32>",
+      R"(%0, %1 = weft.attention %q, %q, %q {config = #weft.attention<scale = 0.5 : f32>,
+             indexing_maps = [#aq, #ak, #av, #ao, #al]}
+             : (tensor<1x8x20xf32>, tensor<1x8x20xf32>, tensor<1x8x20xf32>)
+             -> (tensor<1x8x20xf32>, tensor<1x8xf32>)
+         weft_rt.attention ins(%b, %b, %b) outs(%b, %l) {config = #weft.attention<scale = 0.5 : f32>,
+             indexing_maps = [#aq, #ak, #av, #ao, #al], tensors = ["q", "k", "v", "out", "lse"]}
+             : memref<1x8x20xf32>, memref<1x8x20xf32>, memref<1x8x20xf32>
+             into memref<1x8x20xf32>, memref<1x8xf32>
+         %2, %3, %4 = weft.attention_grad %q, %q, %q, %q, %lse, %q {
+             config = #weft.attention<scale = 0.5 : f32>,
+             indexing_maps = [#aq, #ak, #av, #ao, #al, #ao, #aq, #ak, #av]}
+             : (tensor<1x8x20xf32>, tensor<1x8x20xf32>, tensor<1x8x20xf32>, tensor<1x8x20xf32>,
+                tensor<1x8xf32>, tensor<1x8x20xf32>)
+             -> (tensor<1x8x20xf32>, tensor<1x8x20xf32>, tensor<1x8x20xf32>))");
+  machine.memoryBytesPerSecond = 1e12;
+  // Two products of 8 x 8 x 20 forward, five backward.
+  EXPECT_EQ(timeOf(ops[0]), 2 * 2 * 8 * 8 * 20 + 100);
+  EXPECT_EQ(timeOf(ops[1]), timeOf(ops[0]));
+  EXPECT_EQ(timeOf(ops[2]), 5 * 2 * 8 * 8 * 20 + 100);
+  machine.attention = {{{{4, 0.1}, {8, 0.5}}}, {{{10, 0.25}, {20, 0.5}}}};
+  machine.attentionGradient = {{{{8, 0.2}}}, {}};
+  EXPECT_EQ(timeOf(ops[0]), 4 * 2 * 2 * 8 * 8 * 20 + 100);
+  EXPECT_EQ(timeOf(ops[1]), timeOf(ops[0]));
+  EXPECT_EQ(timeOf(ops[2]), 5 * 5 * 2 * 8 * 8 * 20 + 100);
 }
 
 TEST_F(CostModelTest, ProductsRunInTheTypeThatTheMachineSays) {

@@ -109,6 +109,27 @@ TEST(Machine, SaysWhatIsWrong) {
             "to 1e18");
 }
 
+TEST(Machine, ReadsRatesOfAttention) {
+  auto with = [](const std::string &rates) {
+    return replaced("\"kernel_overhead_ns\"",
+                    "\"attention\": " + rates + ", \"kernel_overhead_ns\"");
+  };
+  std::string error;
+  auto machine = Machine::parse(
+      with(
+          R"({"forward": {"efficiency_by_keys": [[8, 0.5]]}, "gradient": {}})"),
+      "m.json", error);
+  ASSERT_TRUE(succeeded(machine)) << error;
+  EXPECT_EQ(machine->attention->byKeys.at(3), 0.5);
+  EXPECT_EQ(machine->attention->byHeadSize.at(3), 1);
+  EXPECT_TRUE(machine->attentionGradient.has_value());
+  EXPECT_EQ(errorOf(with(R"({"forward": {}})")),
+            "m.json: 'compute.attention.gradient' is missing");
+  EXPECT_EQ(errorOf(with(R"({"forward": {"per_s": 1}, "gradient": {}})")),
+            "m.json: 'compute.attention.forward.per_s' is 1: expected only the "
+            "fields efficiency_by_keys, efficiency_by_head_size");
+}
+
 TEST(Machine, SaysOnWhichLine) {
   EXPECT_EQ(errorWithLineOf(replaced("\"m\"", "3")),
             "m.json:2: 'name' is 3: expected a string");

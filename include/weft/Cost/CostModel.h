@@ -90,7 +90,8 @@ public:
 
 private:
   int64_t getOpNanoseconds(Operation *op, const Slowdown &slowdown) const;
-  int64_t getProductNanoseconds(const OpWork &work,
+  double getProductEfficiency(Operation *op, const OpWork &work) const;
+  int64_t getProductNanoseconds(Operation *op, const OpWork &work,
                                 const Slowdown &slowdown) const;
   int64_t getKernelNanoseconds(const OpWork &work,
                                const Slowdown &slowdown) const;

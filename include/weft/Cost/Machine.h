@@ -46,6 +46,15 @@ struct ComputeRate {
   EfficiencyTable bySmallestDim;
 };
 
+/// How fast attention is, or its gradient: factors on the rate of products of
+/// its element type.
+struct AttentionRate {
+  /// By the keys that a query sees, on average.
+  EfficiencyTable byKeys;
+  /// By the size of a head.
+  EfficiencyTable byHeadSize;
+};
+
 /// How long a collective takes that is done in one way: latency +
 /// latencyPerStep * steps + bytes / (bandwidth * factor). CollectiveTime.h says
 /// how many steps and bytes that are.
@@ -139,6 +148,8 @@ public:
   std::map<std::string, ComputeRate> rates;
   /// Types whose products run in another type.
   std::map<std::string, std::string> runsAs;
+  /// Without them attention is as fast as other products.
+  std::optional<AttentionRate> attention, attentionGradient;
   /// Multiprocessors of a rank; 0: not said.
   int64_t multiprocessors = 0;
   /// Innermost first.
