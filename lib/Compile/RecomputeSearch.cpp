@@ -12,7 +12,9 @@
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/Recomputation.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/Passes.h"
 
 #include <algorithm>
@@ -118,6 +120,7 @@ void RecomputeSearch::keepUseful() {
 RecomputeSearch::Attempt RecomputeSearch::attempt(MemoryLoop loop) {
   Attempt attempt;
   RemarkLog before = remarks;
+  attempt.estimate = loop.estimate();
   {
     ScopedDiagnosticHandler handler(
         unfused.getContext(), [&](Diagnostic &diagnostic) {
@@ -133,7 +136,26 @@ MemoryLoop::Fitted RecomputeSearch::tell(Attempt attempt) {
   remarks = std::move(attempt.remarks);
   for (Diagnostic &diagnostic : attempt.said)
     unfused.getContext()->getDiagEngine().emit(std::move(diagnostic));
+  if (attempt.fitted.planned)
+    describe(attempt.estimate);
   return std::move(attempt.fitted);
+}
+
+/// Says what computing again costs and frees, in program order.
+void RecomputeSearch::describe(const MemoryLoop::Estimate &chosen) {
+  MemoryLoop::Estimate written = makeLoop(fused).estimate();
+  int64_t more = chosen.computeNanoseconds - written.computeNanoseconds;
+  auto funcs = fused.getOps<func::FuncOp>();
+  if (more <= 0 || funcs.empty() || !fused.getContext()->getRemarkEngine())
+    return;
+  remark::passed(
+      (*funcs.begin()).getLoc(),
+      remark::RemarkOpts::name("recompute").category("weft-recompute"))
+      << remark::add("values are computed again, as the memory limit is {0} "
+                     "bytes: more compute, fewer bytes in program order",
+                     limit)
+      << remark::metric("ns", more)
+      << remark::metric("bytes", written.bytes - chosen.bytes);
 }
 
 bool RecomputeSearch::takeFaster(Attempt &best, Attempt other) const {

@@ -48,6 +48,7 @@ private:
     MemoryLoop::Fitted fitted;
     std::vector<Diagnostic> said;
     RemarkLog remarks;
+    MemoryLoop::Estimate estimate;
   };
 
   void add(OwningOpRef<ModuleOp> module, int64_t price);
@@ -67,6 +68,7 @@ private:
   MemoryLoop::Fitted fitLarge(int64_t needed);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted tell(Attempt attempt);
+  void describe(const MemoryLoop::Estimate &chosen);
   bool takeFaster(Attempt &best, Attempt other) const;
 
   ModuleOp unfused, fused;
