@@ -102,8 +102,7 @@ def loss_fn(c, params, tokens, targets):
     for w in params["layers"]:
         x = step(x, w, angles)
     x = model.rms_norm(x, params["final_norm"].astype(c.compute_dtype))
-    logits = jnp.einsum("bsd,vd->bsv", x, params["head"].astype(c.compute_dtype),
-                        preferred_element_type=jnp.float32)
+    logits = jnp.einsum("bsd,vd->bsv", x, params["head"].astype(c.compute_dtype)).astype(jnp.float32)
     logits = lax.with_sharding_constraint(logits, P(BATCH, None, "tp"))
     return model.cross_entropy(logits, targets)
 

@@ -24,6 +24,14 @@ import llama
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = json.loads((ROOT / "bench" / "runs.json").read_text())
+# Machines that are like a shipped one, but for these. The H100 of Grand Teton have 96 GB of
+# HBM2e at 2.4 TB/s, of which as much is reached as of the 3.35 TB/s of other H100, and 500 W:
+# the part of the clock that is left is that at which r009 takes the time that it took.
+LIKE: dict[str, dict] = {
+    "h100-500w": {"like": "h100-cluster", "clock": 0.68,
+                  "memory": {"bytes": 96 * 10**9, "bytes_per_s": 2_080_000_000_000}},
+}
+CALIBRATED = {"r009"}
 
 
 def arguments():
@@ -35,6 +43,22 @@ def arguments():
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
+
+
+def find_machine(name, folder):
+    """The name or the file of a machine's description."""
+    if name not in LIKE:
+        return name
+    changes = LIKE[name]
+    machine = json.loads((ROOT / "machines" / f"{changes['like']}.json").read_text())
+    machine["name"] = name
+    machine["memory"] = changes["memory"]
+    for rate in machine["compute"]["flops"].values():
+        rate["per_s"] *= changes["clock"]
+    machine["compute"]["elementwise_per_s"] *= changes["clock"]
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(machine))
+    return path
 
 
 def export(run, microbatches, folder):
@@ -52,7 +76,8 @@ def plan(run, microbatches, options):
     path = export(run, microbatches, options.folder)
     command = [options.build / "bin" / "weft-compile", path, "--to", "planned",
                "-o", path.with_suffix(".planned.mlir"), "--stats",
-               "--machine", options.machine or run["machine"], "--no-proofs"]
+               "--no-proofs", "--machine",
+               options.machine or find_machine(run["machine"], options.folder)]
     if "memory_gib" in run:
         command += ["--memory-limit", f"{int(run['memory_gib'] * 1024)}MiB"]
     if run["quantize"]:
@@ -106,9 +131,9 @@ def main():
         print(f"{run['id']:5} {run['model']:16} {run['machine']:13} {mesh:15} "
               f"{run['quantize'] or 'bf16':9} {row['seconds']:10.3f} {row['published_seconds']:9.3f} "
               f"{row['time_error']:+6.1%} {row['gib']:14.1f} {memory}", flush=True)
-    if rows:
-        errors = [abs(row["time_error"]) for row in rows]
-        print(f"time: median error {statistics.median(errors):.1%}, largest {max(errors):.1%}, "
+    errors = [abs(row["time_error"]) for row in rows if row["id"] not in CALIBRATED]
+    if errors:
+        print(f"time without {', '.join(sorted(CALIBRATED))}: median error {statistics.median(errors):.1%}, largest {max(errors):.1%}, "
               f"{sum(error <= 0.1 for error in errors)} of {len(errors)} within 10 %")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
