@@ -39,11 +39,10 @@ protected:
   }
 };
 
-/// Starts the collective on 64 bytes per rank.
+/// Starts the collective on what lies at the begin of a rank's memory.
 void runSmall(Rank rank, const weft_rt_collective &collective) {
-  static thread_local float buffer[64];
-  const void *in = buffer;
-  void *out = buffer + 32;
+  const void *in = rank.at(0);
+  void *out = rank.at(128);
   rank.collective(collective, &in, &out);
 }
 
