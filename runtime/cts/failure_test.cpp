@@ -14,6 +14,7 @@ using namespace weft::rt;
 using namespace weft::rt::cts;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 namespace {
 
@@ -87,8 +88,12 @@ TEST_P(Failure, KilledRank) {
     });
     EXPECT_EQ(status.code(), WEFT_RT_RANK_FAILED);
     EXPECT_THAT(status.message(), HasSubstr("rank 1"));
-    EXPECT_THAT(three.backend().log(0).flightRecord(),
+    EXPECT_THAT(three.backend().log(1).flightRecord(),
                 HasSubstr("#2 all_reduce 'g' on channel 'ring': started"));
+    // Others may not have come so far, or be ahead of their devices.
+    EXPECT_THAT(three.backend().log(0).flightRecord(),
+                Not(HasSubstr("#2 all_reduce 'g' on channel 'ring': "
+                              "finished")));
   }
 }
 

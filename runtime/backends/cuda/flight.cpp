@@ -25,22 +25,15 @@ Status Flight::start() {
   return Status();
 }
 
-Result<InFlight *> Flight::take() {
+InFlight *Flight::take() {
   for (int64_t tried = 0; tried < places; ++tried) {
     int64_t ticket = ++lastTicket;
     InFlight &entry = entries[ticket % places];
-    if (entry.ticket != 0) {
-      if (!entry.isAwaited)
-        continue;
-      int result = device.api.cuEventQuery(entry.done);
-      if (result == driver::notReady)
-        continue;
-      if (result != driver::success)
-        return driverError(device.api, "cuEventQuery", result);
-    }
+    if (entry.ticket != 0 && !entry.isNoted)
+      continue;
     entry.ticket = ticket;
     entry.number = -1;
-    entry.isAwaited = false;
+    entry.isAwaited = entry.wasDone = entry.isNoted = false;
     entry.reachedAt = 0;
     ++numOpen;
     return &entry;

@@ -2,8 +2,8 @@
 
 // The collectives of a rank that its device has not finished, with the events
 // that say how far they are. Room and events are made once; a place is free
-// again when the program has waited for its collective and the device has
-// finished it.
+// again when the program has waited for its collective, the device has finished
+// it, and that is noted.
 
 #ifndef WEFT_RT_CUDA_FLIGHT_H
 #define WEFT_RT_CUDA_FLIGHT_H
@@ -29,6 +29,8 @@ struct InFlight {
   int64_t number = -1;    // in its group; -1: not started there yet
   int64_t record = 0;     // in the rank's flight record
   bool isAwaited = false; // the program has waited for it
+  bool wasDone = false;   // when the first failure came
+  bool isNoted = false;   // the flight record says that it is finished
   CUevent_st *input = nullptr, *done = nullptr;
   int64_t reachedAt = 0; // when the watchdog first saw its input ready
   Cost cost;             // of the start
@@ -45,9 +47,9 @@ public:
 
   Status start();
 
-  /// A free place with a new ticket; null if the device has finished none. Call
-  /// it with the lock held, as all that follows.
-  Result<InFlight *> take();
+  /// A free place with a new ticket, or null. Call it with the lock held, as
+  /// all that follows.
+  InFlight *take();
 
   /// The place of a ticket that the program has not waited for, or null.
   InFlight *find(int64_t ticket);

@@ -34,18 +34,22 @@ Status Group::checkSame(int64_t index, int64_t number,
 }
 
 Result<int64_t> Group::start(int64_t index, const Contribution &what) {
-  std::lock_guard<std::mutex> guard(lock);
+  std::unique_lock<std::mutex> guard(lock);
   int64_t number = started[index];
   WEFT_RT_RETURN_IF_ERROR(checkSame(index, number, *what.collective));
   Slot &slot = slots[number % maxInFlight];
   bool isLast = slot.arrived + 1 == size();
-  WEFT_RT_RETURN_IF_ERROR(enqueue(index, number, what, isLast));
+  if (!recordsAtOnce())
+    WEFT_RT_RETURN_IF_ERROR(enqueue(index, number, what, isLast));
   ++started[index];
   slot.arrived = isLast ? 0 : slot.arrived + 1;
   if (isLast) {
     ++whole;
     changed.notify_all();
   }
+  guard.unlock();
+  if (recordsAtOnce())
+    WEFT_RT_RETURN_IF_ERROR(enqueue(index, number, what, isLast));
   return number;
 }
 

@@ -54,13 +54,13 @@ public:
   bool hasStarted(int64_t index, int64_t number);
 
 protected:
-  /// Called in turn, member by member, with the lock held. `isLast`: all others
-  /// have started it.
+  /// Enqueues what this member can. `isLast`: all others have started it.
+  /// Called with the lock held, unless it is recorded at once.
   virtual Status enqueue(int64_t index, int64_t number,
                          const Contribution &what, bool isLast) = 0;
 
-  /// Says from where on `done` events are recorded: at once, or when all
-  /// members have started it.
+  /// Says from where on `done` events are recorded: by each member for itself,
+  /// or when all members have started the collective.
   virtual bool recordsAtOnce() const = 0;
 
 private:

@@ -276,14 +276,17 @@ void CudaRank::serve() {
 }
 
 void CudaRank::runTask() {
-  if (!weft_rt_enter(&home, world.task, world.context, &self))
-    return;
-  if (flight.open() > 0)
-    world.fail(Status(WEFT_RT_RANK_FAILED,
-                      format("rank %lld ended the step with %lld collectives "
-                             "not waited for",
-                             (long long)self.rank, (long long)flight.open())));
-  check(awaitStream());
+  if (weft_rt_enter(&home, world.task, world.context, &self)) {
+    if (flight.open() > 0)
+      world.fail(
+          Status(WEFT_RT_RANK_FAILED,
+                 format("rank %lld ended the step with %lld collectives "
+                        "not waited for",
+                        (long long)self.rank, (long long)flight.open())));
+    check(awaitStream());
+  }
+  std::lock_guard<std::mutex> guard(flight.lock);
+  noteFinished();
 }
 
 void CudaRank::leave() { weft_rt_leave(&home); }

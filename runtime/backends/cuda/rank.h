@@ -59,6 +59,9 @@ public:
   /// Fails if a collective has been ready for longer than the deadline.
   Status checkDeadlines(int64_t now, int64_t deadline);
 
+  /// Notes what is done before communicators are aborted, which ends the rest.
+  void freezeFlight();
+
   RankLog log;
   Device &device;
   int64_t id() const { return self.rank; }
@@ -71,6 +74,7 @@ private:
   bool check(const Status &status);
   Status awaitStream();
   Status awaitPlace(InFlight *&entry);
+  void noteFinished();
   bool isOwn(const void *address) const;
   Result<const void *> onDevice(const void *source, int64_t bytes);
   Status stage(void *local, void *host, int64_t bytes, bool isUpload);

@@ -90,12 +90,36 @@ Status CudaRank::awaitPlace(InFlight *&entry) {
                             (long long)Flight::mostOpen));
     if (world.hasFailed())
       return follow();
-    Result<InFlight *> taken = flight.take();
-    if (!taken.ok())
-      return taken.status();
-    entry = *taken;
+    entry = flight.take();
     if (entry)
       return Status();
+    noteFinished();
+  }
+}
+
+void CudaRank::freezeFlight() {
+  std::lock_guard<std::mutex> guard(flight.lock);
+  for (InFlight &entry : flight.all())
+    entry.wasDone = entry.ticket && entry.isAwaited &&
+                    api.cuEventQuery(entry.done) == driver::success;
+}
+
+/// Notes which of those that the program has waited for the device has
+/// finished.
+void CudaRank::noteFinished() {
+  bool isFrozen = world.hasFailed();
+  for (InFlight &entry : flight.all()) {
+    if (!entry.ticket || !entry.isAwaited || entry.isNoted)
+      continue;
+    bool isDone = isFrozen ? entry.wasDone
+                           : api.cuEventQuery(entry.done) == driver::success;
+    if (!isDone)
+      continue;
+    const Seat &seat = *entry.seat;
+    log.finish(
+        entry.record, *entry.collective,
+        receivedBytes(*entry.collective, seat.group->size(), seat.index));
+    entry.isNoted = true;
   }
 }
 
@@ -166,7 +190,6 @@ bool CudaRank::wait(int32_t op, int64_t ticket) {
   const weft_rt_collective &collective = *entry->collective;
   int64_t bytes =
       receivedBytes(collective, entry->seat->group->size(), entry->seat->index);
-  log.finish(entry->record, collective, bytes);
   Cost cost = entry->cost;
   {
     std::lock_guard<std::mutex> guard(flight.lock);
@@ -220,7 +243,7 @@ Status CudaRank::lateFailure(const InFlight &entry) {
 std::vector<InFlight *> CudaRank::channelHeads() {
   std::vector<InFlight *> heads(seats.size(), nullptr);
   for (InFlight &entry : flight.all()) {
-    if (!entry.ticket || entry.number < 0 ||
+    if (!entry.ticket || entry.isNoted || entry.number < 0 ||
         (entry.seat->group->isRecorded(entry.number) &&
          api.cuEventQuery(entry.done) != driver::notReady))
       continue;

@@ -5,9 +5,11 @@
 #include "backends/cuda/rehearsal.h"
 
 #include "backends/cuda/copy.h"
+#include "core/collective.h"
 #include "core/manifest.h"
 #include "core/memory_layout.h"
 #include "core/rank_api.h"
+#include "core/topology.h"
 #include "core/unwind.h"
 
 #include <algorithm>
@@ -58,9 +60,16 @@ public:
     found.isWhole = false;
     return false;
   }
+  /// What makes no sense is the step's to refuse.
   int64_t startCollective(int32_t, const weft_rt_collective &collective,
-                          const void *const *, void *const *) {
-    found.collectives.push_back({&collective});
+                          const void *const *in, void *const *out) {
+    int32_t index = collective.channel;
+    if (index < 0 || index >= program.num_channels)
+      return tickets++;
+    const weft_rt_channel &channel = program.channels[index];
+    int64_t size = shardCount(channel.axes, channel.num_axes);
+    if (checkCollective(collective, size, in, out).ok())
+      found.collectives.push_back(&collective);
     return tickets++;
   }
   bool wait(int32_t, int64_t) { return true; }

@@ -25,15 +25,10 @@ struct RehearsedConstant {
   int64_t bytes;
 };
 
-/// A collective of a channel.
-struct RehearsedCollective {
-  const weft_rt_collective *collective;
-};
-
 struct Rehearsal {
   std::vector<RehearsedGemm> gemms;
   std::vector<RehearsedConstant> constants;
-  std::vector<RehearsedCollective> collectives;
+  std::vector<const weft_rt_collective *> collectives;
   std::vector<int64_t> sharedBytes; // dynamic ones, [kernel]
   bool isWhole = true;              // no scalar was read
 };

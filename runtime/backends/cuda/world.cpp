@@ -5,6 +5,7 @@
 #include "backends/cuda/world.h"
 
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/nccl_group.h"
 #include "backends/cuda/polling.h"
 #include "backends/cuda/rank.h"
 #include "backends/cuda/sharing.h"
@@ -112,13 +113,34 @@ Status CudaWorld::rehearseAll() {
   return Status();
 }
 
+/// Bytes of scratch that a channel's collectives need, as far as rehearsed.
+int64_t CudaWorld::scratchOf(int32_t channel, int64_t size) const {
+  int64_t most = 0;
+  for (const Rehearsal &rehearsal : rehearsals)
+    for (const weft_rt_collective *collective : rehearsal.collectives)
+      if (collective->channel == channel)
+        most = std::max(most, scratchBytes(*collective, size));
+  return most;
+}
+
 Result<std::unique_ptr<Group>>
 CudaWorld::openGroup(int32_t channel, const std::vector<int64_t> &members) {
   std::string name = program.channels[channel].name;
+  auto deviceOf = [&](int64_t rank) {
+    return devices[size_t(rank) % devices.size()].get();
+  };
   if (devices.size() == 1 || members.size() == 1)
-    return SharingGroup::create(*devices[members[0] % devices.size()], members,
-                                name, program.max_operands);
-  return Status(WEFT_RT_INCOMPATIBLE, "several GPUs");
+    return SharingGroup::create(*deviceOf(members[0]), members, name,
+                                program.max_operands);
+  Result<const NcclApi *> ncclApi = loadNccl();
+  if (!ncclApi.ok())
+    return ncclApi.status();
+  std::vector<const Device *> ofMembers;
+  for (int64_t rank : members)
+    ofMembers.push_back(deviceOf(rank));
+  return NcclGroup::create(**ncclApi, ofMembers, members, name,
+                           scratchOf(channel, int64_t(members.size())),
+                           options.deadlineSeconds);
 }
 
 Status CudaWorld::openGroups() {
@@ -336,6 +358,8 @@ void CudaWorld::fail(Status newFailure) {
     failed.store(true, std::memory_order_release);
     changed.notify_all();
   }
+  for (auto &rank : ranks)
+    rank->freezeFlight();
   for (auto &channel : groups)
     for (auto &group : channel)
       group->breakUp();

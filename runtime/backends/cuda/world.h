@@ -55,6 +55,7 @@ private:
   Status checkOptions() const;
   Status openDevices();
   Status openGroups();
+  int64_t scratchOf(int32_t channel, int64_t size) const;
   Result<std::unique_ptr<Group>> openGroup(int32_t channel,
                                            const std::vector<int64_t> &members);
   Status rehearseAll();

@@ -117,6 +117,10 @@ bool isTheOne(std::atomic<int64_t> &count, const char *name) {
 
 } // namespace
 
+extern "C" int emulatedDevice() {
+  return contexts.empty() ? -1 : contexts.back()->device;
+}
+
 #define FAIL_IF_TOLD()                                                         \
   do {                                                                         \
     if (int told_ = emulatedError(__func__))                                   \

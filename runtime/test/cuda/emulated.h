@@ -29,6 +29,9 @@ extern "C" {
 /// Puts work on a stream. Exported by the stand-in for libcuda, for the others.
 int emulatedEnqueue(CUstream_st *stream, void (*work)(void *), void *context);
 
+/// The GPU of the thread's current context.
+int emulatedDevice();
+
 /// The code that a call of a function is to fail with, or 0; counts calls.
 int emulatedError(const char *function);
 }
