@@ -27,11 +27,13 @@ const Library driverLibrary = {
 const Library ncclLibrary = {
     {"libnccl.so.2"},
     "NCCL, by which ranks on several GPUs communicate",
-    "install NCCL 2.28 or newer, or name its folder in LD_LIBRARY_PATH"};
+    "install NCCL 2.18 or newer, or name its folder in LD_LIBRARY_PATH"};
 const Library cublasLtLibrary = {
     {"libcublasLt.so.13", "libcublasLt.so.12"},
     "cuBLASLt, which computes contractions",
     "install CUDA's libcublas, or name its folder in LD_LIBRARY_PATH"};
+
+constexpr int oldestNccl = 21800; // its configurations know what is used
 
 Result<void *> open(const Library &library) {
   for (const char *file : library.files)
@@ -95,11 +97,23 @@ Result<const DriverApi *> loadDriver() {
 }
 
 Result<const NcclApi *> loadNccl() {
-  return load<NcclApi>(ncclLibrary, [](Finder &find, NcclApi &api) {
+  Result<const NcclApi *> loaded =
+      load<NcclApi>(ncclLibrary, [](Finder &find, NcclApi &api) {
 #define WEFT_NCCL_FUNCTION(name, ...) find(api.name, #name);
 #define WEFT_NCCL_TEXT(name, ...) find(api.name, #name);
 #include "backends/cuda/nccl_functions.def"
-  });
+      });
+  if (!loaded.ok())
+    return loaded;
+  int version = 0;
+  if (int result = (*loaded)->ncclGetVersion(&version))
+    return ncclError(**loaded, "ncclGetVersion", result, nullptr);
+  if (version < oldestNccl)
+    return Status(WEFT_RT_INCOMPATIBLE,
+                  format("backend 'cuda': NCCL is of version %d.%d, expected "
+                         "2.18 or newer: update it",
+                         version / 10000, version % 10000 / 100));
+  return loaded;
 }
 
 Result<const CublasLtApi *> loadCublasLt() {

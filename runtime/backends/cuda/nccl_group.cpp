@@ -83,24 +83,23 @@ Status NcclGroup::connect(double deadlineSeconds) {
   if (int result = api.ncclGetUniqueId(&id))
     return ncclError(api, "ncclGetUniqueId", result, nullptr);
   int64_t deadline = nanosecondsNow() + int64_t(deadlineSeconds * 1e9);
-  api.ncclGroupStart();
-  int result = nccl::success;
+  Status status;
+  auto check = [&](const char *function, int result) {
+    if (status.ok() && result != nccl::success && result != nccl::inProgress)
+      status = ncclError(api, function, result, nullptr);
+  };
+  check("ncclGroupStart", api.ncclGroupStart());
   for (size_t i = 0; i < ends.size(); ++i) {
     CurrentContext current(*ends[i]->device);
     NcclConfig config = configNamed(name);
-    int one = api.ncclCommInitRankConfig(&ends[i]->communicator,
-                                         int(ends.size()), id, int(i), &config);
-    if (one != nccl::success && one != nccl::inProgress && !result)
-      result = one;
+    check("ncclCommInitRankConfig",
+          api.ncclCommInitRankConfig(&ends[i]->communicator, int(ends.size()),
+                                     id, int(i), &config));
   }
-  int last = api.ncclGroupEnd();
-  if (!result && last != nccl::inProgress)
-    result = last;
-  if (result)
-    return ncclError(api, "ncclCommInitRankConfig", result, nullptr);
-  for (auto &end : ends)
-    WEFT_RT_RETURN_IF_ERROR(settle(*end, deadline));
-  return Status();
+  check("ncclGroupEnd", api.ncclGroupEnd());
+  for (size_t i = 0; i < ends.size() && status.ok(); ++i)
+    status = settle(*ends[i], deadline);
+  return status;
 }
 
 /// Returns when the communicator has done what it was asked for.

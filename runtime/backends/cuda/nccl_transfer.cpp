@@ -119,90 +119,76 @@ Status NcclTransfer::before(const Device &device, CUstream_st *stream) const {
   return Status();
 }
 
+/// Calls NCCL; what is in progress is settled by the caller.
+#define WEFT_NCCL_CALL(function, ...)                                          \
+  do {                                                                         \
+    int result_ = api.function(__VA_ARGS__);                                   \
+    if (result_ != nccl::success && result_ != nccl::inProgress)               \
+      return ncclError(api, #function, result_, communicator);                 \
+  } while (false)
+
 Status NcclTransfer::exchange(const NcclApi &api, ncclComm *communicator,
                               CUstream_st *stream) const {
-  int result = api.ncclGroupStart();
-  for (int32_t i = 0; i < collective.num_operands && !result; ++i)
+  WEFT_NCCL_CALL(ncclGroupStart);
+  Status status;
+  for (int32_t i = 0; i < collective.num_operands && status.ok(); ++i)
     if (pieceBytes(collective.operands[i]) > 0)
-      result = exchangeOperand(api, communicator, stream, i);
+      status = exchangeOperand(api, communicator, stream, i);
   int end = api.ncclGroupEnd();
-  result = result ? result : end;
-  return result == nccl::success || result == nccl::inProgress
-             ? Status()
-             : within(collectiveName(collective),
-                      ncclError(api, "ncclGroupEnd", result, communicator));
+  if (status.ok() && end != nccl::success && end != nccl::inProgress)
+    status = ncclError(api, "ncclGroupEnd", end, communicator);
+  return status.ok() ? status : within(collectiveName(collective), status);
 }
 
-int NcclTransfer::exchangeOperand(const NcclApi &api, ncclComm *communicator,
-                                  CUstream_st *stream, int32_t i) const {
+Status NcclTransfer::exchangeOperand(const NcclApi &api, ncclComm *communicator,
+                                     CUstream_st *stream, int32_t i) const {
   const weft_rt_operand &operand = collective.operands[i];
   Place place = placeOf(i);
   auto bytes = size_t(pieceBytes(operand));
   auto count = size_t(elementsOf(operand));
-  int result = nccl::success;
-  switch (collective.kind) {
-  case WEFT_RT_ALL_GATHER:
-    result = api.ncclAllGather(place.from, place.to, bytes, nccl::uint8,
-                               communicator, stream);
-    break;
-  case WEFT_RT_ALL_REDUCE:
-    result = place.route.isSum
-                 ? api.ncclAllReduce(place.from, place.to, count,
-                                     ncclType(operand.type), nccl::sum,
-                                     communicator, stream)
-                 : api.ncclAllGather(place.from, place.to, bytes, nccl::uint8,
-                                     communicator, stream);
-    break;
-  case WEFT_RT_REDUCE_SCATTER:
-    result = place.route.isSum
-                 ? api.ncclReduceScatter(place.from, place.to, count,
-                                         ncclType(operand.type), nccl::sum,
-                                         communicator, stream)
-                 : sendPieces(api, communicator, stream, i);
-    break;
-  case WEFT_RT_ALL_TO_ALL:
-    result = sendPieces(api, communicator, stream, i);
-    break;
-  case WEFT_RT_PERMUTE:
-    result = permute(api, communicator, stream, i);
-    break;
-  }
-  return result == nccl::inProgress ? nccl::success : result;
+  bool isReduce = isReduction(collective.kind);
+  if (collective.kind == WEFT_RT_PERMUTE)
+    return permute(api, communicator, stream, i);
+  if (collective.kind == WEFT_RT_ALL_REDUCE && place.route.isSum)
+    WEFT_NCCL_CALL(ncclAllReduce, place.from, place.to, count,
+                   ncclType(operand.type), nccl::sum, communicator, stream);
+  else if (isReduce && place.route.isSum)
+    WEFT_NCCL_CALL(ncclReduceScatter, place.from, place.to, count,
+                   ncclType(operand.type), nccl::sum, communicator, stream);
+  else if (collective.kind == WEFT_RT_ALL_GATHER ||
+           collective.kind == WEFT_RT_ALL_REDUCE)
+    WEFT_NCCL_CALL(ncclAllGather, place.from, place.to, bytes, nccl::uint8,
+                   communicator, stream);
+  else
+    return sendPieces(api, communicator, stream, i);
+  return Status();
 }
 
 /// Piece j goes to member j; that of member i arrives as the i-th.
-int NcclTransfer::sendPieces(const NcclApi &api, ncclComm *communicator,
-                             CUstream_st *stream, int32_t i) const {
+Status NcclTransfer::sendPieces(const NcclApi &api, ncclComm *communicator,
+                                CUstream_st *stream, int32_t i) const {
   Place place = placeOf(i);
   int64_t bytes = pieceBytes(collective.operands[i]);
   for (int64_t peer = 0; peer < size; ++peer) {
-    int result = api.ncclSend(place.from + peer * bytes, size_t(bytes),
-                              nccl::uint8, int(peer), communicator, stream);
-    if (result && result != nccl::inProgress)
-      return result;
-    result = api.ncclRecv(place.to + peer * bytes, size_t(bytes), nccl::uint8,
-                          int(peer), communicator, stream);
-    if (result && result != nccl::inProgress)
-      return result;
+    WEFT_NCCL_CALL(ncclSend, place.from + peer * bytes, size_t(bytes),
+                   nccl::uint8, int(peer), communicator, stream);
+    WEFT_NCCL_CALL(ncclRecv, place.to + peer * bytes, size_t(bytes),
+                   nccl::uint8, int(peer), communicator, stream);
   }
-  return nccl::success;
+  return Status();
 }
 
-int NcclTransfer::permute(const NcclApi &api, ncclComm *communicator,
-                          CUstream_st *stream, int32_t i) const {
+Status NcclTransfer::permute(const NcclApi &api, ncclComm *communicator,
+                             CUstream_st *stream, int32_t i) const {
   auto bytes = size_t(pieceBytes(collective.operands[i]));
-  for (int64_t to = 0; to < size; ++to) {
-    if (collective.source_of[to] != index)
-      continue;
-    int result =
-        api.ncclSend(in[i], bytes, nccl::uint8, int(to), communicator, stream);
-    if (result && result != nccl::inProgress)
-      return result;
-  }
-  if (collective.source_of[index] < 0)
-    return nccl::success;
-  return api.ncclRecv(out[i], bytes, nccl::uint8, collective.source_of[index],
-                      communicator, stream);
+  for (int64_t to = 0; to < size; ++to)
+    if (collective.source_of[to] == index)
+      WEFT_NCCL_CALL(ncclSend, in[i], bytes, nccl::uint8, int(to), communicator,
+                     stream);
+  if (collective.source_of[index] >= 0)
+    WEFT_NCCL_CALL(ncclRecv, out[i], bytes, nccl::uint8,
+                   collective.source_of[index], communicator, stream);
+  return Status();
 }
 
 /// Combines what has arrived, in the order of the program.

@@ -44,12 +44,12 @@ private:
     char *to;         // where pieces arrive
   };
   Place placeOf(int32_t operand) const;
-  int exchangeOperand(const NcclApi &api, ncclComm *communicator,
-                      CUstream_st *stream, int32_t operand) const;
-  int sendPieces(const NcclApi &api, ncclComm *communicator,
+  Status exchangeOperand(const NcclApi &api, ncclComm *communicator,
+                         CUstream_st *stream, int32_t operand) const;
+  Status sendPieces(const NcclApi &api, ncclComm *communicator,
+                    CUstream_st *stream, int32_t operand) const;
+  Status permute(const NcclApi &api, ncclComm *communicator,
                  CUstream_st *stream, int32_t operand) const;
-  int permute(const NcclApi &api, ncclComm *communicator, CUstream_st *stream,
-              int32_t operand) const;
   Status combine(const Device &device, CUstream_st *stream, const Place &place,
                  int32_t operand) const;
 

@@ -44,6 +44,9 @@ CudaRank::CudaRank(CudaWorld &world, int64_t rank, Device &device,
 
 CudaRank::~CudaRank() {
   CurrentContext current(device);
+  if (stream)
+    api.cuStreamDestroy_v2(stream);
+  // Freeing waits for what still uses it.
   for (auto &[source, constant] : constants)
     api.cuMemFree_v2(deviceAddress(constant.data));
   for (void *data : {workspace.data, base})
@@ -51,8 +54,6 @@ CudaRank::~CudaRank() {
       api.cuMemFree_v2(deviceAddress(data));
   if (staging)
     api.cuMemFreeHost(staging);
-  if (stream)
-    api.cuStreamDestroy_v2(stream);
 }
 
 // ---- before the first step -------------------------------------------------

@@ -27,11 +27,6 @@ struct CUmod_st {
   std::vector<std::unique_ptr<CUfunc_st>> functions;
 };
 
-int64_t emulated::setting(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text && *text ? std::atoll(text) : otherwise;
-}
-
 extern "C" int emulatedError(const char *function) {
   const char *given = std::getenv("EMULATED_GPU_ERROR");
   if (!given)

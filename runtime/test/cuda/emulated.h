@@ -15,6 +15,7 @@
 //   EMULATED_GPU_DROP_WAIT=n the n-th cuStreamWaitEvent does nothing
 //   EMULATED_GPU_HANG=n      the n-th kernel does not end
 //   EMULATED_GPU_DRIVER=n    what cuDriverGetVersion says (13000)
+//   EMULATED_NCCL_VERSION=n  what ncclGetVersion says (22809)
 //   WEFT_EMULATED_IMAGES=folder  where code for PTX lies; see image.h
 
 #ifndef WEFT_RT_TEST_CUDA_EMULATED_H
@@ -23,6 +24,7 @@
 #include "backends/cuda/foreign_api.h"
 
 #include <cstdint>
+#include <cstdlib>
 
 extern "C" {
 
@@ -39,7 +41,10 @@ int emulatedError(const char *function);
 namespace emulated {
 
 /// A number from the environment.
-int64_t setting(const char *name, int64_t otherwise);
+inline int64_t setting(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text && *text ? std::atoll(text) : otherwise;
+}
 
 } // namespace emulated
 

@@ -6,11 +6,14 @@
 
 #include "core/sha256.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -54,15 +57,18 @@ void *loadText(const std::string &ptx) {
   return nullptr;
 }
 
-/// Bytes of one declared parameter: ".param .u64 x" or
+/// Bytes of one declared parameter: ".param .u64 .ptr .align 1 x" or
 /// ".param .align 8 .b8 x[104]".
 uint32_t declaredBytes(const std::string &text) {
+  std::istringstream words(text);
+  std::string word;
+  uint32_t bits = 0;
+  while (words >> word)
+    if (word.size() > 2 && word[0] == '.' && std::isdigit(word[2]))
+      bits = uint32_t(std::atoi(word.c_str() + 2));
   size_t bracket = text.find('[');
-  size_t type = text.find_first_of("bufs", text.rfind(" .") + 2);
-  uint32_t bits = uint32_t(std::atoi(text.c_str() + type + 1));
-  uint32_t count = bracket == std::string::npos
-                       ? 1
-                       : uint32_t(std::atoi(text.c_str() + bracket + 1));
+  bool isArray = bracket != std::string::npos;
+  uint32_t count = isArray ? uint32_t(std::atoi(&text[bracket + 1])) : 1;
   return bits / 8 * count;
 }
 
