@@ -399,7 +399,11 @@ int cuLaunchKernel(CUfunc_st *function, unsigned gridX, unsigned gridY,
     emulated::KernelCode code;
     uint32_t grid[3], block[3], shared;
     std::vector<std::vector<uint64_t>> values;
-    void run(void **given) { code(given, grid, block, shared); }
+    void run(void **given) {
+      static std::mutex oneAtATime;
+      std::lock_guard<std::mutex> guard(oneAtATime);
+      code(given, grid, block, shared);
+    }
   };
   auto launch = std::make_shared<Launch>(Launch{kernel.code,
                                                 {gridX, gridY, gridZ},

@@ -42,18 +42,24 @@ std::string ownFolder() {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-void *loadText(const std::string &ptx) {
+/// The digest of a text, with or without the 0 at its end.
+std::string digestOf(const std::string &text, bool withEnd) {
   weft::rt::Sha256 hash;
-  hash.add(ptx.data(), ptx.size());
-  std::string file = "/" + hash.finish() + ".so";
+  hash.add(text.c_str(), text.size() + withEnd);
+  return hash.finish();
+}
+
+void *loadText(const std::string &ptx) {
   const char *given = std::getenv("WEFT_EMULATED_IMAGES");
   for (const std::string &folder :
        {std::string(given ? given : ""), ownFolder()})
-    if (!folder.empty())
-      if (void *handle = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_LOCAL))
+    for (bool withEnd : {false, true}) {
+      std::string file = folder + "/" + digestOf(ptx, withEnd) + ".so";
+      if (void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL))
         return handle;
-  std::fprintf(stderr, "emulated GPU: no code for an image: %s\n",
-               file.c_str() + 1);
+    }
+  std::fprintf(stderr, "emulated GPU: no code for the image %s\n",
+               digestOf(ptx, false).c_str());
   return nullptr;
 }
 

@@ -2,9 +2,10 @@
 
 // Code of emulated kernels. An image that is an ELF object for this processor
 // is loaded as it is. For PTX, code lies in a shared object named by its
-// digest, "<sha256 of the text, without the 0 at its end>.so", in the folder
-// WEFT_EMULATED_IMAGES or beside the stand-in. A kernel is a C function that
-// runs a whole grid:
+// digest, "<sha256 of the text>.so" (with the 0 at its end, or without), in the
+// folder WEFT_EMULATED_IMAGES or beside the stand-in. A kernel is a C function
+// that runs a whole grid; no two kernels run at once, so that shared memory may
+// be a global:
 //
 //   void name(void **params, const uint32_t grid[3], const uint32_t block[3],
 //             uint32_t shared_bytes);
