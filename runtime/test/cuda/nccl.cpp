@@ -139,7 +139,7 @@ void Clique::arrive(int rank, const Call &call) {
   Round &round = rounds[call.number];
   round.calls.resize(size);
   round.calls[size_t(rank)] = call;
-  if (++round.arrived < size)
+  if (++round.arrived < size || isAborted)
     return;
   perform(round);
   round.isDone = true;
