@@ -13,7 +13,7 @@ ONE_RANK = ROOT / "build/lib/backend-one.so"       # has rank 1 alone
 
 
 def test_a_program_runs_on_a_loaded_backend():
-    with pytest.raises(weft.RunError, match="unknown backend 'recorder': expected host, null"):
+    with pytest.raises(weft.RunError, match="unknown backend 'recorder': expected cuda, host, null"):
         weft.load(ACCUMULATE, backend="recorder")
     weft.load_backend(RECORDER)
     state, total, gathered = weft.load(ACCUMULATE, backend="recorder")(*arguments())

@@ -4,6 +4,7 @@
 
 #include "backends/backends.h"
 
+#include "backends/cuda/cuda.h"
 #include "backends/host/host.h"
 #include "backends/null/null.h"
 #include "core/backend_registry.h"
@@ -13,6 +14,7 @@ namespace weft::rt {
 void registerBackendsOfThisBuild() {
   static const bool isDone = [] {
     for (const BackendEntry &entry : {BackendEntry{"host", createHostBackend},
+                                      BackendEntry{"cuda", createCudaBackend},
                                       BackendEntry{"null", createNullBackend}})
       (void)registerBackend(entry); // fails only if somebody took the name
     return true;

@@ -27,15 +27,16 @@ weft_rt_collective describe(weft_rt_collective_kind kind, int32_t channel) {
   return {kind, WEFT_RT_SUM, channel, 1, &floats, nullptr, "x", 0};
 }
 
-/// One collective of one rank: its input and output.
+/// One collective of each rank: where its input and output are.
 struct Transfer {
-  std::vector<float> in, out;
-  int64_t ticket = 0;
+  int64_t in, out;
 };
 
 class Async : public testing::TestWithParam<BackendUnderTest> {
 protected:
   static constexpr int32_t channels = 3;
+  static constexpr int64_t memoryBytes = 1 << 20;
+  static constexpr int64_t bytes = length * int64_t(sizeof(float));
   const weft_rt_collective gathers[channels] = {
       describe(WEFT_RT_ALL_GATHER, 0), describe(WEFT_RT_ALL_GATHER, 1),
       describe(WEFT_RT_ALL_GATHER, 2)};
@@ -44,12 +45,12 @@ protected:
                                              describe(WEFT_RT_ALL_REDUCE, 2)};
 
   /// Four ranks: channels over each axis and over both.
-  Job job(const BackendOptions &options = {}) {
+  Job job(const BackendOptions &options = {}, int64_t memory = memoryBytes) {
     return Job(GetParam(), {{"a", 2}, {"b", 2}},
                {{"a", {{0, 1, 2}}},
                 {"b", {{1, 1, 2}}},
                 {"all", {{0, 1, 2}, {1, 1, 2}}}},
-               options, {{"increment", -1, increment, 1, 0}});
+               options, {{"increment", -1, increment, 1, 0}}, memory);
   }
 
   static void increment(void *const *buffers, const int64_t *, int64_t begin,
@@ -72,36 +73,49 @@ protected:
     return sum;
   }
 
-  /// Starts a sum a round, in turn on all channels; every other one in place.
-  void startSums(Rank rank, std::vector<Transfer> &transfers) {
-    for (size_t round = 0; round < transfers.size(); ++round) {
-      Transfer &transfer = transfers[round];
-      transfer.in.assign(length, inputOf(rank.id(), round));
-      transfer.out.assign(length, -1);
-      if (round % 2)
-        transfer.out = transfer.in;
-      const void *in = round % 2 ? transfer.out.data() : transfer.in.data();
-      void *out = transfer.out.data();
-      transfer.ticket = rank.start(sums[round % channels], &in, &out);
+  /// Writes the inputs of a sum a round; every other one is in place.
+  std::vector<Transfer> writeSums(Job &job, int64_t rounds) {
+    std::vector<Transfer> transfers;
+    job.clear();
+    for (int64_t round = 0; round < rounds; ++round) {
+      int64_t in = job.place(bytes);
+      transfers.push_back({in, round % 2 ? in : job.place(bytes)});
+      for (int64_t rank = 0; rank < 4; ++rank)
+        writeFloats(job, rank, in, inputOf(rank, round));
     }
+    return transfers;
   }
 
-  /// Runs `rounds` sums on each rank, waits in an order of the rank's own, and
-  /// checks what comes.
+  static void writeFloats(Job &job, int64_t rank, int64_t place, float value) {
+    const std::vector<float> values(length, value);
+    job.write(rank, place, values.data(), bytes);
+  }
+
+  int64_t startSum(Rank rank, int32_t channel, const Transfer &transfer) {
+    const void *in = rank.at(transfer.in);
+    void *out = rank.at(transfer.out);
+    return rank.start(sums[channel], &in, &out);
+  }
+
+  /// Runs `rounds` sums on each rank, in turn on all channels, waits in an
+  /// order of the rank's own, and checks what comes.
   void runSums(Job &job, int64_t rounds) {
+    std::vector<Transfer> transfers = writeSums(job, rounds);
     Status status = job.run([&](Rank rank) {
-      std::vector<Transfer> transfers(rounds);
-      startSums(rank, transfers);
+      std::vector<int64_t> tickets;
+      for (int64_t round = 0; round < rounds; ++round)
+        tickets.push_back(
+            startSum(rank, int32_t(round % channels), transfers[round]));
       // Multiplying by an odd number permutes a power of two.
       for (int64_t i = 0; i < rounds; ++i)
-        rank.wait(transfers[i * (2 * rank.id() + 3) % rounds].ticket);
-      for (int64_t round = 0; round < rounds; ++round)
-        EXPECT_THAT(
-            transfers[round].out,
-            testing::Each(sumOf(job, round % channels, rank.id(), round)))
-            << "rank " << rank.id() << " round " << round;
+        rank.wait(tickets[i * (2 * rank.id() + 3) % rounds]);
     });
     EXPECT_TRUE(status.ok()) << status.message();
+    for (int64_t rank = 0; rank < 4; ++rank)
+      for (int64_t round = 0; round < rounds; ++round)
+        EXPECT_THAT(job.values<float>(rank, transfers[round].out, length),
+                    testing::Each(sumOf(job, round % channels, rank, round)))
+            << "rank " << rank << " round " << round;
   }
 
   static BackendOptions withLinks(bool isShared) {
@@ -157,6 +171,8 @@ TEST_P(Async, DelaysChangeNothing) {
 }
 
 TEST_P(Async, LinksTakeTimeAndChangeNothing) {
+  if (!GetParam().hasLinks)
+    GTEST_SKIP() << "the backend has no links";
   Job four = job(withLinks(false));
   runSums(four, 8);
   for (int32_t channel = 0; channel < channels; ++channel) {
@@ -166,6 +182,8 @@ TEST_P(Async, LinksTakeTimeAndChangeNothing) {
 }
 
 TEST_P(Async, SharedLinkCarriesOneAtATime) {
+  if (!GetParam().hasLinks)
+    GTEST_SKIP() << "the backend has no links";
   Job four = job(withLinks(true));
   runSums(four, 8);
   EXPECT_EQ(timesOn(four, -1).size(), 8u);
@@ -174,52 +192,89 @@ TEST_P(Async, SharedLinkCarriesOneAtATime) {
 
 TEST_P(Async, RanksComputeWhileDataMoves) {
   Job four = job();
+  constexpr int64_t steps = 50;
+  struct Step {
+    int64_t in, out, x;
+  };
+  std::vector<Step> places;
+  const std::vector<float> zeros(64, 0.f);
+  for (int64_t step = 0; step < steps; ++step) {
+    places.push_back({four.place(bytes), four.place(4 * bytes),
+                      four.place(64 * sizeof(float))});
+    for (int64_t rank = 0; rank < 4; ++rank) {
+      writeFloats(four, rank, places[step].in, float(rank));
+      four.write(rank, places[step].x, zeros.data(), 64 * sizeof(float));
+    }
+  }
   Status status = four.run([&](Rank rank) {
-    for (int64_t step = 0; step < 50; ++step) {
-      std::vector<float> in(length, float(rank.id())), out(4 * length), x(64);
-      const void *from = in.data();
-      void *to = out.data(), *buffers[] = {x.data()};
+    for (const Step &step : places) {
+      const void *from = rank.at(step.in);
+      void *to = rank.at(step.out), *buffers[] = {rank.at(step.x)};
       int64_t ticket = rank.start(gathers[2], &from, &to);
-      rank.launch(0, {64, 8}, buffers, nullptr);
+      rank.launch(0, 64, buffers, nullptr);
       rank.wait(ticket);
-      EXPECT_THAT(x, testing::Each(1.f));
-      for (int64_t i = 0; i < 4 * length; ++i)
-        EXPECT_EQ(out[i], float(i / length));
     }
   });
   EXPECT_TRUE(status.ok()) << status.message();
+  for (int64_t rank = 0; rank < 4; ++rank)
+    for (const Step &step : places) {
+      EXPECT_THAT(four.values<float>(rank, step.x, 64), testing::Each(1.f));
+      std::vector<float> out = four.values<float>(rank, step.out, 4 * length);
+      for (int64_t i = 0; i < 4 * length; ++i)
+        EXPECT_EQ(out[i], float(i / length));
+    }
+}
+
+/// What is enqueued before a start comes before it, and what is enqueued after
+/// a wait comes after it.
+TEST_P(Async, ComputationIsOrderedAroundCollectives) {
+  Job four = job();
+  int64_t in = four.place(bytes), out = four.place(bytes);
+  constexpr int rounds = 20;
+  for (int64_t rank = 0; rank < 4; ++rank)
+    writeFloats(four, rank, in, float(rank));
+  Status status = four.run([&](Rank rank) {
+    void *input[] = {rank.at(in)}, *output[] = {rank.at(out)};
+    for (int round = 0; round < rounds; ++round) {
+      const void *from = rank.at(in);
+      rank.launch(0, length, input, nullptr);
+      int64_t ticket = rank.start(sums[2], &from, output);
+      rank.wait(ticket);
+      rank.launch(0, length, output, nullptr);
+    }
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  for (int64_t rank = 0; rank < 4; ++rank)
+    EXPECT_THAT(four.values<float>(rank, out, length),
+                testing::Each(float(0 + 1 + 2 + 3 + 4 * rounds + 1)));
 }
 
 TEST_P(Async, OneStaysInFlightWhileManyPass) {
   Job four = job();
+  Transfer first = {four.place(bytes), four.place(bytes)};
+  Transfer others[channels];
+  for (Transfer &other : others)
+    other = {first.in, four.place(bytes)};
+  for (int64_t rank = 0; rank < 4; ++rank)
+    writeFloats(four, rank, first.in, inputOf(rank, 0));
   Status status = four.run([&](Rank rank) {
-    Transfer first, other;
-    auto start = [&](Transfer &transfer, int32_t channel) {
-      transfer.in.assign(length, inputOf(rank.id(), 0));
-      transfer.out.assign(length, -1);
-      const void *in = transfer.in.data();
-      void *out = transfer.out.data();
-      return rank.start(sums[channel], &in, &out);
-    };
-    int64_t ticket = start(first, 0);
+    int64_t ticket = startSum(rank, 0, first);
     for (int i = 0; i < 3000; ++i)
-      rank.wait(start(other, i % channels));
+      rank.wait(startSum(rank, i % channels, others[i % channels]));
     rank.wait(ticket);
-    EXPECT_THAT(first.out, testing::Each(sumOf(four, 0, rank.id(), 0)));
   });
   EXPECT_TRUE(status.ok()) << status.message();
+  for (int64_t rank = 0; rank < 4; ++rank)
+    EXPECT_THAT(four.values<float>(rank, first.out, length),
+                testing::Each(sumOf(four, 0, rank, 0)));
 }
 
 TEST_P(Async, NumberInFlightIsBounded) {
   Job four = job();
   Status status = four.run([&](Rank rank) {
     // Those in flight on different channels write to different buffers.
-    static thread_local float buffers[1 + channels][length];
-    const void *in = buffers[0];
-    for (int i = 0; i <= 1024; ++i) {
-      void *out = buffers[1 + i % channels];
-      rank.start(sums[i % channels], &in, &out);
-    }
+    for (int i = 0; i <= 1024; ++i)
+      startSum(rank, i % channels, {0, 1024 * (1 + i % channels)});
   });
   EXPECT_THAT(
       status.message(),
@@ -233,12 +288,11 @@ TEST_P(Async, NumberOfOperandsIsBounded) {
   large.num_operands = int32_t(operands.size());
   large.operands = operands.data();
   Status status = four.run([&](Rank rank) {
-    static thread_local float buffers[18][length];
     const void *in[9];
     void *out[9];
     for (int i = 0; i < 9; ++i) {
-      in[i] = buffers[i];
-      out[i] = buffers[9 + i];
+      in[i] = rank.at(1024 * i);
+      out[i] = rank.at(1024 * (9 + i));
     }
     rank.start(large, in, out);
   });
@@ -247,50 +301,40 @@ TEST_P(Async, NumberOfOperandsIsBounded) {
                         "that none has more than 8"));
 }
 
-/// Memory that is freed when the task has ended, while some of it may have been
-/// in flight when ranks failed.
-struct Flight {
-  static constexpr int64_t elements = 1 << 20;
-  weft_rt_operand operand = {WEFT_RT_F32, 1, elements, 1, 0, 0, 0};
-  std::vector<std::vector<float>> in, out;
+/// A job whose memory is freed when the task has ended, while some of it may
+/// have been in flight when ranks failed.
+constexpr int64_t flightElements = 1 << 20;
+const weft_rt_operand flightOperand = {WEFT_RT_F32, 1, flightElements, 1, 0,
+                                       0,           0};
 
-  Flight() {
-    for (int rank = 0; rank < 4; ++rank) {
-      in.emplace_back(elements, 1.f);
-      out.emplace_back(4 * elements);
-    }
-  }
-  int64_t start(Rank rank, const weft_rt_collective &collective) {
-    const void *from = in[rank.id()].data();
-    void *to = out[rank.id()].data();
-    return rank.start(collective, &from, &to);
-  }
-};
+int64_t startFlight(Rank rank, const weft_rt_collective &collective) {
+  const void *from = rank.at(0);
+  void *to = rank.at(flightElements * 4);
+  return rank.start(collective, &from, &to);
+}
 
 TEST_P(Async, FailureWhileDataMoves) {
   for (int repeat = 0; repeat < 5; ++repeat) {
-    Job four = job();
-    auto flight = std::make_unique<Flight>();
+    auto four = std::make_unique<Job>(job({}, 5 * 4 * flightElements));
     weft_rt_collective gather = gathers[2];
-    gather.operands = &flight->operand;
-    Status status = four.run([&](Rank rank) {
-      int64_t ticket = flight->start(rank, gather);
+    gather.operands = &flightOperand;
+    Status status = four->run([&](Rank rank) {
+      int64_t ticket = startFlight(rank, gather);
       if (rank.id() == 2)
         rank.api->fail(rank.self, "out of luck");
       rank.wait(ticket);
     });
-    flight.reset();
+    four.reset();
     EXPECT_EQ(status.message(), "rank 2: out of luck");
   }
 }
 
 TEST_P(Async, EndingTheStepWithTicketsOpenFails) {
-  Job four = job();
-  auto flight = std::make_unique<Flight>();
+  auto four = std::make_unique<Job>(job({}, 5 * 4 * flightElements));
   weft_rt_collective gather = gathers[2];
-  gather.operands = &flight->operand;
-  Status status = four.run([&](Rank rank) { flight->start(rank, gather); });
-  flight.reset();
+  gather.operands = &flightOperand;
+  Status status = four->run([&](Rank rank) { startFlight(rank, gather); });
+  four.reset();
   EXPECT_THAT(status.message(), ContainsRegex("rank . ended the step with 1 "
                                               "collectives not waited for"));
 }
@@ -300,9 +344,8 @@ TEST_P(Async, DeadlineNamesTheChannelThatHangs) {
   options.deadlineSeconds = 1;
   Job four = job(options);
   Status status = four.run([&](Rank rank) {
-    static thread_local float buffers[2][8 * length];
-    const void *in = buffers[0];
-    void *out = buffers[0] + length, *out2 = buffers[1];
+    const void *in = rank.at(0);
+    void *out = rank.at(1024), *out2 = rank.at(4096);
     int64_t first = rank.start(gathers[0], &in, &out);
     // Rank 3 never starts on channel b, where rank 2 waits for it.
     int64_t second =
@@ -322,9 +365,8 @@ TEST_P(Async, OppositeOrdersEndAtTheDeadline) {
   Job two(GetParam(), {{"a", 2}}, {{"one", {{0, 1, 2}}}, {"two", {{0, 1, 2}}}},
           options);
   Status status = two.run([&](Rank rank) {
-    static thread_local float buffer[8 * length];
-    const void *in = buffer;
-    void *out = buffer + length;
+    const void *in = rank.at(0);
+    void *out = rank.at(1024);
     rank.collective(gathers[rank.id()], &in, &out);
     rank.collective(gathers[1 - rank.id()], &in, &out);
   });

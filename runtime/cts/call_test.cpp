@@ -42,19 +42,25 @@ protected:
     std::copy(dims.begin(), dims.end(), copy.dims);
     std::vector<int32_t> source(24), target(targetSize, -1);
     std::iota(source.begin(), source.end(), 0);
-    Status status = job().run([&](Rank rank) {
+    Job two = job();
+    int64_t from = two.place(96), to = two.place(int64_t(4 * targetSize));
+    two.write(1, from, source.data(), 96);
+    two.write(1, to, target.data(), int64_t(4 * targetSize));
+    Status status = two.run([&](Rank rank) {
       if (rank.id() == 1)
-        rank.api->copy(rank.self, -1, &copy, source.data(), target.data());
+        rank.api->copy(rank.self, -1, &copy, rank.at(from), rank.at(to));
     });
     EXPECT_TRUE(status.ok()) << status.message();
-    return target;
+    return two.values<int32_t>(1, to, targetSize);
   }
 
   template <typename T> int64_t read(weft_rt_type type, T value) {
     int64_t seen = -7;
-    Status status = job().run([&](Rank rank) {
+    Job two = job();
+    two.write(0, 64, &value, sizeof(value));
+    Status status = two.run([&](Rank rank) {
       if (rank.id() == 0)
-        seen = rank.api->read_scalar(rank.self, -1, type, &value);
+        seen = rank.api->read_scalar(rank.self, -1, type, rank.at(64));
     });
     EXPECT_TRUE(status.ok()) << status.message();
     return seen;
@@ -69,26 +75,29 @@ TEST_P(Call, KernelsGetTheirScalars) {
   for (int threads : {2, 6}) {
     BackendOptions options;
     options.threads = threads;
-    Status status = job(options).run([](Rank rank) {
-      std::vector<int64_t> values(1000, 2);
-      void *buffers[] = {values.data()};
+    Job two = job(options);
+    const std::vector<int64_t> values(1000, 2);
+    int64_t place = two.place(8000);
+    for (int64_t rank : {0, 1})
+      two.write(rank, place, values.data(), 8000);
+    Status status = two.run([&](Rank rank) {
+      void *buffers[] = {rank.at(place)};
       int64_t scalars[] = {10, rank.id()};
-      rank.launch(0, {1000, 10}, buffers, scalars);
-      EXPECT_THAT(values, Each(20 + rank.id()));
+      rank.launch(0, 1000, buffers, scalars);
       scalars[0] = 0;
-      rank.launch(0, {0, 1}, buffers, scalars);
-      EXPECT_THAT(values, Each(20 + rank.id()));
+      rank.launch(0, 0, buffers, scalars);
     });
     EXPECT_TRUE(status.ok()) << status.message();
+    for (int64_t rank : {0, 1})
+      EXPECT_THAT(two.values<int64_t>(rank, place, 1000), Each(20 + rank));
   }
 }
 
 TEST_P(Call, KernelsThatAreNotThere) {
   for (int32_t kernel : {-1, 1})
-    EXPECT_THAT(failure([&](Rank rank) {
-                  rank.launch(kernel, {1, 1}, nullptr, nullptr);
-                }),
-                HasSubstr(format("launches kernel %d of 1", kernel)));
+    EXPECT_THAT(
+        failure([&](Rank rank) { rank.launch(kernel, 1, nullptr, nullptr); }),
+        HasSubstr(format("launches kernel %d of 1", kernel)));
 }
 
 TEST_P(Call, CopiesAnyStrides) {
@@ -107,8 +116,7 @@ TEST_P(Call, CopiesAnyStrides) {
 TEST_P(Call, CopiesThatMakeNoSense) {
   auto failureOf = [&](weft_rt_copy copy) {
     return failure([&](Rank rank) {
-      int64_t value = 0;
-      rank.api->copy(rank.self, -1, &copy, &value, &value);
+      rank.api->copy(rank.self, -1, &copy, rank.at(0), rank.at(64));
     });
   };
   EXPECT_THAT(failureOf({0, 0, {}}), HasSubstr("copy: elements of no size"));
@@ -134,40 +142,44 @@ weft_rt_attention smallAttention() {
 }
 
 TEST_P(Call, ComputesAttentionAndItsGradient) {
-  const float q[] = {1, 0}, k[] = {2, 5}, v[] = {3, 7}, dout[] = {2, 4};
-  float out[2], lse[2], dq[2], dk[2], dv[2];
-  void *buffers[] = {const_cast<float *>(q),
-                     const_cast<float *>(k),
-                     const_cast<float *>(v),
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     out,
-                     lse,
-                     const_cast<float *>(dout),
-                     dq,
-                     dk,
-                     dv};
+  if (!GetParam().hasAttention)
+    GTEST_SKIP() << "the backend has no attention yet";
+  // Two elements each, by weft_rt_attention_buffer, 64 bytes apart.
+  const float inputs[WEFT_RT_ATTENTION_NUM_BUFFERS][2] = {
+      {1, 0}, {2, 5}, {3, 7}, {}, {}, {}, {}, {}, {}, {2, 4}};
+  Job two = job();
+  for (int i = 0; i < WEFT_RT_ATTENTION_NUM_BUFFERS; ++i)
+    two.write(0, 64 * i, inputs[i], sizeof(inputs[i]));
   weft_rt_attention forward = smallAttention(), backward = forward;
   backward.backward = 1;
-  Status status = job().run([&](Rank rank) {
+  Status status = two.run([&](Rank rank) {
     if (rank.id() == 1)
       return;
+    void *buffers[WEFT_RT_ATTENTION_NUM_BUFFERS];
+    for (int i = 0; i < WEFT_RT_ATTENTION_NUM_BUFFERS; ++i)
+      buffers[i] = i >= WEFT_RT_ATTENTION_BIAS && i < WEFT_RT_ATTENTION_OUT
+                       ? nullptr
+                       : rank.at(64 * i);
     rank.api->attention(rank.self, -1, &forward, buffers, 0);
     rank.api->attention(rank.self, -1, &backward, buffers, 0);
   });
   EXPECT_TRUE(status.ok()) << status.message();
+  auto values = [&](weft_rt_attention_buffer buffer) {
+    return two.values<float>(0, 64 * buffer, 2);
+  };
   // The first query sees one key; the second one two with equal scores of 0.
-  EXPECT_THAT(out, ElementsAre(3, 5));
-  EXPECT_THAT(lse, ElementsAre(2, FloatEq(0.6931472f)));
+  EXPECT_THAT(values(WEFT_RT_ATTENTION_OUT), ElementsAre(3, 5));
+  EXPECT_THAT(values(WEFT_RT_ATTENTION_LSE),
+              ElementsAre(2, FloatEq(0.6931472f)));
   // dS of the second query: 1/2 * 4 * (3 - 5) and 1/2 * 4 * (7 - 5).
-  EXPECT_THAT(dq, ElementsAre(0, -4 * 2 + 4 * 5));
-  EXPECT_THAT(dk, ElementsAre(0, 0));
-  EXPECT_THAT(dv, ElementsAre(2 + 2, 2));
+  EXPECT_THAT(values(WEFT_RT_ATTENTION_DQ), ElementsAre(0, -4 * 2 + 4 * 5));
+  EXPECT_THAT(values(WEFT_RT_ATTENTION_DK), ElementsAre(0, 0));
+  EXPECT_THAT(values(WEFT_RT_ATTENTION_DV), ElementsAre(2 + 2, 2));
 }
 
 TEST_P(Call, AttentionThatMakesNoSense) {
+  if (!GetParam().hasAttention)
+    GTEST_SKIP() << "the backend has no attention yet";
   static weft_rt_attention attention = smallAttention();
   static void *none[WEFT_RT_ATTENTION_NUM_BUFFERS] = {};
   auto run = [](Rank rank) {
@@ -197,9 +209,8 @@ TEST_P(Call, ReadsScalarsOfEachWidth) {
 TEST_P(Call, ReadsNoPartsOfBytes) {
   for (int type : {int(WEFT_RT_F4E2M1FN), int(WEFT_RT_NUM_TYPES), -1})
     EXPECT_THAT(failure([&](Rank rank) {
-                  int64_t value = 0;
                   rank.api->read_scalar(rank.self, -1, weft_rt_type(type),
-                                        &value);
+                                        rank.at(0));
                 }),
                 HasSubstr("reads a scalar of type"));
 }

@@ -91,22 +91,39 @@ std::vector<OperandBuffers> makeBuffers(const weft_rt_collective &collective,
   return buffers;
 }
 
+/// Bytes that a rank needs for a test in a group of `size`.
+int64_t memoryFor(int64_t size) { return size << 16; }
+
 /// Runs the collective on all ranks of the job, on copies of the inputs when
 /// `inPlace`.
 Status runOn(Job &job, const weft_rt_collective &collective,
              std::vector<OperandBuffers> &buffers, bool inPlace) {
-  return job.run([&](Rank rank) {
-    std::vector<const void *> in;
-    std::vector<void *> out;
-    for (OperandBuffers &operand : buffers) {
-      Bytes &output = operand.out[rank.id()];
-      if (inPlace)
-        output = operand.in[rank.id()];
-      in.push_back(inPlace ? output.data() : operand.in[rank.id()].data());
-      out.push_back(output.data());
+  std::vector<int64_t> in, out;
+  job.clear();
+  for (OperandBuffers &operand : buffers) {
+    in.push_back(job.place(int64_t(operand.in[0].size())));
+    out.push_back(inPlace ? in.back()
+                          : job.place(int64_t(operand.out[0].size())));
+    for (int64_t rank = 0; rank < job.program().num_ranks; ++rank) {
+      job.write(rank, in.back(), operand.in[rank]);
+      if (!inPlace)
+        job.write(rank, out.back(), operand.out[rank]);
     }
-    rank.collective(collective, in.data(), out.data());
+  }
+  Status status = job.run([&](Rank rank) {
+    std::vector<const void *> from;
+    std::vector<void *> to;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      from.push_back(rank.at(in[i]));
+      to.push_back(rank.at(out[i]));
+    }
+    rank.collective(collective, from.data(), to.data());
   });
+  for (size_t i = 0; status.ok() && i < buffers.size(); ++i)
+    for (int64_t rank = 0; rank < job.program().num_ranks; ++rank)
+      buffers[i].out[rank] =
+          job.read(rank, out[i], int64_t(buffers[i].out[rank].size()));
+  return status;
 }
 
 void checkOutputs(Job &job, const weft_rt_collective &collective,
@@ -184,7 +201,7 @@ protected:
 
 TEST_P(Collective, AllReductions) {
   MeshCase mesh = meshesFor(size)[0];
-  Job job(backend, mesh.axes, {mesh.channel});
+  Job job(backend, mesh.axes, {mesh.channel}, {}, {}, memoryFor(size));
   for (weft_rt_reduction reduction : reductionsFor(kind, type)) {
     for (int32_t tree = 0; tree <= lastTree(); ++tree) {
       weft_rt_collective collective = describe(reduction);
@@ -201,7 +218,7 @@ TEST_P(Collective, AllMeshes) {
   if (reductions.empty())
     return;
   for (const MeshCase &mesh : meshesFor(size)) {
-    Job job(backend, mesh.axes, {mesh.channel});
+    Job job(backend, mesh.axes, {mesh.channel}, {}, {}, memoryFor(size));
     for (int32_t tree = 0; tree <= lastTree(); ++tree) {
       weft_rt_collective collective = describe(reductions[0]);
       collective.tree = tree;

@@ -1,26 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A job for a test: a mesh with channels, its ranks on some backend, and a way
-// to run one function on all of them.
+// A job for a test: a mesh with channels, its ranks on some backend, their
+// memory, and a way to run one function on all of them.
 //
 //   Job job(backend, {{"a", 2}, {"b", 4}}, {{"ch", {{1, 1, 4}}}});
+//   int64_t x = job.place(64);
+//   job.write(rank, x, bytes);
 //   job.run([&](Rank rank) { rank.collective(...); });
+//   job.read(rank, y, 64);
+//
+// A rank's memory may be a device's: a task only passes its addresses on, and
+// what is there is written before and read after it.
 
 #ifndef WEFT_RT_CTS_JOB_H
 #define WEFT_RT_CTS_JOB_H
 
 #include "core/backend_registry.h"
 #include "core/topology.h"
+#include "element.h"
 
 #include <functional>
-#include <initializer_list>
 
 namespace weft::rt::cts {
 
-/// A backend under test.
-using BackendUnderTest = BackendEntry;
+/// A backend under test, and what it does not have yet.
+struct BackendUnderTest {
+  const char *name;
+  Result<std::unique_ptr<Backend>> (*create)(const BackendOptions &options);
+  bool hasImages = false; // kernels are code in an image
+  bool hasLinks = true;   // slows channels down
+  bool hasAttention = true;
+};
 
-/// All backends of this build.
+/// The one that WEFT_CTS_BACKEND names; the host if it names none.
 extern const std::vector<BackendUnderTest> backendsUnderTest;
 
 struct ChannelSpec {
@@ -32,8 +44,12 @@ struct ChannelSpec {
 struct Rank {
   const weft_rt_api *api;
   weft_rt_rank *self;
+  char *memory;
+  bool hasImages;
 
   int64_t id() const { return self->rank; }
+
+  void *at(int64_t place) const { return memory + place; }
 
   int64_t start(const weft_rt_collective &what, const void *const *in,
                 void *const *out) const {
@@ -41,9 +57,12 @@ struct Rank {
   }
   void wait(int64_t ticket) const { api->wait(self, -1, ticket); }
 
-  void launch(int32_t kernel, std::initializer_list<int64_t> config,
-              void *const *buffers, const int64_t *scalars) const {
-    weft_rt_launch launch = {kernel, int32_t(config.size()), config.begin()};
+  /// Runs a kernel over [0, extent).
+  void launch(int32_t kernel, int64_t extent, void *const *buffers,
+              const int64_t *scalars) const {
+    const int64_t onHost[] = {extent, 10}, onDevice[] = {extent, 1, 0};
+    weft_rt_launch launch = {kernel, hasImages ? 3 : 2,
+                             hasImages ? onDevice : onHost};
     api->launch(self, -1, &launch, buffers, scalars);
   }
 
@@ -57,9 +76,29 @@ struct Rank {
 /// A mesh, its channels and its ranks.
 class Job {
 public:
+  /// Each rank has `memoryBytes`.
   Job(const BackendUnderTest &backend, std::vector<weft_rt_axis> axes,
       std::vector<ChannelSpec> channels, BackendOptions options = {},
-      std::vector<weft_rt_kernel_entry> kernels = {});
+      std::vector<weft_rt_kernel_entry> kernels = {},
+      int64_t memoryBytes = 1 << 16);
+
+  /// The next bytes in every rank's memory, at a multiple of 64.
+  int64_t place(int64_t bytes);
+  /// Gives all places back.
+  void clear() { placed = 0; }
+
+  void write(int64_t rank, int64_t place, const void *data, int64_t bytes);
+  void write(int64_t rank, int64_t place, const Bytes &data) {
+    write(rank, place, data.data(), int64_t(data.size()));
+  }
+  Bytes read(int64_t rank, int64_t place, int64_t bytes);
+  /// The same for values of a type.
+  template <typename T>
+  std::vector<T> values(int64_t rank, int64_t place, size_t count) {
+    Bytes bytes = read(rank, place, int64_t(count * sizeof(T)));
+    auto *begin = reinterpret_cast<const T *>(bytes.data());
+    return std::vector<T>(begin, begin + count);
+  }
 
   /// Runs the task on all ranks at once. A task that may fail must hold no
   /// object with a destructor across a call of the API.
@@ -72,12 +111,21 @@ public:
   }
 
 private:
+  void describe();
+  void takeKernels();
+  Shard shardAt(int64_t rank, int64_t place, int64_t bytes) const;
+
+  BackendUnderTest kind;
   std::vector<weft_rt_axis> axes;
   std::vector<ChannelSpec> specs;
   std::vector<weft_rt_channel> channels;
   std::vector<weft_rt_kernel_entry> kernels;
+  Bytes imageData;
+  weft_rt_image image = {};
   weft_rt_program table = {};
   std::unique_ptr<Backend> ranks;
+  std::vector<void *> memory; // [rank]
+  int64_t memoryBytes, placed = 0;
 };
 
 } // namespace weft::rt::cts

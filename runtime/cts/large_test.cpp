@@ -17,58 +17,46 @@ namespace {
 
 constexpr int64_t line = 64; // bytes
 
-/// An output at a place that is `shift` bytes after a whole cache line, and a
-/// line after it that nobody may write.
-class Output {
-public:
-  Output(int64_t bytes, int64_t shift)
-      : bytes(bytes), memory(bytes + 3 * line, 0x5a) {
-    auto address = reinterpret_cast<uintptr_t>(memory.data());
-    begin = memory.data() + (line - address % line) % line + shift;
-  }
-  void *data() { return begin; }
-  Bytes content() const { return Bytes(begin, begin + bytes); }
-  bool isRestUntouched() const {
-    return Bytes(begin + bytes, begin + bytes + line) == Bytes(line, 0x5a);
-  }
-
-private:
-  int64_t bytes;
-  Bytes memory;
-  uint8_t *begin;
-};
-
 class Large : public testing::TestWithParam<BackendUnderTest> {
 protected:
   /// Runs a collective of one operand on a group of `size`.
   void check(weft_rt_collective_kind kind, const weft_rt_operand &operand,
              int64_t size, int64_t shift) {
-    Job job(GetParam(), {{"a", size}}, {{"all", {{0, 1, size}}}});
+    Job job(GetParam(), {{"a", size}}, {{"all", {{0, 1, size}}}}, {}, {},
+            1 << 20);
     weft_rt_collective collective = {kind,     WEFT_RT_SUM, 0,       1,
                                      &operand, nullptr,     "large", 0};
     collective.tree = kind == WEFT_RT_REDUCE_SCATTER;
     int64_t count = outputElements(collective, operand, size);
     std::vector<Bytes> inputs;
-    std::vector<Output> outputs;
+    // An output at a place that is `shift` bytes after a whole cache line, and
+    // a line after it that nobody may write.
+    const Bytes untouched(size_t(byteSize(operand.type, count) + 2 * line),
+                          0x5a);
+    int64_t in = job.place(
+        byteSize(operand.type, inputElements(collective, operand, size)));
+    int64_t out = job.place(int64_t(untouched.size())) + shift;
     for (int64_t rank = 0; rank < size; ++rank) {
       inputs.push_back(randomNumbers(
           operand.type, inputElements(collective, operand, size), rank));
-      outputs.emplace_back(byteSize(operand.type, count), shift);
+      job.write(rank, in, inputs.back());
+      job.write(rank, out - shift, untouched);
     }
     Status status = job.run([&](Rank rank) {
-      const void *in = inputs[rank.id()].data();
-      void *out = outputs[rank.id()].data();
-      rank.collective(collective, &in, &out);
+      const void *from = rank.at(in);
+      void *to = rank.at(out);
+      rank.collective(collective, &from, &to);
     });
     ASSERT_TRUE(status.ok()) << status.message();
     for (int64_t rank = 0; rank < size; ++rank) {
+      int64_t bytes = byteSize(operand.type, count);
       EXPECT_TRUE(sameElements(
           operand.type, expectedOutput(collective, operand, inputs, rank),
-          outputs[rank].content(), count))
+          job.read(rank, out, bytes), count))
           << kindName(kind) << " of " << operand.outer << " x "
           << operand.extent << " " << typeName(operand.type) << ", rank "
           << rank << " of " << size << ", " << shift << " bytes off a line";
-      EXPECT_TRUE(outputs[rank].isRestUntouched());
+      EXPECT_EQ(job.read(rank, out + bytes, line), Bytes(line, 0x5a));
     }
   }
 };

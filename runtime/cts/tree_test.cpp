@@ -54,9 +54,13 @@ protected:
                                 weft_rt_reduction reduction, int32_t tree) {
     std::vector<Bytes> data = inputsFor(type, job.program().num_ranks);
     weft_rt_operand operand = {type, 1, length, 1, 0, 0, 0};
+    job.clear();
+    int64_t place = job.place(int64_t(data[0].size()));
+    for (size_t rank = 0; rank < data.size(); ++rank)
+      job.write(int64_t(rank), place, data[rank]);
     Status status = job.run([&](Rank rank) {
       for (int32_t c = 0; c < job.program().num_channels; ++c) {
-        void *buffer = data[rank.id()].data();
+        void *buffer = rank.at(place);
         const void *in = buffer;
         rank.collective({WEFT_RT_ALL_REDUCE, reduction, c, 1, &operand, nullptr,
                          "part", tree},
@@ -64,6 +68,8 @@ protected:
       }
     });
     EXPECT_TRUE(status.ok()) << status.message();
+    for (size_t rank = 0; rank < data.size(); ++rank)
+      data[rank] = job.read(int64_t(rank), place, int64_t(data[rank].size()));
     return data;
   }
 

@@ -216,8 +216,9 @@ TEST(Backends, AreKnownByName) {
   weft_rt_program program = weft_program;
   program.backend = "abacus";
   EXPECT_FALSE(create(program, nullptr));
-  EXPECT_THAT(weft_rt_last_error(),
-              StartsWith("unknown backend 'abacus': expected host, null"));
+  EXPECT_THAT(
+      weft_rt_last_error(),
+      StartsWith("unknown backend 'abacus': expected cuda, host, null"));
   EXPECT_TRUE(create(program, "host"));
   EXPECT_FALSE(create(weft_program, "abacus"));
   SessionPtr host = create(weft_program, nullptr);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the backend knows of three libraries that it finds when it runs: the
+// CUDA driver, NCCL and cuBLASLt. These are declarations of our own, of the few
+// functions, structs and values that are used, so that weft is built without
+// their headers; runtime/test/cuda/headers_test.cpp compares them with the real
+// ones where those are at hand.
+
+#ifndef WEFT_RT_CUDA_FOREIGN_API_H
+#define WEFT_RT_CUDA_FOREIGN_API_H
+
+#include <cstddef>
+#include <cstdint>
+
+// Handles, by the names that cuda.h and nccl.h give to what they point to.
+struct CUctx_st;
+struct CUmod_st;
+struct CUfunc_st;
+struct CUstream_st;
+struct CUevent_st;
+struct ncclComm;
+
+namespace weft::rt::cuda {
+
+// ---- the driver: cuda.h ----------------------------------------------------
+
+using DevicePointer = unsigned long long;
+
+namespace driver {
+// CUresult
+constexpr int success = 0, outOfMemory = 2, stubLibrary = 34, noDevice = 100,
+              invalidImage = 200, noBinaryForGpu = 209, invalidPtx = 218,
+              unsupportedPtxVersion = 222, notFound = 500, notReady = 600;
+// CUdevice_attribute
+constexpr int capabilityMajor = 75, capabilityMinor = 76;
+// CUfunction_attribute
+constexpr int maxDynamicSharedBytes = 8;
+// Flags
+constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
+} // namespace driver
+
+struct DriverApi {
+#define WEFT_CUDA_FUNCTION(name, ...) int (*name)(__VA_ARGS__);
+#include "backends/cuda/driver_functions.def"
+};
+
+// ---- NCCL: nccl.h ----------------------------------------------------------
+
+struct UniqueId {
+  char internal[128];
+};
+
+/// ncclConfig_t of NCCL 2.28; an older library reads as much as it knows.
+struct NcclConfig {
+  size_t size;
+  unsigned magic, version;
+  int blocking, cgaClusterSize, minCTAs, maxCTAs;
+  const char *netName;
+  int splitShare, trafficClass;
+  const char *commName;
+  int collnetEnable, CTAPolicy, shrinkShare, nvlsCTAs, nChannelsPerNetPeer,
+      nvlinkCentricSched;
+};
+
+namespace nccl {
+// ncclResult_t
+constexpr int success = 0, inProgress = 7;
+// ncclConfig_t
+constexpr unsigned configMagic = 0xcafebeef, configVersion = 22800;
+constexpr int undefined = INT32_MIN;
+// ncclDataType_t
+constexpr int int8 = 0, uint8 = 1, int32 = 2, uint32 = 3, int64 = 4, uint64 = 5,
+              float16 = 6, float32 = 7, float64 = 8, bfloat16 = 9;
+// ncclRedOp_t
+constexpr int sum = 0;
+} // namespace nccl
+
+struct NcclApi {
+#define WEFT_NCCL_FUNCTION(name, ...) int (*name)(__VA_ARGS__);
+#define WEFT_NCCL_TEXT(name, ...) const char *(*name)(__VA_ARGS__);
+#include "backends/cuda/nccl_functions.def"
+};
+
+// ---- cuBLASLt: cublasLt.h --------------------------------------------------
+
+struct LtContext;
+struct LtOpaque; // a descriptor of any kind
+
+struct LtAlgo {
+  uint64_t data[8];
+};
+
+struct LtHeuristicResult {
+  LtAlgo algo;
+  size_t workspaceSize;
+  int state;
+  float wavesCount;
+  int reserved[4];
+};
+
+namespace lt {
+// cublasStatus_t
+constexpr int success = 0, notSupported = 15;
+// cublasComputeType_t; f32 is without TF32
+constexpr int compute32F = 68, compute64F = 70;
+// cudaDataType_t
+constexpr int r32F = 0, r64F = 1, r16F = 2, r16BF = 14;
+// cublasLtMatmulDescAttributes_t, cublasOperation_t
+constexpr int descTransA = 3, descTransB = 4;
+constexpr int32_t noTranspose = 0, transpose = 1;
+// cublasLtMatrixLayoutAttribute_t
+constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
+// cublasLtMatmulPreferenceAttributes_t
+constexpr int maxWorkspaceBytes = 1, reductionSchemeMask = 3, alignmentA = 5,
+              alignmentB = 6, alignmentC = 7, alignmentD = 8;
+// cublasLtReductionScheme_t: no split of K
+constexpr uint32_t reductionNone = 0;
+} // namespace lt
+
+struct CublasLtApi {
+#define WEFT_CUBLASLT_FUNCTION(name, ...) int (*name)(__VA_ARGS__);
+#include "backends/cuda/cublaslt_functions.def"
+};
+
+} // namespace weft::rt::cuda
+
+#endif // WEFT_RT_CUDA_FOREIGN_API_H

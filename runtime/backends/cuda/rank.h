@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One rank: the thread that runs the program's entry, which only enqueues; the
+// stream on which the rank computes; its memory; and the calls that compiled
+// code makes on it.
+
+#ifndef WEFT_RT_CUDA_RANK_H
+#define WEFT_RT_CUDA_RANK_H
+
+#include "backends/cuda/flight.h"
+#include "backends/cuda/world.h"
+#include "core/rank_log.h"
+
+#include <csetjmp>
+
+namespace weft::rt::cuda {
+
+/// A rank, used by its own thread, and between tasks by who calls the backend;
+/// calls of a program that fail tell the world and return false (or a negative
+/// ticket), after which the caller must unwind.
+class CudaRank {
+public:
+  CudaRank(CudaWorld &world, int64_t rank, Device &device,
+           Contractions &contractions);
+  ~CudaRank();
+
+  /// Makes streams, events, and what the rehearsed step needs.
+  Status prepare(const Rehearsal &rehearsal);
+  Status allocate(int64_t bytes);
+  Status startThread();
+  void join();
+
+  // Between tasks; on any thread.
+  Status upload(weft_rt_type type, const Region &region, const void *global,
+                void *local);
+  Status download(weft_rt_type type, const Region &region, const void *local,
+                  void *global);
+  Status fill(const Block &block, uint8_t value);
+  /// Says whether the device has done all, or can do no more.
+  bool isQuiet();
+
+  // Calls of the program.
+  bool gemm(int32_t op, const weft_rt_gemm &desc, const void *a, const void *b,
+            void *c);
+  bool attention(int32_t op, const weft_rt_attention &desc,
+                 void *const *buffers, int64_t queryStart);
+  bool launch(int32_t op, const weft_rt_launch &launch, void *const *buffers,
+              const int64_t *scalars);
+  bool copy(int32_t op, const weft_rt_copy &copy, const void *source,
+            void *target);
+  bool readScalar(int32_t op, weft_rt_type type, const void *source,
+                  int64_t &value);
+  int64_t startCollective(int32_t op, const weft_rt_collective &collective,
+                          const void *const *in, void *const *out);
+  bool wait(int32_t op, int64_t ticket);
+  void fail(const char *message);
+  [[noreturn]] void leave();
+
+  /// Fails if a collective has been ready for longer than the deadline.
+  Status checkDeadlines(int64_t now, int64_t deadline);
+
+  /// Notes what is done before communicators are aborted, which ends the rest.
+  void freezeFlight();
+
+  RankLog log;
+  Device &device;
+  int64_t id() const { return self.rank; }
+  void *memory() const { return base; }
+
+private:
+  static void *threadMain(void *rank);
+  void serve();
+  void runTask();
+  bool check(const Status &status);
+  Status awaitStream();
+  Status awaitPlace(InFlight *&entry);
+  void noteFinished();
+  bool isOwn(const void *address) const;
+  Result<const void *> onDevice(const void *source, int64_t bytes);
+  Status stage(void *local, void *host, int64_t bytes, bool isUpload);
+  Status tryLaunch(const weft_rt_launch &launch, void *const *buffers,
+                   const int64_t *scalars);
+  Status tryCopy(const weft_rt_copy &copy, const void *source, void *target);
+  Status tryRead(weft_rt_type type, const void *source, int64_t &value);
+  Status tryStart(int32_t op, const weft_rt_collective &collective,
+                  const void *const *in, void *const *out, int64_t &ticket);
+  Status tryWait(InFlight &entry);
+  Status injectFault(const weft_rt_collective &collective, int64_t number);
+  Status checkStart(const weft_rt_collective &collective, const void *const *in,
+                    void *const *out) const;
+  Status poisonOutputs(const weft_rt_collective &collective,
+                       const void *const *in, void *const *out);
+  std::vector<InFlight *> channelHeads();
+  Status lateFailure(const InFlight &entry);
+  bool hasReached(int32_t channel, int64_t number);
+  void perturb();
+
+  CudaWorld &world;
+  Contractions &contractions;
+  weft_rt_rank self;
+  const weft_rt_program &program;
+  const DriverApi &api;
+  std::vector<Seat> seats; // [channel]
+  std::vector<CUfunc_st *> kernels;
+  std::vector<int64_t> sharedBytes; // that kernels may have; [kernel]
+  std::vector<void *> params;       // of a launch
+  CUstream_st *stream = nullptr;
+  Flight flight;
+  void *base = nullptr;
+  int64_t baseBytes = 0;
+  void *staging = nullptr; // pinned
+  Workspace workspace;
+  struct Constant {
+    void *data;
+    int64_t bytes;
+  };
+  std::map<const void *, Constant> constants; // of the program, on the device
+  uint64_t perturbState;
+  pthread_t thread{};
+  bool isStarted = false;
+  jmp_buf home;
+};
+
+} // namespace weft::rt::cuda
+
+#endif // WEFT_RT_CUDA_RANK_H

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Stand-ins for the libraries of CUDA, for tests alone: libcuda.so.1,
+// libnccl.so.2 and libcublasLt.so.13 with the functions that the backend calls.
+// Found by LD_LIBRARY_PATH, so that the backend runs unchanged. Device memory
+// is the process's, but starts as NaN bits; a stream is a queue with a thread;
+// events order them; nothing else does.
+//
+// What the environment says when a library is loaded:
+//   EMULATED_GPUS=n          GPUs (1)
+//   EMULATED_GPU_MEMORY=n    bytes of each (1 GiB)
+//   EMULATED_GPU_DELAYS=seed random delays before what streams do (none)
+//   EMULATED_GPU_ERROR=function:n:code  the n-th call of a function, from 1,
+//                            fails with this code; "function" is as exported
+//   EMULATED_GPU_DROP_WAIT=n the n-th cuStreamWaitEvent does nothing
+//   EMULATED_GPU_HANG=n      the n-th kernel does not end
+//   EMULATED_GPU_DRIVER=n    what cuDriverGetVersion says (13000)
+//   EMULATED_NCCL_VERSION=n  what ncclGetVersion says (22809)
+//   WEFT_EMULATED_IMAGES=folder  where code for PTX lies; see image.h
+
+#ifndef WEFT_RT_TEST_CUDA_EMULATED_H
+#define WEFT_RT_TEST_CUDA_EMULATED_H
+
+#include "backends/cuda/foreign_api.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+extern "C" {
+
+/// Puts work on a stream. Exported by the stand-in for libcuda, for the others.
+int emulatedEnqueue(CUstream_st *stream, void (*work)(void *), void *context);
+
+/// The GPU of the thread's current context.
+int emulatedDevice();
+
+/// The code that a call of a function is to fail with, or 0; counts calls.
+int emulatedError(const char *function);
+}
+
+namespace emulated {
+
+/// A number from the environment.
+inline int64_t setting(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text && *text ? std::atoll(text) : otherwise;
+}
+
+} // namespace emulated
+
+#endif // WEFT_RT_TEST_CUDA_EMULATED_H

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A library without the functions that somebody looks for. */
+
+int emulated_nothing;

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles the kernels of the CUDA backend to PTX, as text that C++ includes.
+
+Run it after a change of runtime/backends/cuda/kernels.cpp or of what that
+includes; with --check it fails if the text is not what the file gives, or if
+ptxas, where it is found, does not take it. PTX of sm_80 runs on every later GPU.
+Needs clang 22.
+"""
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
+SOURCE = RUNTIME / "backends" / "cuda" / "kernels.cpp"
+TARGET = RUNTIME / "backends" / "cuda" / "kernels_ptx.inc"
+COMMAND = ("clang-22", "--target=nvptx64-nvidia-cuda", "-march=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx70",
+           "-std=c++17", "-O2", "-ffreestanding", "-nostdinc++", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off",
+           "-fno-threadsafe-statics", "-I", str(RUNTIME), "-I", str(RUNTIME / "include"), "-S", "-o", "-", str(SOURCE))
+HEAD = """// SPDX-License-Identifier: Apache-2.0
+// Made from kernels.cpp by scripts/make-cuda-kernels.py.
+
+"""
+
+
+ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a", "sm_120")
+
+
+def assemble(ptx: str) -> None:
+    ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "kernels.ptx")
+        file.write_text(ptx)
+        for architecture in ARCHITECTURES if ptxas else ():
+            subprocess.run([ptxas, f"-arch={architecture}", file, "-o", Path(folder, "kernels.cubin")], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    made = subprocess.run(COMMAND, text=True, capture_output=True, check=True).stdout
+    # Comments name the compiler's blocks; blanks at line ends are nobody's.
+    lines = [re.sub(r"\s*//.*", "", line).rstrip() for line in made.splitlines()]
+    ptx = "\n".join(line for line in lines if line) + "\n"
+    text = HEAD + 'R"ptx(' + ptx + ')ptx"\n'
+    if arguments.check:
+        assemble(ptx)
+        sys.exit(TARGET.read_text() != text and f"{TARGET.name} is not what {SOURCE.name} gives: run make-cuda-kernels.py")
+    TARGET.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
