@@ -52,7 +52,7 @@ void ScheduleSearch::considerList(const ListOptions &options) {
 }
 
 ListOptions ScheduleSearch::getOptions(std::vector<int64_t> keys) const {
-  ListOptions options;
+  ListOptions options = style;
   options.keys = std::move(keys);
   options.limit = limit;
   return options;
@@ -150,6 +150,46 @@ size_t ScheduleSearch::improveFrom(size_t best) {
   return best;
 }
 
+/// Schedules in which the busiest link is kept busy, and what comes of the
+/// fastest of them. With a limit, what is computed ahead takes memory that
+/// gathers could have, and gathers what is computed has to have.
+std::vector<size_t> ScheduleSearch::improveFeeding() {
+  constexpr int64_t kLayersOfSpare[] = {0, 1, 2}, kAhead[] = {2, 8};
+  size_t first = found.size();
+  int64_t layer = getLayerTime(), spare = problem.getLayerBytes();
+  std::vector<ListOptions> styles;
+  for (int64_t ahead : kAhead)
+    for (int64_t layers : kLayersOfSpare)
+      if (limit > 0 || styles.empty()) {
+        styles.emplace_back();
+        styles.back().keepsLinkBusy = true;
+        styles.back().ahead = limit > 0 ? ahead * layer : 0;
+        styles.back().spareBytes = limit > 0 ? layers * spare : 0;
+      }
+  // Of a job before a link, what comes after it counts, and not how long it is
+  // itself; but that is what the end of a schedule waits for.
+  std::vector<int64_t> tails = getTails(), tailsAfter = tails;
+  for (int i = 0; i < problem.size(); ++i)
+    tailsAfter[i] += problem.task(i).duration;
+  size_t best = first;
+  ListOptions bestStyle;
+  for (const std::vector<int64_t> &keys : {tails, tailsAfter})
+    for (const ListOptions &each : styles) {
+      style = each;
+      considerList(getOptions(keys));
+      if (found.size() > first && found.back().time <= found[best].time) {
+        best = found.size() - 1;
+        bestStyle = each;
+      }
+    }
+  style = bestStyle;
+  std::vector<size_t> bests;
+  if (found.size() > first)
+    bests.push_back(improveFrom(best));
+  style = ListOptions();
+  return bests;
+}
+
 /// Rules whose own schedule is not the fastest may lead to one that is, and so
 /// may what needs less memory: it leaves more for what is moved ahead.
 std::vector<size_t> ScheduleSearch::improveOtherStarts() {
@@ -179,6 +219,9 @@ void ScheduleSearch::runBest() {
   constexpr size_t kMaxOrders = 3;
   runRules();
   std::vector<size_t> bests{improveFrom(fastest)};
+  if (!isDone() && problem.getNumResources() > 1)
+    for (size_t best : improveFeeding())
+      bests.push_back(best);
   if (!isDone() && problem.size() <= kMaxStarted) {
     std::vector<size_t> others = improveOtherStarts();
     bests.insert(bests.end(), others.begin(), others.end());
@@ -186,7 +229,8 @@ void ScheduleSearch::runBest() {
   std::stable_sort(bests.begin(), bests.end(), [&](size_t a, size_t b) {
     return found[a].time < found[b].time;
   });
-  bests.resize(std::min(bests.size(), kMaxOrders));
+  bests.resize(
+      std::min(bests.size(), problem.size() <= kMaxStarted ? kMaxOrders : 1));
   for (size_t best : bests) {
     if (isDone())
       break;
