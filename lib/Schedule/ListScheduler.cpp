@@ -58,7 +58,8 @@ private:
   int64_t findUrgent(int64_t key, int64_t before) const;
   int startFirst(int next);
   void startCollectives(int next, int64_t horizon);
-  void startFrom(int resource, int64_t horizon, int64_t reserved);
+  void startFrom(int resource, int64_t horizon, int64_t reserved,
+                 int64_t freed);
   void listActivations();
   void foretell(int next);
   int findAwaited(int resource);
@@ -71,7 +72,7 @@ private:
 
   int64_t getMadeBytes(int task) const;
   int64_t getFreedBytes(int task) const;
-  int64_t getSpareBytes(int task) const;
+  int64_t getSpareBytes(int task, int64_t freed = 0) const;
   bool isTooEarly(int task);
 
   const ScheduleProblem &problem;
@@ -88,6 +89,8 @@ private:
   int64_t live;
   std::vector<int> unread;
   std::unique_ptr<MemoryProfile> profile;
+  /// A task that the profile has executed, which is issued next; -1: none.
+  int foreseen = -1;
   std::unique_ptr<LinkFeed> feed;
   /// Per resource the activation collectives in the order of the previous
   /// schedule, and the first that was not issued.
@@ -123,11 +126,12 @@ int64_t ListScheduler::getFreedBytes(int task) const {
   return bytes;
 }
 
-/// What a gather leaves to computations, unless it is what all wait for.
-int64_t ListScheduler::getSpareBytes(int task) const {
+/// What a gather leaves to computations, of which `freed` bytes are free when
+/// the next begins, unless it is what all wait for.
+int64_t ListScheduler::getSpareBytes(int task, int64_t freed) const {
   bool isAhead = feed && problem.task(task).role == TaskRole::Gather &&
                  task != firstLeft && !inFlight.empty();
-  return isAhead ? options.spareBytes : 0;
+  return isAhead ? std::max<int64_t>(0, options.spareBytes - freed) : 0;
 }
 
 /// Says whether computing `task` now takes memory that the link needs more.
@@ -190,7 +194,7 @@ void ListScheduler::issue(int task) {
   ++numIssued;
   if (feed)
     feed->issue(task);
-  if (profile)
+  if (profile && task != foreseen)
     profile->execute(task);
   for (int output : problem.outputs(task))
     live += problem.getBuffers()[output].bytes;
@@ -368,7 +372,8 @@ bool ListScheduler::blocksActivation(int task) {
   return canGoAfter && end > turnsUp + shift;
 }
 
-void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved) {
+void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved,
+                              int64_t freed) {
   Heap &heap = ready[resource];
   std::vector<Entry> passed;
   while (!heap.empty() && passed.size() < 2) {
@@ -380,7 +385,7 @@ void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved) {
       break;
     heap.pop();
     if (!blocksActivation(entry.second) &&
-        fits(entry.second, reserved + getSpareBytes(entry.second)))
+        fits(entry.second, reserved + getSpareBytes(entry.second, freed)))
       issue(entry.second);
     else
       passed.push_back(entry);
@@ -393,10 +398,11 @@ void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved) {
 /// after that (-1: nothing).
 void ListScheduler::startCollectives(int next, int64_t horizon) {
   int64_t reserved = next >= 0 && profile ? getMadeBytes(next) : 0;
+  int64_t freed = next >= 0 && profile ? getFreedBytes(next) : 0;
   if (options.previous)
     foretell(next);
   for (int r = 1, e = ready.size(); r < e; ++r)
-    startFrom(r, horizon, reserved);
+    startFrom(r, horizon, reserved, freed);
 }
 
 /// Starts what can begin before `next` does. Returns what is computed then:
@@ -452,10 +458,14 @@ std::vector<ScheduleEvent> ListScheduler::run() {
     int numBeforeStarts = numIssued;
     if (feed && next >= 0)
       next = startFirst(next);
+    // What can be ahead of `next` is told by what it leaves.
+    foreseen = feed && profile ? next : -1;
+    if (foreseen >= 0)
+      profile->execute(next);
     startCollectives(next, next < 0 ? now : now + problem.task(next).duration);
     bool hasStarted = numIssued > numBeforeStarts;
     // What was started may have taken the memory.
-    if (next >= 0 && (!hasStarted || fits(next, 0)))
+    if (next >= 0 && (!hasStarted || next == foreseen || fits(next, 0)))
       issue(next);
     else if (next >= 0)
       ready[0].emplace(options.keys[next], next);

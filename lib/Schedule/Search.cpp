@@ -15,6 +15,10 @@
 
 using namespace mlir::weft;
 
+/// Where the best is more than one part in so many above the bound, it is worth
+/// to look for others.
+static constexpr int64_t kWorth = 1000;
+
 /// How often the best schedule is turned round at most.
 static constexpr int kMaxRounds = 3;
 
@@ -96,6 +100,10 @@ bool ScheduleSearch::isDone() const {
   return found[fastest].time - bound <= bound / 1000000 * kTolerance / 5;
 }
 
+bool ScheduleSearch::isWorthMore() const {
+  return found[fastest].time - bound > bound / kWorth;
+}
+
 void ScheduleSearch::runGreedy() {
   if (found.empty())
     consider(scheduleSync(problem));
@@ -150,31 +158,37 @@ size_t ScheduleSearch::improveFrom(size_t best) {
   return best;
 }
 
-/// Schedules in which the busiest link is kept busy, and what comes of the
-/// fastest of them. With a limit, what is computed ahead takes memory that
-/// gathers could have, and gathers what is computed has to have.
-std::vector<size_t> ScheduleSearch::improveFeeding() {
-  constexpr int64_t kLayersOfSpare[] = {0, 1, 2}, kAhead[] = {2, 8};
-  size_t first = found.size();
-  int64_t layer = getLayerTime(), spare = problem.getLayerBytes();
+/// Ways to keep the busiest link busy. With a limit, what is computed ahead
+/// takes memory that gathers could have, and gathers what is computed has to
+/// have.
+std::vector<ListOptions> ScheduleSearch::getFeedingStyles() const {
+  constexpr int64_t kLayersOfSpare[] = {0, 1, 2}, kLayersAhead[] = {1, 4, 16};
+  ListOptions style;
+  style.keepsLinkBusy = true;
+  if (limit == 0)
+    return {style};
   std::vector<ListOptions> styles;
-  for (int64_t ahead : kAhead)
-    for (int64_t layers : kLayersOfSpare)
-      if (limit > 0 || styles.empty()) {
-        styles.emplace_back();
-        styles.back().keepsLinkBusy = true;
-        styles.back().ahead = limit > 0 ? ahead * layer : 0;
-        styles.back().spareBytes = limit > 0 ? layers * spare : 0;
-      }
-  // Of a job before a link, what comes after it counts, and not how long it is
-  // itself; but that is what the end of a schedule waits for.
+  for (int64_t ahead : kLayersAhead)
+    for (int64_t layers : kLayersOfSpare) {
+      style.ahead = ahead * getLayerTime();
+      style.spareBytes = layers * problem.getLayerBytes();
+      styles.push_back(style);
+    }
+  return styles;
+}
+
+/// Schedules in which the busiest link is kept busy, and what comes of the
+/// fastest of them. Nothing, if none is within the limit.
+std::vector<size_t> ScheduleSearch::improveFeeding() {
+  // Of what is done before a link's work that work counts, not how long it
+  // takes itself; but where links are not short of work, that does as well.
   std::vector<int64_t> tails = getTails(), tailsAfter = tails;
   for (int i = 0; i < problem.size(); ++i)
     tailsAfter[i] += problem.task(i).duration;
-  size_t best = first;
+  size_t first = found.size(), best = first;
   ListOptions bestStyle;
-  for (const std::vector<int64_t> &keys : {tails, tailsAfter})
-    for (const ListOptions &each : styles) {
+  for (const ListOptions &each : getFeedingStyles())
+    for (const std::vector<int64_t> &keys : {tails, tailsAfter}) {
       style = each;
       considerList(getOptions(keys));
       if (found.size() > first && found.back().time <= found[best].time) {
@@ -182,12 +196,12 @@ std::vector<size_t> ScheduleSearch::improveFeeding() {
         bestStyle = each;
       }
     }
+  if (found.size() == first)
+    return {};
   style = bestStyle;
-  std::vector<size_t> bests;
-  if (found.size() > first)
-    bests.push_back(improveFrom(best));
+  best = improveFrom(best);
   style = ListOptions();
-  return bests;
+  return {best};
 }
 
 /// Rules whose own schedule is not the fastest may lead to one that is, and so
@@ -215,13 +229,22 @@ std::vector<size_t> ScheduleSearch::improveOtherStarts() {
   return bests;
 }
 
+/// How many orders are improved by moves. A move takes longer in large
+/// problems.
+size_t ScheduleSearch::getMaxOrders() const {
+  constexpr int kMaxTwo = 8000;
+  if (problem.size() <= kMaxStarted)
+    return 3;
+  return problem.size() <= kMaxTwo && isWorthMore() ? 2 : 1;
+}
+
 void ScheduleSearch::runBest() {
-  constexpr size_t kMaxOrders = 3;
   runRules();
   std::vector<size_t> bests{improveFrom(fastest)};
-  if (!isDone() && problem.getNumResources() > 1)
-    for (size_t best : improveFeeding())
-      bests.push_back(best);
+  if (isWorthMore() && problem.getNumResources() > 1) {
+    std::vector<size_t> fed = improveFeeding();
+    bests.insert(bests.end(), fed.begin(), fed.end());
+  }
   if (!isDone() && problem.size() <= kMaxStarted) {
     std::vector<size_t> others = improveOtherStarts();
     bests.insert(bests.end(), others.begin(), others.end());
@@ -229,8 +252,7 @@ void ScheduleSearch::runBest() {
   std::stable_sort(bests.begin(), bests.end(), [&](size_t a, size_t b) {
     return found[a].time < found[b].time;
   });
-  bests.resize(
-      std::min(bests.size(), problem.size() <= kMaxStarted ? kMaxOrders : 1));
+  bests.resize(std::min(bests.size(), getMaxOrders()));
   for (size_t best : bests) {
     if (isDone())
       break;

@@ -35,6 +35,7 @@ private:
   std::vector<int64_t> getProgramOrder() const;
   std::vector<int64_t> getTails() const;
   int64_t getLayerTime() const;
+  std::vector<ListOptions> getFeedingStyles() const;
   std::vector<size_t> improveFeeding();
   std::vector<int64_t> getHeads() const;
   void runRules();
@@ -42,6 +43,8 @@ private:
   size_t improveFrom(size_t best);
   std::vector<size_t> improveOtherStarts();
   bool isDone() const;
+  bool isWorthMore() const;
+  size_t getMaxOrders() const;
 
   const ScheduleProblem &problem;
   int64_t limit;
