@@ -458,8 +458,8 @@ std::vector<ScheduleEvent> ListScheduler::run() {
     int numBeforeStarts = numIssued;
     if (feed && next >= 0)
       next = startFirst(next);
-    // What can be ahead of `next` is told by what it leaves.
-    foreseen = feed && profile ? next : -1;
+    // What links can bring ahead is told by what `next` leaves.
+    foreseen = profile && feed && feed->isBinding() ? next : -1;
     if (foreseen >= 0)
       profile->execute(next);
     startCollectives(next, next < 0 ? now : now + problem.task(next).duration);
