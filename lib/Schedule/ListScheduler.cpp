@@ -3,12 +3,14 @@
 // The walk through time. Heaps of indices; ties go by program order.
 
 #include "ListScheduler.h"
+#include "LinkFeed.h"
 #include "MemoryProfile.h"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <queue>
+#include <set>
 
 using namespace mlir::weft;
 
@@ -36,6 +38,8 @@ public:
       unread[i] = problem.getBuffers()[i].readers.size();
     if (options.limit > 0)
       profile = std::make_unique<MemoryProfile>(problem);
+    if (options.keepsLinkBusy && problem.getNumResources() > 1)
+      feed = std::make_unique<LinkFeed>(problem, options.keys);
   }
 
   std::vector<ScheduleEvent> run();
@@ -46,12 +50,16 @@ private:
   enum State : char { Fresh, Issued, Finished, Waited };
 
   void finishCollectives();
+  void makeReady(int task);
   void finish(int task);
   int chooseCompute();
+  int chooseFeeder(int task);
   int chooseFiller(const Entry &first, int64_t wait);
-  std::pair<int64_t, int64_t> findUrgent(int64_t key) const;
-  void startCollectives(int next);
-  void startFrom(int resource, int64_t horizon, int64_t reserved);
+  int64_t findUrgent(int64_t key, int64_t before) const;
+  int startFirst(int next);
+  void startCollectives(int next, int64_t horizon);
+  void startFrom(int resource, int64_t horizon, int64_t reserved,
+                 int64_t freed);
   void listActivations();
   void foretell(int next);
   int findAwaited(int resource);
@@ -59,10 +67,13 @@ private:
   bool fits(int task, int64_t reserved);
   void issue(int task);
   void wait(int task);
+  void take(int task);
   void proceed();
 
   int64_t getMadeBytes(int task) const;
-  bool freesMemory(int task) const;
+  int64_t getFreedBytes(int task) const;
+  int64_t getSpareBytes(int task, int64_t freed = 0) const;
+  bool isTooEarly(int task);
 
   const ScheduleProblem &problem;
   const ListOptions &options;
@@ -73,11 +84,14 @@ private:
   std::vector<Heap> ready;
   std::vector<int64_t> freeAt;
   /// Collectives that are under way: (end, task).
-  Heap inFlight;
+  std::set<Entry> inFlight;
   int64_t now = 0;
   int64_t live;
   std::vector<int> unread;
   std::unique_ptr<MemoryProfile> profile;
+  /// A task that the profile has executed, which is issued next; -1: none.
+  int foreseen = -1;
+  std::unique_ptr<LinkFeed> feed;
   /// Per resource the activation collectives in the order of the previous
   /// schedule, and the first that was not issued.
   std::vector<std::vector<int>> activations;
@@ -103,12 +117,28 @@ int64_t ListScheduler::getMadeBytes(int task) const {
   return bytes;
 }
 
-/// Says whether the memory of something is free after the wait for `task`.
-bool ListScheduler::freesMemory(int task) const {
+/// The bytes that are free after `task`, or the wait for it.
+int64_t ListScheduler::getFreedBytes(int task) const {
+  int64_t bytes = 0;
   for (int input : problem.inputs(task))
-    if (unread[input] == 1 && problem.getBuffers()[input].bytes > 0)
-      return true;
-  return false;
+    if (unread[input] == 1)
+      bytes += problem.getBuffers()[input].bytes;
+  return bytes;
+}
+
+/// What a gather leaves to computations, of which `freed` bytes are free when
+/// the next begins, unless it is what all wait for.
+int64_t ListScheduler::getSpareBytes(int task, int64_t freed) const {
+  bool isAhead = feed && problem.task(task).role == TaskRole::Gather &&
+                 task != firstLeft && !inFlight.empty();
+  return isAhead ? std::max<int64_t>(0, options.spareBytes - freed) : 0;
+}
+
+/// Says whether computing `task` now takes memory that the link needs more.
+bool ListScheduler::isTooEarly(int task) {
+  return feed && options.ahead > 0 && feed->isBinding() &&
+         options.keys[task] > feed->getLowestKey() + options.ahead &&
+         getMadeBytes(task) > getFreedBytes(task);
 }
 
 /// Says whether `task` can be issued, with `reserved` bytes for what is about
@@ -121,12 +151,18 @@ bool ListScheduler::fits(int task, int64_t reserved) {
   return task == firstLeft || profile->getPeakAfter(task) <= options.limit;
 }
 
+void ListScheduler::makeReady(int task) {
+  ready[problem.resource(task)].emplace(options.keys[task], task);
+  if (feed)
+    feed->makeReady(task);
+}
+
 /// Marks a task as done: what depends on it may go.
 void ListScheduler::finish(int task) {
   states[task] = Finished;
   for (int next : problem.successors(task))
     if (--numBefore[next] == 0)
-      ready[problem.resource(next)].emplace(options.keys[next], next);
+      makeReady(next);
 }
 
 void ListScheduler::wait(int task) {
@@ -141,11 +177,11 @@ void ListScheduler::wait(int task) {
 }
 
 void ListScheduler::finishCollectives() {
-  while (!inFlight.empty() && inFlight.top().first <= now) {
-    int task = inFlight.top().second;
-    inFlight.pop();
+  while (!inFlight.empty() && inFlight.begin()->first <= now) {
+    int task = inFlight.begin()->second;
+    inFlight.erase(inFlight.begin());
     finish(task);
-    if (profile || freesMemory(task))
+    if (profile || getFreedBytes(task) > 0)
       wait(task);
   }
 }
@@ -156,7 +192,9 @@ void ListScheduler::issue(int task) {
     if (states[before] == Finished && problem.task(before).isCollective())
       wait(before);
   ++numIssued;
-  if (profile)
+  if (feed)
+    feed->issue(task);
+  if (profile && task != foreseen)
     profile->execute(task);
   for (int output : problem.outputs(task))
     live += problem.getBuffers()[output].bytes;
@@ -182,18 +220,20 @@ void ListScheduler::issue(int task) {
     ++firstLeft;
 }
 
-/// The first collective that is under way to end and lets something go that is
-/// more urgent than `key`: when it ends, and how urgent that is.
-std::pair<int64_t, int64_t> ListScheduler::findUrgent(int64_t key) const {
-  if (inFlight.empty())
-    return {kNever, kNever};
-  auto [end, task] = inFlight.top();
-  int64_t urgency = kNever;
-  for (int next : problem.successors(task))
-    if (numBefore[next] == 1)
-      urgency = std::min(urgency, options.keys[next]);
-  return urgency < key ? std::make_pair(end, urgency)
-                       : std::make_pair(kNever, kNever);
+/// When the first collective ends, of those that are under way and end before
+/// `before`, that lets something go that is more urgent than `key`. Only the
+/// first of all is looked at unless a link is kept busy.
+int64_t ListScheduler::findUrgent(int64_t key, int64_t before) const {
+  for (auto [end, task] : inFlight) {
+    if (end >= before)
+      break;
+    for (int next : problem.successors(task))
+      if (numBefore[next] == 1 && options.keys[next] < key)
+        return end;
+    if (!feed)
+      break;
+  }
+  return kNever;
 }
 
 /// Something that is done within `wait`, or runs over by little; -1: none.
@@ -204,7 +244,8 @@ int ListScheduler::chooseFiller(const Entry &first, int64_t wait) {
   while (!heap.empty() && chosen < 0 && passed.size() < kMaxPassedOver) {
     Entry entry = heap.top();
     heap.pop();
-    if (problem.task(entry.second).duration <= wait && fits(entry.second, 0))
+    if (problem.task(entry.second).duration <= wait &&
+        !isTooEarly(entry.second) && fits(entry.second, 0))
       chosen = entry.second;
     else
       passed.push_back(entry);
@@ -221,21 +262,45 @@ int ListScheduler::chooseFiller(const Entry &first, int64_t wait) {
   return chosen;
 }
 
+/// Takes what lets the link go on before it stands still, where it would do so
+/// while `task` is computed; -1: it would not, or nothing does.
+int ListScheduler::chooseFeeder(int task) {
+  if (!feed || !feed->isBinding())
+    return -1;
+  int64_t end = now + problem.task(task).duration;
+  int64_t idle = std::max(now, freeAt[feed->getLink()]);
+  if (idle >= end)
+    return -1;
+  if (idle + feed->getQueued() >= end) {
+    int queued = ready[feed->getLink()].top().second;
+    if (fits(queued, getSpareBytes(queued)))
+      return -1;
+  }
+  int feeder = feed->findSooner(task);
+  if (feeder < 0 || !fits(feeder, 0))
+    return -1;
+  take(feeder);
+  return feeder;
+}
+
 /// Takes what the compute stream does next; -1: it has to wait.
 int ListScheduler::chooseCompute() {
   Heap &heap = ready[0];
   if (heap.empty())
     return -1;
   Entry first = heap.top();
-  int64_t urgent = findUrgent(first.first).first;
-  if (urgent != kNever && now + problem.task(first.second).duration > urgent)
+  if (int feeder = chooseFeeder(first.second); feeder >= 0)
+    return feeder;
+  int64_t urgent =
+      findUrgent(first.first, now + problem.task(first.second).duration);
+  if (urgent != kNever)
     return chooseFiller(first, urgent - now);
   std::vector<Entry> passed;
   int chosen = -1;
   while (!heap.empty() && chosen < 0 && passed.size() < kMaxPassedOver) {
     Entry entry = heap.top();
     heap.pop();
-    if (fits(entry.second, 0))
+    if (!isTooEarly(entry.second) && fits(entry.second, 0))
       chosen = entry.second;
     else
       passed.push_back(entry);
@@ -268,7 +333,8 @@ void ListScheduler::foretell(int next) {
   if (next >= 0)
     shift = now - options.previous->begin[next];
   else if (!inFlight.empty())
-    shift = inFlight.top().first - options.previous->end[inFlight.top().second];
+    shift = inFlight.begin()->first -
+            options.previous->end[inFlight.begin()->second];
 }
 
 /// The activation collective of a link that turns up next; -1: none is known.
@@ -306,7 +372,8 @@ bool ListScheduler::blocksActivation(int task) {
   return canGoAfter && end > turnsUp + shift;
 }
 
-void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved) {
+void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved,
+                              int64_t freed) {
   Heap &heap = ready[resource];
   std::vector<Entry> passed;
   while (!heap.empty() && passed.size() < 2) {
@@ -317,7 +384,8 @@ void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved) {
         entry.first > now - shift + options.lookahead)
       break;
     heap.pop();
-    if (!blocksActivation(entry.second) && fits(entry.second, reserved))
+    if (!blocksActivation(entry.second) &&
+        fits(entry.second, reserved + getSpareBytes(entry.second, freed)))
       issue(entry.second);
     else
       passed.push_back(entry);
@@ -326,40 +394,53 @@ void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved) {
     heap.push(entry);
 }
 
-/// Starts what links can take up until the compute stream is free again after
-/// `next` (-1: it has nothing to do).
-void ListScheduler::startCollectives(int next) {
-  int64_t horizon = now, reserved = 0;
-  if (next >= 0) {
-    horizon += problem.task(next).duration;
-    reserved = profile ? getMadeBytes(next) : 0;
-  }
+/// Starts what links can take up until `horizon`. `next` is what is computed
+/// after that (-1: nothing).
+void ListScheduler::startCollectives(int next, int64_t horizon) {
+  int64_t reserved = next >= 0 && profile ? getMadeBytes(next) : 0;
+  int64_t freed = next >= 0 && profile ? getFreedBytes(next) : 0;
   if (options.previous)
     foretell(next);
   for (int r = 1, e = ready.size(); r < e; ++r)
-    startFrom(r, horizon, reserved);
+    startFrom(r, horizon, reserved, freed);
 }
 
-/// Nothing can be computed now: lets time go on, or takes what is next in
-/// program order, which always fits.
-void ListScheduler::proceed() {
-  if (!inFlight.empty()) {
-    int task = inFlight.top().second;
-    now = std::max(now, inFlight.top().first);
-    inFlight.pop();
-    finish(task);
-    wait(task);
-    return;
-  }
-  Heap &heap = ready[problem.resource(firstLeft)];
+/// Starts what can begin before `next` does. Returns what is computed then:
+/// what is under way now may be worth to be waited for.
+int ListScheduler::startFirst(int next) {
+  int numBeforeStarts = numIssued;
+  startCollectives(next, now);
+  if (numIssued == numBeforeStarts)
+    return next;
+  ready[0].emplace(options.keys[next], next);
+  return chooseCompute();
+}
+
+/// Takes `task` out of what could be issued.
+void ListScheduler::take(int task) {
+  Heap &heap = ready[problem.resource(task)];
   std::vector<Entry> passed;
-  while (heap.top().second != firstLeft) {
+  while (heap.top().second != task) {
     passed.push_back(heap.top());
     heap.pop();
   }
   heap.pop();
   for (const Entry &entry : passed)
     heap.push(entry);
+}
+
+/// Nothing can be computed now: lets time go on, or takes what is next in
+/// program order, which always fits.
+void ListScheduler::proceed() {
+  if (!inFlight.empty()) {
+    int task = inFlight.begin()->second;
+    now = std::max(now, inFlight.begin()->first);
+    inFlight.erase(inFlight.begin());
+    finish(task);
+    wait(task);
+    return;
+  }
+  take(firstLeft);
   issue(firstLeft);
 }
 
@@ -369,16 +450,22 @@ std::vector<ScheduleEvent> ListScheduler::run() {
   for (int i = 0; i < problem.size(); ++i) {
     numBefore[i] = problem.predecessors(i).size();
     if (numBefore[i] == 0)
-      ready[problem.resource(i)].emplace(options.keys[i], i);
+      makeReady(i);
   }
   while (numIssued < problem.size()) {
     finishCollectives();
     int next = chooseCompute();
     int numBeforeStarts = numIssued;
-    startCollectives(next);
+    if (feed && next >= 0)
+      next = startFirst(next);
+    // What links can bring ahead is told by what `next` leaves.
+    foreseen = profile && feed && feed->isBinding() ? next : -1;
+    if (foreseen >= 0)
+      profile->execute(next);
+    startCollectives(next, next < 0 ? now : now + problem.task(next).duration);
     bool hasStarted = numIssued > numBeforeStarts;
     // What was started may have taken the memory.
-    if (next >= 0 && (!hasStarted || fits(next, 0)))
+    if (next >= 0 && (!hasStarted || next == foreseen || fits(next, 0)))
       issue(next);
     else if (next >= 0)
       ready[0].emplace(options.keys[next], next);
@@ -386,7 +473,7 @@ std::vector<ScheduleEvent> ListScheduler::run() {
       proceed();
   }
   while (!inFlight.empty()) {
-    now = std::max(now, inFlight.top().first);
+    now = std::max(now, inFlight.begin()->first);
     finishCollectives();
   }
   for (int i = 0; i < problem.size(); ++i)

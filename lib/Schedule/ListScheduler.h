@@ -33,6 +33,16 @@ struct ListOptions {
   /// With `previous`: collectives are started at most so many ns before their
   /// latest begin; 0: at any time.
   int64_t lookahead = 0;
+  /// While the busiest link has more to do than the compute stream: where it
+  /// would stand still meanwhile, compute something else that it waits for, or
+  /// wait for that.
+  bool keepsLinkBusy = false;
+  /// With `keepsLinkBusy` and a limit: what takes memory is computed at most so
+  /// many ns, as keys say, ahead of what is most urgent; 0: at any time.
+  int64_t ahead = 0;
+  /// With `keepsLinkBusy` and a limit: gathers leave so many bytes to what is
+  /// computed.
+  int64_t spareBytes = 0;
 };
 
 /// A line of events that is correct and within the limit.

@@ -105,6 +105,19 @@ int64_t ScheduleProblem::getCommunicationTime() const {
   return sum;
 }
 
+int64_t ScheduleProblem::getLayerBytes() const {
+  constexpr int64_t kWeightsPerLayer = 8;
+  int64_t bytes = 0, count = 0;
+  for (int i = 0; i < size(); ++i) {
+    if (tasks[i].role != TaskRole::Gather)
+      continue;
+    ++count;
+    for (int output : outputs(i))
+      bytes += buffers[output].bytes;
+  }
+  return count == 0 ? 0 : bytes / count * kWeightsPerLayer;
+}
+
 int64_t ScheduleProblem::getMostBytes() const {
   int64_t sum = fixedBytes;
   for (const ScheduleBuffer &buffer : buffers)

@@ -44,20 +44,9 @@ namespace {
 
 /// Memory for so many layers' weights is left to gathers ahead of their use,
 /// where the memory is also wanted for data that is kept.
-constexpr int64_t kLayersAhead = 3;
-
-/// About the bytes of the gathered weights of so many layers.
 int64_t getBytesAhead(const ScheduleProblem &problem) {
-  constexpr int64_t kWeightsPerLayer = 8;
-  int64_t bytes = 0, count = 0;
-  for (int i = 0; i < problem.size(); ++i) {
-    if (problem.task(i).role != TaskRole::Gather)
-      continue;
-    ++count;
-    for (int output : problem.outputs(i))
-      bytes += problem.getBuffers()[output].bytes;
-  }
-  return count == 0 ? 0 : bytes / count * kWeightsPerLayer * kLayersAhead;
+  constexpr int64_t kLayersAhead = 3;
+  return kLayersAhead * problem.getLayerBytes();
 }
 
 /// Gathers that need not be repeated, as far as program order has the memory to

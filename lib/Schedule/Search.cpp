@@ -15,6 +15,10 @@
 
 using namespace mlir::weft;
 
+/// Where the best is more than one part in so many above the bound, it is worth
+/// to look for others.
+static constexpr int64_t kWorth = 1000;
+
 /// How often the best schedule is turned round at most.
 static constexpr int kMaxRounds = 3;
 
@@ -52,7 +56,7 @@ void ScheduleSearch::considerList(const ListOptions &options) {
 }
 
 ListOptions ScheduleSearch::getOptions(std::vector<int64_t> keys) const {
-  ListOptions options;
+  ListOptions options = style;
   options.keys = std::move(keys);
   options.limit = limit;
   return options;
@@ -94,6 +98,10 @@ int64_t ScheduleSearch::getLayerTime() const {
 /// Says whether more search could only save what is tolerated.
 bool ScheduleSearch::isDone() const {
   return found[fastest].time - bound <= bound / 1000000 * kTolerance / 5;
+}
+
+bool ScheduleSearch::isWorthMore() const {
+  return found[fastest].time - bound > bound / kWorth;
 }
 
 void ScheduleSearch::runGreedy() {
@@ -150,6 +158,52 @@ size_t ScheduleSearch::improveFrom(size_t best) {
   return best;
 }
 
+/// Ways to keep the busiest link busy. With a limit, what is computed ahead
+/// takes memory that gathers could have, and gathers what is computed has to
+/// have.
+std::vector<ListOptions> ScheduleSearch::getFeedingStyles() const {
+  constexpr int64_t kLayersOfSpare[] = {0, 1, 2}, kLayersAhead[] = {1, 4, 16};
+  ListOptions style;
+  style.keepsLinkBusy = true;
+  if (limit == 0)
+    return {style};
+  std::vector<ListOptions> styles;
+  for (int64_t ahead : kLayersAhead)
+    for (int64_t layers : kLayersOfSpare) {
+      style.ahead = ahead * getLayerTime();
+      style.spareBytes = layers * problem.getLayerBytes();
+      styles.push_back(style);
+    }
+  return styles;
+}
+
+/// Schedules in which the busiest link is kept busy, and what comes of the
+/// fastest of them. Nothing, if none is within the limit.
+std::vector<size_t> ScheduleSearch::improveFeeding() {
+  // Of what is done before a link's work that work counts, not how long it
+  // takes itself; but where links are not short of work, that does as well.
+  std::vector<int64_t> tails = getTails(), tailsAfter = tails;
+  for (int i = 0; i < problem.size(); ++i)
+    tailsAfter[i] += problem.task(i).duration;
+  size_t first = found.size(), best = first;
+  ListOptions bestStyle;
+  for (const ListOptions &each : getFeedingStyles())
+    for (const std::vector<int64_t> &keys : {tails, tailsAfter}) {
+      style = each;
+      considerList(getOptions(keys));
+      if (found.size() > first && found.back().time <= found[best].time) {
+        best = found.size() - 1;
+        bestStyle = each;
+      }
+    }
+  if (found.size() == first)
+    return {};
+  style = bestStyle;
+  best = improveFrom(best);
+  style = ListOptions();
+  return {best};
+}
+
 /// Rules whose own schedule is not the fastest may lead to one that is, and so
 /// may what needs less memory: it leaves more for what is moved ahead.
 std::vector<size_t> ScheduleSearch::improveOtherStarts() {
@@ -175,10 +229,22 @@ std::vector<size_t> ScheduleSearch::improveOtherStarts() {
   return bests;
 }
 
+/// How many orders are improved by moves. A move takes longer in large
+/// problems.
+size_t ScheduleSearch::getMaxOrders() const {
+  constexpr int kMaxTwo = 8000;
+  if (problem.size() <= kMaxStarted)
+    return 3;
+  return problem.size() <= kMaxTwo && isWorthMore() ? 2 : 1;
+}
+
 void ScheduleSearch::runBest() {
-  constexpr size_t kMaxOrders = 3;
   runRules();
   std::vector<size_t> bests{improveFrom(fastest)};
+  if (isWorthMore() && problem.getNumResources() > 1) {
+    std::vector<size_t> fed = improveFeeding();
+    bests.insert(bests.end(), fed.begin(), fed.end());
+  }
   if (!isDone() && problem.size() <= kMaxStarted) {
     std::vector<size_t> others = improveOtherStarts();
     bests.insert(bests.end(), others.begin(), others.end());
@@ -186,7 +252,7 @@ void ScheduleSearch::runBest() {
   std::stable_sort(bests.begin(), bests.end(), [&](size_t a, size_t b) {
     return found[a].time < found[b].time;
   });
-  bests.resize(std::min(bests.size(), kMaxOrders));
+  bests.resize(std::min(bests.size(), getMaxOrders()));
   for (size_t best : bests) {
     if (isDone())
       break;

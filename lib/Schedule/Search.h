@@ -35,12 +35,16 @@ private:
   std::vector<int64_t> getProgramOrder() const;
   std::vector<int64_t> getTails() const;
   int64_t getLayerTime() const;
+  std::vector<ListOptions> getFeedingStyles() const;
+  std::vector<size_t> improveFeeding();
   std::vector<int64_t> getHeads() const;
   void runRules();
   void improve(size_t from);
   size_t improveFrom(size_t best);
   std::vector<size_t> improveOtherStarts();
   bool isDone() const;
+  bool isWorthMore() const;
+  size_t getMaxOrders() const;
 
   const ScheduleProblem &problem;
   int64_t limit;
@@ -48,6 +52,8 @@ private:
   /// What was found, program order first, and which of it is fastest.
   std::vector<ScheduleResult> found;
   size_t fastest = 0;
+  /// Keys and limit aside, the options of lists.
+  ListOptions style;
   /// The result takes no longer than this.
   int64_t mostTime = std::numeric_limits<int64_t>::max();
   /// When tasks begin in program order.

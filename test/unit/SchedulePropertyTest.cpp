@@ -125,6 +125,64 @@ TEST(SchedulePropertyTest, StepsWithExpertsAreNearTheBound) {
   }
 }
 
+/// A backward pass whose reductions and gathers, on one link, take longer than
+/// its computations. Each layer waits for two exchanges on another link. What
+/// is computed for `table` ns first only a reduction needs, and buffers that
+/// are filled can be so at any time.
+ScheduleProblem makeBackwardPass(int layers, int64_t table, int64_t gather) {
+  ScheduleProblem problem;
+  auto add = [&](int64_t duration, int channel, TaskRole role, int64_t bytes,
+                 const std::vector<int> &inputs) {
+    ScheduleTask task;
+    task.duration = duration;
+    task.channel = task.link = channel;
+    task.role = role;
+    int number = problem.addTask(task);
+    for (int input : inputs)
+      problem.addReader(input, number);
+    return problem.addBuffer(bytes, number);
+  };
+  auto compute = [&](int64_t duration, const std::vector<int> &inputs) {
+    return add(duration, -1, TaskRole::Compute, 1000, inputs);
+  };
+  auto reduce = [&](int64_t duration, int gradient) {
+    add(duration, 0, TaskRole::Reduce, 0, {gradient});
+  };
+  int x = compute(100, {});
+  reduce(10000, compute(table, {x}));
+  for (int layer = 0; layer < layers; ++layer)
+    for (int part = 0; part < 2; ++part) {
+      x = add(400, 1, TaskRole::Activation, 1000, {x});
+      for (int weight = 0; weight < 2; ++weight) {
+        int part = add(5, -1, TaskRole::Compute, 100, {});
+        int whole = add(gather, 0, TaskRole::Gather, 800, {part});
+        int filled = add(10, -1, TaskRole::Compute, 2000, {});
+        reduce(1500, compute(300, {x, filled}));
+        x = compute(500, {x, whole});
+      }
+    }
+  problem.finalize();
+  return problem;
+}
+
+TEST(SchedulePropertyTest, LongWorkDoesNotKeepTheBusiestLinkWaiting) {
+  ScheduleProblem problem = makeBackwardPass(50, 60000, 0);
+  Schedule best = run(problem, SchedulePolicy::Best, 0);
+  EXPECT_GT(problem.size(), 1000);
+  EXPECT_LE(best.getAvoidableTime() * 100, best.bound.get())
+      << best.result.time << " ns, bound " << best.bound.get() << " ns";
+}
+
+TEST(SchedulePropertyTest, WhatTheBusiestLinkBringsHasMemoryFirst) {
+  ScheduleProblem problem = makeBackwardPass(50, 10000, 400);
+  int64_t least = run(problem, SchedulePolicy::Sync, 0).result.peakBytes;
+  int64_t limit = least + 20000;
+  Schedule best = run(problem, SchedulePolicy::Best, limit);
+  EXPECT_LE(best.result.peakBytes, limit);
+  EXPECT_LE(best.getAvoidableTime() * 200, best.bound.get())
+      << best.result.time << " ns, bound " << best.bound.get() << " ns";
+}
+
 TEST(SchedulePropertyTest, MoreMemoryNeverCostsTime) {
   StepShape shape;
   shape.activation = 400;

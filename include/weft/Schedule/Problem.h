@@ -121,6 +121,9 @@ public:
   int64_t getComputeTime() const;
   int64_t getCommunicationTime() const;
 
+  /// About the bytes of the gathered weights of a layer.
+  int64_t getLayerBytes() const;
+
   /// Bytes of all that is ever held: no order needs more.
   int64_t getMostBytes() const;
 
