@@ -23,6 +23,8 @@
 #include "weft/Quantize/Passes.h"
 #include "weft/Rules/ExternalModels.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Target/CUDA/CUDA.h"
+#include "weft/Target/CUDA/Passes.h"
 #include "weft/Target/Host/Host.h"
 #include "weft/Target/Host/Pipelines.h"
 #include "weft/Target/Null/Null.h"
@@ -46,6 +48,7 @@ void mlir::weft::registerAllDialects(DialectRegistry &registry) {
 }
 
 void mlir::weft::registerAllTargets() {
+  registerCUDATarget();
   registerHostTarget();
   registerNullTarget();
 }
@@ -67,10 +70,12 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   registerPlanningPasses();
   registerProgramPasses();
   registerKernelsPasses();
+  registerCUDATargetPasses();
   registerVerifyElementsPasses();
   registerVerifySumsPasses();
   registerVerifyPlanPasses();
   registerWeftPipelines();
+  registerCUDAPipelines();
   registerHostPipelines();
   registerVerifyPipelines();
 }

@@ -62,7 +62,7 @@ protected:
   /// Says whether a value waits in scratch memory for a later phase.
   bool needsScratch(Value value);
   /// Says whether a sum ends with the row, so that it needs no memory.
-  bool isCarried(Value value);
+  virtual bool isCarried(Value value);
 
   rt::FusedOp op;
   const KernelShape &shape;
