@@ -132,21 +132,12 @@ def run_steps(func, reference, arrays, steps):
     return values
 
 
-def compile_on_device(folder, cpu):
-    """Kernels of the cuda target as functions of a program for the host."""
-    tests = pathlib.Path(__file__).parents[2] / "lib" / "TestOps"
-    equivalence.run_command("weft-compile", folder / "step.mlir", "--cpu", cpu, "--target", "cuda",
-                            "--to", "planned", "-o", folder / "planned.mlir")  # fmt: skip
-    equivalence.run_command("weft-test-opt", folder / "planned.mlir", "--weft-outline-kernels",
-                            "--test-emulate-device", "--weft-lower-host",
-                            "-o", folder / "llvm.mlir")  # fmt: skip
-    equivalence.run_command("weft-compile", folder / "llvm.mlir", "--linker", tests / "link-emulator.sh",
-                            "-o", folder / "step.so")  # fmt: skip
-
-
 def compile_step(folder, cpu, on_device):
+    """With kernels of the cuda target, emulated, if `on_device`."""
     if on_device:
-        return compile_on_device(folder, cpu)
+        script = pathlib.Path(__file__).parents[2] / "lib" / "TestOps" / "compile-emulated.sh"
+        equivalence.run_command(script, folder / "step.mlir", folder / "step.so", "--cpu", cpu)
+        return
     equivalence.run_command("weft-compile", folder / "step.mlir", "--cpu", cpu, "-o", folder / "step.so")
 
 
