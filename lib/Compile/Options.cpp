@@ -46,6 +46,19 @@ private:
   }
 };
 
+/// A choice, with what the target is to be told.
+struct TargetRule : ChoiceRule {
+  std::string read(StringRef text, std::string &choice) const {
+    auto [name, value] = text.split(':');
+    std::string expected = ChoiceRule::read(name, choice);
+    if (expected.empty() && name.size() + 1 == text.size())
+      return name.str() + ":VALUE";
+    if (expected.empty())
+      choice = text.str();
+    return expected;
+  }
+};
+
 ChoiceRule makePolicyRule() {
   ChoiceRule rule;
   for (SchedulePolicy policy : {SchedulePolicy::Sync, SchedulePolicy::NextLayer,
@@ -54,11 +67,13 @@ ChoiceRule makePolicyRule() {
   return rule;
 }
 
-ChoiceRule makeTargetRule() {
+TargetRule makeTargetRule() {
   SmallVector<StringRef> names;
   std::string listed = listTargets();
   StringRef(listed).split(names, ", ");
-  return {std::vector<std::string>(names.begin(), names.end()), ""};
+  TargetRule rule;
+  rule.choices.assign(names.begin(), names.end());
+  return rule;
 }
 
 } // namespace
@@ -77,9 +92,12 @@ std::vector<ToolOption> weft::listCompileOptions(CompileOptions &options) {
 
 void weft::chooseTarget(const CompileOptions &options, ModuleOp module) {
   StringRef old = getTargetName(module);
-  StringRef name = options.target.empty() ? old : StringRef(options.target);
+  auto [asked, value] = StringRef(options.target).split(':');
+  StringRef name = asked.empty() ? old : asked;
   if (name != old || !module->hasAttr(WeftDialect::kTargetAttr))
     setTarget(module, name);
+  if (!value.empty())
+    setTargetOption(module, findTarget(name)->getMainOption(), value);
   for (StringRef pair : options.targetOptions)
     setTargetOption(module, pair.split('=').first, pair.split('=').second);
   if (!options.cpu.empty())

@@ -8,6 +8,7 @@
 #include "weft/Attention/Passes.h"
 #include "weft/Canonicalize/Passes.h"
 #include "weft/Codegen/Fusion/Passes.h"
+#include "weft/Codegen/Kernels/Passes.h"
 #include "weft/Codegen/Planning/Passes.h"
 #include "weft/Codegen/Program/Passes.h"
 #include "weft/Communication/Passes.h"
@@ -22,8 +23,10 @@
 #include "weft/Quantize/Passes.h"
 #include "weft/Rules/ExternalModels.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Target/CUDA/CUDA.h"
+#include "weft/Target/CUDA/Passes.h"
 #include "weft/Target/Host/Host.h"
-#include "weft/Target/Host/Passes.h"
+#include "weft/Target/Host/Pipelines.h"
 #include "weft/Target/Null/Null.h"
 #include "weft/Verify/Elements/Passes.h"
 #include "weft/Verify/Plan/Passes.h"
@@ -45,6 +48,7 @@ void mlir::weft::registerAllDialects(DialectRegistry &registry) {
 }
 
 void mlir::weft::registerAllTargets() {
+  registerCUDATarget();
   registerHostTarget();
   registerNullTarget();
 }
@@ -65,11 +69,13 @@ void mlir::weft::registerAll(DialectRegistry &registry) {
   registerWeftSchedulePasses();
   registerPlanningPasses();
   registerProgramPasses();
-  registerHostTargetPasses();
+  registerKernelsPasses();
+  registerCUDATargetPasses();
   registerVerifyElementsPasses();
   registerVerifySumsPasses();
   registerVerifyPlanPasses();
   registerWeftPipelines();
+  registerCUDAPipelines();
   registerHostPipelines();
   registerVerifyPipelines();
 }

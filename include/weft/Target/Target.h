@@ -57,6 +57,9 @@ public:
     return getName();
   }
 
+  /// The option that `--target NAME:VALUE` of a command line means.
+  virtual llvm::StringRef getMainOption() const { return "cpu"; }
+
   /// Checks the options of the module's #weft.target; see checkCPU in
   /// weft/Codegen/Machine/MachineCode.h.
   virtual LogicalResult verifyOptions(ModuleOp module) const = 0;

@@ -6,7 +6,7 @@
 #ifndef WEFT_LIB_TARGET_HOST_KERNELEMITTER_H
 #define WEFT_LIB_TARGET_HOST_KERNELEMITTER_H
 
-#include "weft/Codegen/Fusion/KernelShape.h"
+#include "weft/Codegen/Kernels/PointEmitter.h"
 #include "weft/Codegen/Program/EmitMemory.h"
 
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
@@ -15,11 +15,10 @@
 
 namespace mlir::weft {
 
-/// The function of a kernel, before its loops: the addresses of its buffers,
-/// its scalars and the range that it is called for.
-struct KernelFunction {
+/// The function of a kernel, before its loops, with the range that it is called
+/// for.
+struct KernelFunction : KernelArguments {
   LLVM::LLVMFuncOp func;
-  llvm::SmallVector<Value> buffers, scalars;
   Value begin, end;
 };
 
@@ -33,9 +32,9 @@ KernelFunction createKernelFunction(OpBuilder &builder, Location loc,
 
 /// Emits the loops of `op` into `kernel`. `bufferOf` gives the index of the
 /// kernel's buffer for each input, then for each output.
-LogicalResult emitKernel(rt::FusedOp op, const KernelShape &shape,
-                         const KernelFunction &kernel,
-                         llvm::ArrayRef<unsigned> bufferOf);
+void emitKernel(rt::FusedOp op, const KernelShape &shape,
+                const KernelFunction &kernel,
+                llvm::ArrayRef<unsigned> bufferOf);
 
 /// The same for the serial loops of a scatter, which are cut along a dim of the
 /// slices. Gives that dim's size.

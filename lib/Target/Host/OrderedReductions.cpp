@@ -221,8 +221,7 @@ Values OrderedNest::emitTerms() {
     else
       emitter.emitMember(member, {}, stores);
   }
-  for (LoopEmitter::Store &store : stores)
-    emitStore(builder, loc, store.value, store.address);
+  emitter.emitStores(stores);
   return terms;
 }
 
@@ -516,21 +515,6 @@ void OrderedNest::emitParallel(unsigned depth) {
   emitter.emitForLoop(
       parallel[depth], {},
       [&](SmallVectorImpl<Value> &) { emitParallel(depth + 1); }, none);
-}
-
-void LoopEmitter::emitTerms(const Member &member,
-                            SmallVectorImpl<Value> &terms) {
-  auto op = cast<linalg::LinalgOp>(linalg::GenericOp(member.op).getOperation());
-  SmallVector<Combiner> combiners;
-  SmallVector<Operation *> skipped;
-  for (unsigned i = 0; i < op->getNumResults(); ++i) {
-    combiners.push_back(*getCombiner(op, i));
-    skipped.push_back(combiners.back().op);
-  }
-  IRMapping mapping = mapInputs(member);
-  cloneBody(member, mapping, skipped);
-  for (Combiner &combiner : combiners)
-    terms.push_back(mapping.lookupOrDefault(combiner.term));
 }
 
 void LoopEmitter::emitOrderedPhase(const Phase &phase) {

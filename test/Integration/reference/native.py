@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that compiled programs of one rank do what the interpreter says.
 
-    native.py PROGRAMS.mlir [--values random|integers|special] [--ulps N] [--cpus A,B]
+    native.py PROGRAMS.mlir [--values random|integers|special] [--ulps N] [--cpus A,B] [--device]
 
 The file holds functions, separated by `// -----`, whose arguments and results
 have names. Each is compiled and run for two steps, with memory that it must
@@ -14,6 +14,8 @@ as zeros.
 Values: `random` normal numbers; `integers`, so small that sums are exact;
 `special`: infinities, NaN, zeros, denormals and extremes, each with each other
 over the first arguments.
+
+With `--device` kernels are those of the cuda target, emulated on the CPU.
 
 With `--cpus` programs are compiled for each of these CPUs, and must give the
 same bits on all.
@@ -130,6 +132,15 @@ def run_steps(func, reference, arrays, steps):
     return values
 
 
+def compile_step(folder, cpu, on_device):
+    """With kernels of the cuda target, emulated, if `on_device`."""
+    if on_device:
+        script = pathlib.Path(__file__).parents[2] / "lib" / "TestOps" / "compile-emulated.sh"
+        equivalence.run_command(script, folder / "step.mlir", folder / "step.so", "--cpu", cpu)
+        return
+    equivalence.run_command("weft-compile", folder / "step.mlir", "--cpu", cpu, "-o", folder / "step.so")
+
+
 def run_native(steps, folder):
     equivalence.run_command(
         "weft-run", folder / "step.so", "--poison", "--steps", steps,
@@ -157,7 +168,7 @@ def runs_here(cpu):
     return {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= set(info.read_text().split())
 
 
-def check(text, kind, ulps, cpus):
+def check(text, kind, ulps, cpus, on_device):
     cpus = [cpu for cpu in cpus if runs_here(cpu)]
     # Only where it is needed: the pass folds, and folds are not what is compared with.
     is_named = re.search(r"linalg\.(?!generic|fill|index|yield)", text)
@@ -175,8 +186,7 @@ def check(text, kind, ulps, cpus):
         first = {}
         for cpu, steps in itertools.product(cpus, (1, 2)):
             if steps == 1:
-                equivalence.run_command("weft-compile", folder / "step.mlir", "--cpu", cpu,
-                                        "-o", folder / "step.so")  # fmt: skip
+                compile_step(folder, cpu, on_device)
             expected = run_steps(func, reference, arrays, steps)
             actual = run_native(steps, folder)
             inputs = dict(zip(named, arrays)) if steps == 1 else {}
@@ -192,13 +202,14 @@ def main():
     parser.add_argument("--values", choices=["random", "integers", "special"], default="random")
     parser.add_argument("--ulps", type=int, default=0)
     parser.add_argument("--cpus", type=lambda text: text.split(","), default=["native"])
+    parser.add_argument("--device", action="store_true")
     args = parser.parse_args()
     failures = []
     programs = re.split(r"^// -----$", args.programs.read_text(), flags=re.M)
     for text in programs:
         name = re.search(r"func\.func @(\w+)", text).group(1)
         try:
-            check(text, args.values, args.ulps, args.cpus)
+            check(text, args.values, args.ulps, args.cpus, args.device)
         except equivalence.Mismatch as problem:
             failures.append(f"{args.programs}: @{name}: {problem}")
     if failures:

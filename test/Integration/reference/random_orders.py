@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks reductions with orders that are drawn at random, bit for bit.
 
-    random_orders.py FIRST COUNT [--cpus A,B]
+    random_orders.py FIRST COUNT [--cpus A,B] [--device]
 
 Each program has up to three reductions over the same loops, of different orders
 or of the same, with an elementwise op in front and one after, so that they
@@ -126,12 +126,13 @@ def main():
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("--cpus", type=lambda text: text.split(","), default=["native"])
+    parser.add_argument("--device", action="store_true")
     args = parser.parse_args()
     failures = []
     for seed in range(args.first, args.first + args.count):
         text = Program(seed).text()
         try:
-            native.check(text, "random", 0, args.cpus)
+            native.check(text, "random", 0, args.cpus, args.device)
         except equivalence.Mismatch as problem:
             failures.append(f"seed {seed}: {problem}\n{text}")
     if failures:

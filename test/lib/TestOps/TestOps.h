@@ -17,6 +17,9 @@ namespace mlir::weft::test {
 /// Adds --test-lower-ops: what weft_test ops compute, as linalg ops.
 void registerLowerTestOps();
 
+/// Adds --test-emulate-device: device kernels as kernels of the host.
+void registerEmulateDevice();
+
 } // namespace mlir::weft::test
 
 #endif // WEFT_TEST_LIB_TESTOPS_H

@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::weft::registerAll(registry);
   registry.insert<mlir::weft::test::WeftTestDialect>();
+  mlir::weft::test::registerEmulateDevice();
   mlir::weft::test::registerLowerTestOps();
   return mlir::weft::runGuarded("weft-test-opt", [&] {
     return mlir::asMainReturnCode(mlir::MlirOptMain(

@@ -8,7 +8,7 @@
 
 #include "StoreAsInteger.h"
 
-#include "weft/Target/Host/Passes.h"
+#include "weft/Codegen/Kernels/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -16,7 +16,7 @@
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_EXPANDFLOAT8PASS
-#include "weft/Target/Host/Passes.h.inc"
+#include "weft/Codegen/Kernels/Passes.h.inc"
 } // namespace mlir::weft
 
 using namespace mlir;

@@ -2,8 +2,8 @@
 
 // Floats of types that no CPU computes with, as integers of their bits.
 
-#ifndef WEFT_LIB_TARGET_HOST_STOREASINTEGER_H
-#define WEFT_LIB_TARGET_HOST_STOREASINTEGER_H
+#ifndef WEFT_LIB_CODEGEN_KERNELS_STOREASINTEGER_H
+#define WEFT_LIB_CODEGEN_KERNELS_STOREASINTEGER_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -24,4 +24,4 @@ Value createInteger(OpBuilder &builder, Location loc, Type type, int64_t value);
 
 } // namespace mlir::weft
 
-#endif // WEFT_LIB_TARGET_HOST_STOREASINTEGER_H
+#endif // WEFT_LIB_CODEGEN_KERNELS_STOREASINTEGER_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The passes from kernels to code for CPUs.
+// Passes over what kernels compute, for all targets that make code.
 
-#ifndef WEFT_TARGET_HOST_PASSES_TD
-#define WEFT_TARGET_HOST_PASSES_TD
+#ifndef WEFT_CODEGEN_KERNELS_PASSES_TD
+#define WEFT_CODEGEN_KERNELS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
@@ -85,8 +85,7 @@ def DefineValuesPass : Pass<"weft-define-values", "::mlir::ModuleOp"> {
     otherwise, which dropping their flags (weft-check-values) sees to. Ops of
     math for which LLVM has none, as ipowi and clampf, become ops of arith.
 
-    *Requires* that the module is for the host, and scalars, as
-    weft-outline-kernels makes them.
+    *Requires* scalars, as weft-outline-kernels makes them.
     *Ensures* that no op of arith has poison as a result, or traps.
 
     Example: what does not fit becomes the nearest number that does.
@@ -104,6 +103,9 @@ def DefineValuesPass : Pass<"weft-define-values", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"",
+           "fail if the module is for another target">];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];
@@ -138,4 +140,4 @@ def ExpandFloat8Pass : Pass<"weft-expand-float8"> {
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
-#endif // WEFT_TARGET_HOST_PASSES_TD
+#endif // WEFT_CODEGEN_KERNELS_PASSES_TD

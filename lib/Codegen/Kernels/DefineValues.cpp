@@ -5,7 +5,7 @@
 // is chosen afterwards. The results are those of StableHLO and XLA. Ops of math
 // that LLVM has no word for are written with ops of arith.
 
-#include "weft/Target/Host/Passes.h"
+#include "weft/Codegen/Kernels/Passes.h"
 #include "weft/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,7 +16,7 @@
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_DEFINEVALUESPASS
-#include "weft/Target/Host/Passes.h.inc"
+#include "weft/Codegen/Kernels/Passes.h.inc"
 } // namespace mlir::weft
 
 using namespace mlir;
@@ -289,9 +289,10 @@ struct DefineValuesPass
   using Base::Base;
 
   void runOnOperation() override {
-    if (StringRef target = getTargetName(getOperation()); target != "host") {
+    StringRef actual = getTargetName(getOperation());
+    if (!target.empty() && actual != target) {
       getOperation().emitError("is for target '")
-          << target << "', expected 'host'";
+          << actual << "', expected '" << target << "'";
       return signalPassFailure();
     }
     SmallVector<Operation *> ops;

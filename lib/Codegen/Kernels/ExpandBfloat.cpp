@@ -8,14 +8,14 @@
 
 #include "StoreAsInteger.h"
 
-#include "weft/Target/Host/Passes.h"
+#include "weft/Codegen/Kernels/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_EXPANDBFLOATPASS
-#include "weft/Target/Host/Passes.h.inc"
+#include "weft/Codegen/Kernels/Passes.h.inc"
 } // namespace mlir::weft
 
 using namespace mlir;

@@ -4,9 +4,9 @@
 // the program itself computes, where they change no more than the rounding of
 // sums, if sums may be rounded in different ways at all.
 
+#include "weft/Codegen/Kernels/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Math/Expand.h"
-#include "weft/Target/Host/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,7 +17,7 @@
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_LOWERMATHPASS
-#include "weft/Target/Host/Passes.h.inc"
+#include "weft/Codegen/Kernels/Passes.h.inc"
 } // namespace mlir::weft
 
 using namespace mlir;

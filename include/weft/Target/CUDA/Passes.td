@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The passes from kernels to PTX.
+
+#ifndef WEFT_TARGET_CUDA_PASSES_TD
+#define WEFT_TARGET_CUDA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def EmitPTXPass : Pass<"weft-emit-ptx", "::mlir::ModuleOp"> {
+  let summary = "make PTX of the device's functions";
+  let description = [{
+    Translates the inner module `weft_device`, which has the bodies of kernels,
+    to PTX for the architecture of `#weft.target`. The text, which ends with a
+    zero, becomes the global `weft_ptx`: the image of each kernel that the inner
+    module has a body of (`weft_rt.image`). Without an inner module nothing
+    happens.
+
+    *Requires* that functions in the inner module are of the LLVM dialect, and
+    that the module is for `cuda`.
+    *Ensures* that there is no inner module.
+
+    Example: a kernel without buffers, which does nothing.
+    ```mlir
+    module attributes {weft.target = #weft.target<"cuda", {arch = "sm_90"}>} {
+      llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64)
+      module @weft_device {
+        llvm.func ptx_kernelcc @weft_k0() {
+          llvm.return
+        }
+      }
+    }
+    ```
+    `weft-opt --weft-emit-ptx` prints:
+    ```text
+    llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = @weft_ptx}
+    llvm.mlir.global internal constant @weft_ptx("... .target sm_90 ... .visible .entry weft_k0() ...
+    ```
+  }];
+  let options = [
+    Option<"deviceIR", "device-ir", "std::string", /*default=*/"",
+           "also write the LLVM IR from which PTX is made to this file">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // WEFT_TARGET_CUDA_PASSES_TD

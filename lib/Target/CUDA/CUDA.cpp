@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The answers of NVIDIA's GPUs to what shared passes ask.
+
+#include "weft/Target/CUDA/CUDA.h"
+
+#include "Architectures.h"
+#include "DeviceKernel.h"
+#include "weft/Codegen/Machine/MachineCode.h"
+#include "weft/Target/CUDA/Passes.h"
+#include "weft/Target/Target.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+class CUDATarget : public Target {
+public:
+  StringRef getName() const override { return "cuda"; }
+
+  StringRef getMainOption() const override { return "arch"; }
+
+  LogicalResult verifyOptions(ModuleOp module) const override;
+
+  StringRef getDefaultMachine(ModuleOp module) const override {
+    return getArchitecture(module).starts_with("sm_10") ? "b200x8" : "h100x8";
+  }
+
+  /// What cuBLASLt multiplies: both operands of one type.
+  bool supportsGemm(ModuleOp, Type lhs, Type rhs, Type result) const override {
+    if (lhs != rhs)
+      return false;
+    bool isNarrow = lhs.isBF16() || lhs.isF16();
+    return ((lhs.isF32() || lhs.isF64() || isNarrow) && result == lhs) ||
+           (isNarrow && result.isF32());
+  }
+
+  /// What later phases read waits in shared memory, of which any block may have
+  /// 48 KiB. What they do not hold goes through global memory, by kernels of
+  /// its own.
+  FusionLimits getFusionLimits(ModuleOp) const override {
+    return {32 << 10, 64, 2048};
+  }
+
+  /// Threads load all of their points before they store any, and wait for each
+  /// other between phases.
+  bool mayUpdateInPlace(const KernelShape &shape, Value input,
+                        Value output) const override {
+    return canUpdateInPlace(shape, input, output);
+  }
+
+  FailureOr<rt::LaunchConfig>
+  emitKernel(OpBuilder &builder, Operation *op, StringRef name,
+             const KernelBuffers &buffers) const override;
+
+  void buildLowerPipeline(ModuleOp, OpPassManager &pm) const override {
+    buildLowerCUDAPipeline(pm);
+  }
+};
+
+LogicalResult CUDATarget::verifyOptions(ModuleOp module) const {
+  for (NamedAttribute option : getOwnTargetOptions(module)) {
+    auto name = dyn_cast<StringAttr>(option.getValue());
+    if (option.getName() != "arch" || !name)
+      return module.emitError("target 'cuda' has no option ")
+             << option.getName() << " = " << option.getValue()
+             << ", expected arch or cpu and its name";
+    if (!findArchitecture(name))
+      return module.emitError("target 'cuda' has no architecture '")
+             << name.getValue() << "', expected one of " << listArchitectures();
+  }
+  return checkCPU(module);
+}
+
+/// Says whether the group is points that need nothing of each other.
+bool isPointwise(const KernelShape &shape) {
+  return shape.phases.size() == 1 &&
+         llvm::none_of(shape.members, [](const Member &member) {
+           return member.isReduction();
+         });
+}
+
+FailureOr<rt::LaunchConfig>
+CUDATarget::emitKernel(OpBuilder &builder, Operation *op, StringRef name,
+                       const KernelBuffers &buffers) const {
+  if (auto scatter = dyn_cast<rt::ScatterAddOp>(op)) {
+    SmallVector<Type> scalars(scatter.getBase() ? 1 : 0,
+                              builder.getIndexType());
+    DeviceKernel kernel = createDeviceKernel(builder, op->getLoc(), name,
+                                             buffers.isPrivate, scalars);
+    return emitScatterKernel(scatter, kernel, buffers.indexOf);
+  }
+  auto fused = cast<rt::FusedOp>(op);
+  FailureOr<KernelShape> shape = analyzeFused(fused);
+  if (failed(shape))
+    return failure();
+  DeviceKernel kernel =
+      createDeviceKernel(builder, op->getLoc(), name, buffers.isPrivate,
+                         fused.getScalars().getTypes());
+  if (!isPointwise(*shape))
+    return emitRowKernel(fused, *shape, kernel, buffers.indexOf);
+  return emitPointKernel(fused, *shape, kernel, buffers.indexOf);
+}
+
+} // namespace
+
+void weft::registerCUDATarget() {
+  registerTarget(std::make_unique<CUDATarget>());
+}

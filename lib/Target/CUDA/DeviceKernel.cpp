@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Every pointer says that it is global memory: loads and stores need not find
+// out where they are.
+
+#include "DeviceKernel.h"
+
+#include "weft/Codegen/Program/EmitMemory.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+/// The address space of what all threads reach.
+static constexpr unsigned kGlobalMemory = 1;
+
+/// Finds or makes the inner module. It says itself what it is for.
+static ModuleOp getDeviceModule(OpBuilder &builder, Location loc) {
+  auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
+  if (auto device = module.lookupSymbol<ModuleOp>(kDeviceModule))
+    return device;
+  auto device = ModuleOp::create(builder, loc, kDeviceModule);
+  for (StringRef name :
+       {WeftDialect::kTargetAttr, WeftDialect::kInvarianceAttr})
+    if (Attribute value = module->getAttr(name))
+      device->setAttr(name, value);
+  return device;
+}
+
+DeviceKernel mlir::weft::createDeviceKernel(OpBuilder &builder, Location loc,
+                                            StringRef name,
+                                            ArrayRef<bool> isPrivate,
+                                            TypeRange scalars) {
+  MLIRContext *context = builder.getContext();
+  Type i64 = builder.getI64Type(), none = LLVM::LLVMVoidType::get(context);
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  LLVM::LLVMFuncOp::create(
+      builder, loc, name,
+      LLVM::LLVMFunctionType::get(none, {pointer, pointer, i64, i64}));
+  SmallVector<Type> types(isPrivate.size(),
+                          LLVM::LLVMPointerType::get(context, kGlobalMemory));
+  types.append(scalars.size(), i64);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(getDeviceModule(builder, loc).getBody());
+  DeviceKernel kernel;
+  kernel.func = LLVM::LLVMFuncOp::create(
+      builder, loc, name, LLVM::LLVMFunctionType::get(none, types));
+  kernel.func.setCConv(LLVM::CConv::PTX_Kernel);
+  for (auto [i, noAlias] : llvm::enumerate(isPrivate))
+    if (noAlias)
+      kernel.func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                             builder.getUnitAttr());
+  Block *block = kernel.func.addEntryBlock(builder);
+  builder.setInsertionPointToStart(block);
+  ArrayRef<BlockArgument> arguments = block->getArguments();
+  llvm::append_range(kernel.buffers, arguments.take_front(isPrivate.size()));
+  for (auto [bits, type] :
+       llvm::zip(arguments.drop_front(isPrivate.size()), scalars))
+    kernel.scalars.push_back(unpackScalar(builder, loc, type, bits));
+  return kernel;
+}
+
+static Value emitRegister(OpBuilder &builder, Location loc, StringRef name) {
+  Value number = LLVM::CallIntrinsicOp::create(
+                     builder, loc, builder.getI32Type(),
+                     builder.getStringAttr("llvm.nvvm.read.ptx.sreg." + name),
+                     ValueRange())
+                     .getResults();
+  return arith::ExtUIOp::create(builder, loc, builder.getI64Type(), number);
+}
+
+Value mlir::weft::emitThread(OpBuilder &builder, Location loc) {
+  return emitRegister(builder, loc, "tid.x");
+}
+
+Value mlir::weft::emitBlock(OpBuilder &builder, Location loc) {
+  return emitRegister(builder, loc, "ctaid.x");
+}
+
+Value mlir::weft::emitGridThread(OpBuilder &builder, Location loc) {
+  Value first = arith::MulIOp::create(builder, loc, emitBlock(builder, loc),
+                                      emitInt(builder, loc, kBlockThreads));
+  return arith::AddIOp::create(builder, loc, emitThread(builder, loc), first);
+}
+
+void mlir::weft::emitBlockBarrier(OpBuilder &builder, Location loc) {
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  LLVM::CallIntrinsicOp::create(
+      builder, loc,
+      builder.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), zero);
+}
+
+int64_t mlir::weft::getNumBlocks(int64_t count) {
+  int64_t blocks = llvm::divideCeil(count, kBlockThreads);
+  return std::clamp<int64_t>(blocks, 1, kMaxBlocks);
+}
+
+rt::LaunchConfig mlir::weft::setLaunch(const DeviceKernel &kernel,
+                                       int64_t numBlocks, int64_t numThreads) {
+  LLVM::LLVMFuncOp func = kernel.func;
+  Builder builder(func.getContext());
+  func.setPassthroughAttr(builder.getArrayAttr(
+      builder.getStrArrayAttr({"nvvm.reqntid", std::to_string(numThreads)})));
+  return rt::LaunchNumbersAttr::get(
+      func.getContext(), {numBlocks, numThreads, /*dynamic shared bytes=*/0});
+}

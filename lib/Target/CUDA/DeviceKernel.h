@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The functions of kernels on the device: the inner module that they lie in,
+// their parameters, and who of the launched threads is who.
+
+#ifndef WEFT_LIB_TARGET_CUDA_DEVICEKERNEL_H
+#define WEFT_LIB_TARGET_CUDA_DEVICEKERNEL_H
+
+#include "weft/Codegen/Kernels/PointEmitter.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace mlir::weft {
+
+/// The name of the inner module.
+inline constexpr llvm::StringLiteral kDeviceModule = "weft_device";
+
+/// Threads of a block, and the most blocks of a grid: more work than that is
+/// walked in strides.
+inline constexpr int64_t kBlockThreads = 256, kMaxBlocks = 2048;
+
+/// A kernel's function on the device, before its loops.
+struct DeviceKernel : KernelArguments {
+  LLVM::LLVMFuncOp func;
+};
+
+/// Declares `name` in the module that the builder is in, and makes its body's
+/// function in the inner module: one pointer to global memory a buffer, one i64
+/// a scalar. `isPrivate[i]`: no other buffer overlaps buffer i.
+DeviceKernel createDeviceKernel(OpBuilder &builder, Location loc,
+                                llvm::StringRef name,
+                                llvm::ArrayRef<bool> isPrivate,
+                                TypeRange scalars);
+
+/// The thread's number in its block, and its block's in the grid, as i64.
+Value emitThread(OpBuilder &builder, Location loc);
+Value emitBlock(OpBuilder &builder, Location loc);
+
+/// The thread's number in a grid of blocks of kBlockThreads.
+Value emitGridThread(OpBuilder &builder, Location loc);
+
+/// Where all threads of a block wait for each other, and see what the others
+/// stored before.
+void emitBlockBarrier(OpBuilder &builder, Location loc);
+
+/// The blocks of a grid that has a thread for each of `count` things, if that
+/// is not too many.
+int64_t getNumBlocks(int64_t count);
+
+/// Says that the kernel runs on so many blocks of so many threads; gives the
+/// numbers of its launches, as the backend `cuda` reads them.
+rt::LaunchConfig setLaunch(const DeviceKernel &kernel, int64_t numBlocks,
+                           int64_t numThreads);
+
+// Code of kernels. Each ends `kernel`, and says how it is launched.
+
+/// All points of a group of one phase without sums, each by one thread.
+rt::LaunchConfig emitPointKernel(rt::FusedOp op, const KernelShape &shape,
+                                 const DeviceKernel &kernel,
+                                 llvm::ArrayRef<unsigned> bufferOf);
+
+/// Any other group, a few rows by each block.
+FailureOr<rt::LaunchConfig> emitRowKernel(rt::FusedOp op,
+                                          const KernelShape &shape,
+                                          const DeviceKernel &kernel,
+                                          llvm::ArrayRef<unsigned> bufferOf);
+
+/// A scatter, whose updates of one element are one thread's.
+rt::LaunchConfig emitScatterKernel(rt::ScatterAddOp op,
+                                   const DeviceKernel &kernel,
+                                   llvm::ArrayRef<unsigned> bufferOf);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_TARGET_CUDA_DEVICEKERNEL_H

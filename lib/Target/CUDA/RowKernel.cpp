@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Kernels with sums, or with phases that wait for each other. A block takes
+// some rows at a time, in strides over the grid; the threads of a row share
+// each phase's points and wait for each other before the next phase. What a
+// phase leaves for later ones is in registers of all the row's threads, if it
+// is one number, or in shared memory.
+//
+// Where rows are left over, the block's last threads compute the last row once
+// more and store nothing: all threads of a block meet at each barrier.
+
+#include "RowKernel.h"
+
+#include "weft/Codegen/Program/EmitMemory.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::weft {
+
+/// What a block may have of shared memory without asking for it, and what rows
+/// of one block take together at most.
+static constexpr int64_t kMaxShared = 48 << 10, kRowsShared = 40 << 10;
+/// The address space of what the threads of a block share.
+static constexpr unsigned kSharedMemory = 3;
+/// Rows side by side that fill an access of a warp.
+static constexpr int64_t kWarp = 32;
+
+static KernelShape prepareRows(const KernelShape &shape) {
+  KernelShape rows = shape;
+  if (rows.phases.size() != 1)
+    return rows;
+  // What is parallel within the one phase is as good as a row.
+  uint64_t reduced = 0;
+  for (const Member &member : rows.members)
+    reduced |= member.reductionDims;
+  Phase &phase = rows.phases.front();
+  SmallVector<int> inner;
+  for (int dim : phase.loops)
+    (reduced >> dim & 1 ? inner : rows.rows).push_back(dim);
+  phase.loops = inner;
+  rows.cutDim = -1;
+  return rows;
+}
+
+RowKernel::RowKernel(rt::FusedOp op, const KernelShape &shape,
+                     const DeviceKernel &kernel, ArrayRef<unsigned> bufferOf)
+    : PointEmitter(op, shape, kernel, bufferOf,
+                   OpBuilder::atBlockEnd(
+                       &LLVM::LLVMFuncOp(kernel.func).getBody().front())),
+      kernel(kernel), numRows(getCount(shape.rows)) {}
+
+int64_t RowKernel::getCount(ArrayRef<int> dims) const {
+  int64_t count = 1;
+  for (int dim : dims)
+    count *= shape.sizes[dim];
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// Teams
+//===----------------------------------------------------------------------===//
+
+/// Says whether neighbouring rows lie side by side in memory, and what a row
+/// reduces does not.
+bool RowKernel::areColumns() {
+  if (shape.rows.empty())
+    return false;
+  for (const Member &member : shape.members) {
+    ArrayRef<int> loops = shape.phases[member.phase].loops;
+    for (const Access &access : member.accesses)
+      if (!loops.empty() && access.strides[loops.back()] > 1 &&
+          access.strides[shape.rows.back()] == 1)
+        return true;
+  }
+  return false;
+}
+
+/// Shared memory of one row.
+int64_t RowKernel::getRowBytes() {
+  int64_t bytes = 0;
+  for (auto &[value, dims] : shape.valueDims)
+    if (needsScratch(value))
+      bytes += shape.getRowElements(value) *
+               rt::getElementBytes(getElementTypeOrSelf(value));
+  for (const Phase &phase : shape.phases)
+    for (unsigned i : phase.members)
+      if (shape.members[i].isReduction())
+        bytes += (phase.order ? phase.order->leaves * phase.order->lanes
+                              : team.slots) *
+                 sizeof(int64_t);
+  return bytes;
+}
+
+void RowKernel::chooseTeam() {
+  int64_t inner = 1;
+  bool isPlain = true;
+  for (const Phase &phase : shape.phases)
+    inner = std::max(inner, getCount(phase.loops));
+  for (const Member &member : shape.members) {
+    auto op =
+        cast<linalg::LinalgOp>(linalg::GenericOp(member.op).getOperation());
+    for (unsigned i = 0; member.isReduction() && i < op->getNumResults(); ++i)
+      isPlain &= getCombiner(op, i).has_value();
+  }
+  // Whose steps depend on each other is one thread's.
+  if (isPlain && inner > 8)
+    team.slots =
+        std::min<int64_t>(llvm::bit_floor(uint64_t(inner)),
+                          areColumns() ? kBlockThreads / kWarp : kBlockThreads);
+  team.rows = kBlockThreads / team.slots;
+  while (team.rows > 1 && team.rows * getRowBytes() > kRowsShared)
+    team.rows /= 2;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value RowKernel::number(int64_t value) { return emitInt(builder, loc, value); }
+
+Value RowKernel::add(Value a, Value b) {
+  return arith::AddIOp::create(builder, loc, a, b);
+}
+
+Value RowKernel::multiply(Value a, int64_t b) {
+  return b == 1 ? a : arith::MulIOp::create(builder, loc, a, number(b));
+}
+
+Value RowKernel::getPlace(Value index) {
+  return team.rows == 1 ? index : add(multiply(index, team.rows), rowInTile);
+}
+
+Value RowKernel::emitScratchIndex(Value value) {
+  return getPlace(PointEmitter::emitScratchIndex(value));
+}
+
+/// All sums are in registers while they are taken.
+bool RowKernel::isCarried(Value value) {
+  int from = shape.findProducer(value);
+  return from >= 0 && shape.members[from].isReduction();
+}
+
+Value RowKernel::allocateShared(Type element, int64_t count) {
+  int64_t place = llvm::alignTo(sharedBytes, 16);
+  sharedBytes = place + count * team.rows * rt::getElementBytes(element);
+  return LLVM::GEPOp::create(builder, loc, shared.getType(),
+                             builder.getI8Type(), shared,
+                             ArrayRef<LLVM::GEPArg>{int32_t(place)});
+}
+
+void RowKernel::allocateScratch() {
+  for (auto &[value, dims] : shape.valueDims)
+    if (needsScratch(value))
+      scratch[value] = allocateShared(getElementTypeOrSelf(value),
+                                      shape.getRowElements(value));
+}
+
+void RowKernel::delinearize(Value flat, ArrayRef<int> dims) {
+  for (int dim : llvm::reverse(dims)) {
+    if (dim == dims.front()) {
+      index[dim] = flat;
+      break;
+    }
+    Value size = number(shape.sizes[dim]);
+    index[dim] = arith::RemUIOp::create(builder, loc, flat, size);
+    flat = arith::DivUIOp::create(builder, loc, flat, size);
+  }
+}
+
+RowKernel::Values
+RowKernel::emitLoop(Value lower, int64_t upper, int64_t step,
+                    ValueRange carried,
+                    function_ref<void(Value, Values &)> body) {
+  auto loop = scf::ForOp::create(builder, loc, lower, number(upper),
+                                 number(step), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Values values(loop.getRegionIterArgs());
+  body(loop.getInductionVar(), values);
+  if (!values.empty())
+    scf::YieldOp::create(builder, loc, values);
+  return Values(loop.getResults());
+}
+
+/// Visits those of `count` things that the thread's slot takes.
+void RowKernel::forEachOfSlot(int64_t count, function_ref<void(Value)> body) {
+  if (count == 1 && team.slots == 1)
+    return body(number(0));
+  emitLoop(slot, count, team.slots, {},
+           [&](Value position, Values &) { body(position); });
+}
+
+void RowKernel::emitBarrier() {
+  if (team.slots > 1)
+    emitBlockBarrier(builder, loc);
+}
+
+void RowKernel::emitGuarded(Value condition, function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+/// True for the one of a row's threads that stores what all of them have; null
+/// if that is every thread.
+Value RowKernel::isFirstSlot() {
+  if (team.slots == 1)
+    return isValid;
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        slot, number(0));
+  return isValid ? arith::AndIOp::create(builder, loc, isFirst, isValid)
+                 : isFirst;
+}
+
+void RowKernel::storePoint(ArrayRef<Store> stores) {
+  if (!stores.empty())
+    emitGuarded(isValid, [&] { emitStores(stores); });
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+/// A phase without sums.
+void RowKernel::emitPoints(const Phase &phase) {
+  SmallVector<Store> stores;
+  if (phase.loops.empty()) {
+    // All threads compute it; the first must not overwrite what others read.
+    emitMembers(phase.members, {}, stores);
+    emitBarrier();
+    if (!stores.empty())
+      emitGuarded(isFirstSlot(), [&] { emitStores(stores); });
+    return;
+  }
+  forEachOfSlot(getCount(phase.loops), [&](Value position) {
+    delinearize(position, phase.loops);
+    stores.clear();
+    emitMembers(phase.members, {}, stores);
+    storePoint(stores);
+  });
+}
+
+/// Sums over different dims are taken by a walk each. The last one stores what
+/// the other members compute on the way.
+void RowKernel::emitPhase(const Phase &phase) {
+  SmallVector<uint64_t> walks;
+  for (unsigned i : phase.members)
+    if (uint64_t dims = shape.members[i].reductionDims;
+        dims != 0 && !llvm::is_contained(walks, dims))
+      walks.push_back(dims);
+  if (walks.empty())
+    emitPoints(phase);
+  for (uint64_t dims : walks) {
+    // What the last walk stores may be what the others read.
+    if (dims != walks.front())
+      emitBarrier();
+    emitSums(phase, dims, dims == walks.back());
+  }
+}
+
+void RowKernel::emitTiles() {
+  Value thread = emitThread(builder, loc);
+  rowInTile = slot = number(0);
+  if (team.slots == 1) {
+    rowInTile = thread;
+  } else if (team.rows == 1) {
+    slot = thread;
+  } else {
+    Value rows = number(team.rows);
+    rowInTile = arith::RemUIOp::create(builder, loc, thread, rows);
+    slot = arith::DivUIOp::create(builder, loc, thread, rows);
+  }
+  int64_t numTiles = llvm::divideCeil(numRows, team.rows);
+  auto emitTile = [&](Value tile, Values &) {
+    Value row = add(multiply(tile, team.rows), rowInTile);
+    if (numRows % team.rows != 0) {
+      isValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                      row, number(numRows));
+      row = arith::MinSIOp::create(builder, loc, row, number(numRows - 1));
+    }
+    delinearize(row, shape.rows);
+    for (const Phase &phase : shape.phases) {
+      emitPhase(phase);
+      emitBarrier();
+    }
+  };
+  emitLoop(emitBlock(builder, loc), numTiles,
+           std::clamp<int64_t>(numTiles, 1, kMaxBlocks), {}, emitTile);
+}
+
+FailureOr<rt::LaunchConfig> RowKernel::run() {
+  chooseTeam();
+  LLVM::LLVMFuncOp func = kernel.func;
+  std::string name = (func.getSymName() + "_shared").str();
+  MLIRContext *context = builder.getContext();
+  if (numRows > 0) {
+    shared = LLVM::AddressOfOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(context, kSharedMemory), name);
+    mapEntryOps();
+    allocateScratch();
+    emitTiles();
+  }
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  if (shared && shared.use_empty())
+    shared.getDefiningOp()->erase();
+  if (sharedBytes > kMaxShared)
+    return op->emitOpError("needs ")
+           << sharedBytes << " bytes of shared memory, of which a block has "
+           << kMaxShared;
+  if (sharedBytes > 0) {
+    builder.setInsertionPoint(func);
+    auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), sharedBytes);
+    LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/false,
+                           LLVM::Linkage::Internal, name, Attribute(),
+                           /*alignment=*/16, kSharedMemory);
+  }
+  int64_t numTiles = llvm::divideCeil(numRows, team.rows);
+  return setLaunch(kernel, std::clamp<int64_t>(numTiles, 1, kMaxBlocks),
+                   team.getThreads());
+}
+
+FailureOr<rt::LaunchConfig> emitRowKernel(rt::FusedOp op,
+                                          const KernelShape &shape,
+                                          const DeviceKernel &kernel,
+                                          ArrayRef<unsigned> bufferOf) {
+  KernelShape rows = prepareRows(shape);
+  return RowKernel(op, rows, kernel, bufferOf).run();
+}
+
+} // namespace mlir::weft

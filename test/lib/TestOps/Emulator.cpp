@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Runs kernels of a device on the CPU. Each thread of a block is a fiber, which
+// runs until it comes to a barrier or ends; blocks run one after the other, and
+// so do launches. Threads go on in ascending and in descending order by turns,
+// so that what depends on the order gives something else than it should.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <ucontext.h>
+#include <vector>
+
+namespace {
+
+using Thread = void (*)(void *buffers, void *scalars);
+
+constexpr size_t kStackBytes = 256 << 10;
+/// What a block may have of shared memory.
+constexpr size_t kSharedBytes = 48 << 10;
+
+struct Fiber {
+  ucontext_t context;
+  std::vector<char> stack;
+  bool hasEnded = false;
+};
+
+struct Launch {
+  Thread thread;
+  void *buffers, *scalars;
+};
+
+thread_local Launch launch;
+thread_local int32_t currentThread, currentBlock;
+thread_local std::vector<Fiber> fibers;
+thread_local ucontext_t scheduler;
+alignas(64) thread_local char shared[kSharedBytes];
+
+void runFiber() {
+  launch.thread(launch.buffers, launch.scalars);
+  fibers[currentThread].hasEnded = true;
+}
+
+void startFibers(int64_t count) {
+  if (static_cast<int64_t>(fibers.size()) != count)
+    fibers = std::vector<Fiber>(count);
+  for (Fiber &fiber : fibers) {
+    fiber.stack.resize(kStackBytes);
+    fiber.hasEnded = false;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = &scheduler;
+    makecontext(&fiber.context, runFiber, 0);
+  }
+}
+
+/// Runs all threads to the next barrier; gives how many have ended.
+int64_t runToBarrier(bool isDescending) {
+  int64_t count = fibers.size(), numEnded = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    currentThread = isDescending ? count - 1 - i : i;
+    Fiber &fiber = fibers[currentThread];
+    if (!fiber.hasEnded)
+      swapcontext(&scheduler, &fiber.context);
+    numEnded += fiber.hasEnded;
+  }
+  return numEnded;
+}
+
+void runBlock(int64_t numThreads) {
+  // NaN of any type.
+  std::memset(shared, 0xff, sizeof(shared));
+  startFibers(numThreads);
+  for (bool isDescending = false;; isDescending = !isDescending) {
+    int64_t numEnded = runToBarrier(isDescending);
+    if (numEnded == numThreads)
+      return;
+    if (numEnded > 0) {
+      std::fprintf(stderr, "emulator: some threads of a block ended while "
+                           "others wait at a barrier\n");
+      std::abort();
+    }
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+int32_t weft_emulated_thread() { return currentThread; }
+int32_t weft_emulated_block() { return currentBlock; }
+
+void *weft_emulated_shared(int64_t numBytes) {
+  if (numBytes > static_cast<int64_t>(sizeof(shared)))
+    std::abort();
+  return shared;
+}
+
+void weft_emulated_barrier() {
+  swapcontext(&fibers[currentThread].context, &scheduler);
+}
+
+/// Runs a grid. `scalars` and `buffers` are what each thread is called with.
+void weft_emulated_launch(Thread thread, void *buffers, void *scalars,
+                          int64_t numBlocks, int64_t numThreads,
+                          int64_t hasBarriers) {
+  static std::mutex one;
+  std::lock_guard<std::mutex> lock(one);
+  launch = {thread, buffers, scalars};
+  for (currentBlock = 0; currentBlock < numBlocks; ++currentBlock) {
+    if (hasBarriers) {
+      runBlock(numThreads);
+      continue;
+    }
+    for (currentThread = 0; currentThread < numThreads; ++currentThread)
+      thread(buffers, scalars);
+  }
+}
+
+} // extern "C"
