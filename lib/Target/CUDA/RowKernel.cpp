@@ -11,6 +11,7 @@
 
 #include "RowKernel.h"
 
+#include "WideAccess.h"
 #include "weft/Codegen/Program/EmitMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -157,15 +158,26 @@ void RowKernel::allocateScratch() {
                                       shape.getRowElements(value));
 }
 
-void RowKernel::delinearize(Value flat, ArrayRef<int> dims) {
+void RowKernel::delinearize(Value flat, ArrayRef<int> dims, int64_t width) {
   for (int dim : llvm::reverse(dims)) {
-    if (dim == dims.front()) {
-      index[dim] = flat;
-      break;
-    }
-    Value size = number(shape.sizes[dim]);
-    index[dim] = arith::RemUIOp::create(builder, loc, flat, size);
-    flat = arith::DivUIOp::create(builder, loc, flat, size);
+    bool isFirst = dim == dims.front(), isLast = dim == dims.back();
+    Value size = number(shape.sizes[dim] / (isLast ? width : 1));
+    index[dim] =
+        isFirst ? flat : arith::RemUIOp::create(builder, loc, flat, size);
+    if (!isFirst)
+      flat = arith::DivUIOp::create(builder, loc, flat, size);
+    if (isLast)
+      index[dim] = multiply(index[dim], width);
+  }
+}
+
+void RowKernel::forEachNeighbour(int last, int64_t width,
+                                 function_ref<void(int64_t)> body) {
+  Value first = index[last];
+  for (int64_t i = 0; i < width; ++i) {
+    if (i > 0)
+      index[last] = add(first, number(i));
+    body(i);
   }
 }
 
@@ -226,6 +238,17 @@ void RowKernel::storePoint(ArrayRef<Store> stores) {
 // Phases
 //===----------------------------------------------------------------------===//
 
+/// How many neighbours a thread takes at once in a phase: not so many that
+/// others have none.
+int64_t RowKernel::getWidth(const Phase &phase) {
+  if (!isAligned || phase.loops.empty())
+    return 1;
+  int64_t width = getAccessWidth(shape, phase.members, phase.loops.back());
+  while (width > 1 && getCount(phase.loops) < width * team.slots)
+    width /= 2;
+  return width;
+}
+
 /// A phase without sums.
 void RowKernel::emitPoints(const Phase &phase) {
   SmallVector<Store> stores;
@@ -237,11 +260,14 @@ void RowKernel::emitPoints(const Phase &phase) {
       emitGuarded(isFirstSlot(), [&] { emitStores(stores); });
     return;
   }
-  forEachOfSlot(getCount(phase.loops), [&](Value position) {
-    delinearize(position, phase.loops);
-    stores.clear();
-    emitMembers(phase.members, {}, stores);
-    storePoint(stores);
+  int64_t width = getWidth(phase);
+  forEachOfSlot(getCount(phase.loops) / width, [&](Value position) {
+    delinearize(position, phase.loops, width);
+    std::vector<SmallVector<Store>> ofPoints(width);
+    forEachNeighbour(phase.loops.back(), width, [&](int64_t i) {
+      emitMembers(phase.members, {}, ofPoints[i]);
+    });
+    storePoint(sortStores(ofPoints));
   });
 }
 
@@ -293,6 +319,23 @@ void RowKernel::emitTiles() {
            std::clamp<int64_t>(numTiles, 1, kMaxBlocks), {}, emitTile);
 }
 
+/// Emits the rows, twice if threads may take neighbours at once.
+void RowKernel::emitAllTiles() {
+  isAligned = true;
+  bool isWide = llvm::any_of(
+      shape.phases, [&](const Phase &phase) { return getWidth(phase) > 1; });
+  if (!isWide)
+    return emitTiles();
+  int64_t scratchBytes = sharedBytes, mostBytes = 0;
+  emitByAlignment(builder, loc, kernel, [&](bool areAligned) {
+    isAligned = areAligned;
+    sharedBytes = scratchBytes;
+    emitTiles();
+    mostBytes = std::max(mostBytes, sharedBytes);
+  });
+  sharedBytes = mostBytes;
+}
+
 FailureOr<rt::LaunchConfig> RowKernel::run() {
   chooseTeam();
   LLVM::LLVMFuncOp func = kernel.func;
@@ -303,7 +346,7 @@ FailureOr<rt::LaunchConfig> RowKernel::run() {
         builder, loc, LLVM::LLVMPointerType::get(context, kSharedMemory), name);
     mapEntryOps();
     allocateScratch();
-    emitTiles();
+    emitAllTiles();
   }
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   if (shared && shared.use_empty())

@@ -52,7 +52,14 @@ private:
   void emitPoints(const Phase &phase);
   Value emitScratchIndex(Value value) override;
   bool isCarried(Value value) override;
-  void delinearize(Value flat, llvm::ArrayRef<int> dims);
+  /// Sets the dims from their flattened index, the last one to the first of
+  /// `width` neighbours.
+  void delinearize(Value flat, llvm::ArrayRef<int> dims, int64_t width = 1);
+  /// Computes points of a walk of `width` neighbours along the dim `last`.
+  void forEachNeighbour(int last, int64_t width,
+                        llvm::function_ref<void(int64_t)> body);
+  int64_t getWidth(const Phase &phase);
+  void emitAllTiles();
   void emitBarrier();
   void emitGuarded(Value condition, llvm::function_ref<void()> body);
   void storePoint(llvm::ArrayRef<Store> stores);
@@ -72,7 +79,7 @@ private:
   void emitDims(unsigned depth, Values &carried);
   void emitRun(Value base, int64_t length, Values &carried);
   void emitStep(Values &carried);
-  void emitStepOfChain(Values &carried);
+  void addPoint(Values &carried, llvm::SmallVectorImpl<Store> &stores);
   Value joinLanes(const RowSum &sum, llvm::ArrayRef<Value> lanes);
   Value joinLeaves(const RowSum &sum, llvm::ArrayRef<Value> leaves);
   void finish(llvm::ArrayRef<Value> values, Value isStored);
@@ -93,6 +100,8 @@ private:
   const DeviceKernel &kernel;
   Team team;
   int64_t numRows = 1, sharedBytes = 0;
+  /// Whether neighbours may be taken at once: all buffers are aligned.
+  bool isAligned = false;
   Value shared, rowInTile, slot, isValid;
 
   // Of the sums that are being emitted.
@@ -100,7 +109,7 @@ private:
   llvm::SmallVector<RowSum> sums;
   llvm::SmallVector<int> parallel, reduced;
   llvm::SmallVector<int64_t> sizes;
-  int64_t leaves = 1, lanes = 1, count = 1;
+  int64_t leaves = 1, lanes = 1, count = 1, width = 1;
   bool isDeclared = false, storesPoints = false;
   /// Of a walk.
   Value currentLane;

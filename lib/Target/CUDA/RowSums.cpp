@@ -7,6 +7,7 @@
 // first. Where a row has several results of a sum, each is one thread's.
 
 #include "RowKernel.h"
+#include "WideAccess.h"
 
 #include "weft/Codegen/Program/EmitMemory.h"
 
@@ -58,9 +59,8 @@ void RowKernel::finish(ArrayRef<Value> values, Value isStored) {
 //===----------------------------------------------------------------------===//
 
 /// Computes all members for the current point, and adds what sums add.
-void RowKernel::emitStep(Values &carried) {
+void RowKernel::addPoint(Values &carried, SmallVectorImpl<Store> &stores) {
   Values terms;
-  SmallVector<Store> stores;
   for (unsigned i : members) {
     const Member &member = shape.members[i];
     if (member.isReduction())
@@ -70,8 +70,15 @@ void RowKernel::emitStep(Values &carried) {
   }
   for (auto [i, sum] : llvm::enumerate(sums))
     carried[i] = combine(sum, carried[i], terms[i]);
+}
+
+/// Adds the current point and its neighbours.
+void RowKernel::emitStep(Values &carried) {
+  std::vector<SmallVector<Store>> ofPoints(width);
+  forEachNeighbour(reduced.back(), width,
+                   [&](int64_t i) { addPoint(carried, ofPoints[i]); });
   if (storesPoints)
-    storePoint(stores);
+    storePoint(sortStores(ofPoints));
 }
 
 void RowKernel::emitRun(Value base, int64_t length, Values &carried) {
@@ -127,9 +134,9 @@ RowKernel::Values RowKernel::emitWalkOf(Value chain) {
     emitLeaf(leaf, carried);
     return carried;
   }
-  return emitLoop(chain, count, lanes, carried,
+  return emitLoop(chain, count / width, lanes, carried,
                   [&](Value flat, Values &values) {
-                    delinearize(flat, reduced);
+                    delinearize(flat, reduced, width);
                     emitStep(values);
                   });
 }
@@ -319,6 +326,7 @@ void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
   bool isTeams = parallel.empty() && team.slots > 1 && isPlain;
   leaves = isDeclared ? phase.order->leaves : 1;
   lanes = isDeclared ? phase.order->lanes : isTeams ? team.slots : 1;
+  width = isTeams && !isDeclared ? getWidth(phase) : 1;
   isTeams ? emitTeamSums() : emitOwnSums();
 }
 

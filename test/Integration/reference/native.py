@@ -135,7 +135,7 @@ def run_steps(func, reference, arrays, steps):
 def compile_step(folder, cpu, on_device):
     """With kernels of the cuda target, emulated, if `on_device`."""
     if on_device:
-        script = pathlib.Path(__file__).parents[2] / "lib" / "TestOps" / "compile-emulated.sh"
+        script = pathlib.Path(__file__).resolve().parents[2] / "lib" / "TestOps" / "compile-emulated.sh"
         equivalence.run_command(script, folder / "step.mlir", folder / "step.so", "--cpu", cpu)
         return
     equivalence.run_command("weft-compile", folder / "step.mlir", "--cpu", cpu, "-o", folder / "step.so")
