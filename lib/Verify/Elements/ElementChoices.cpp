@@ -13,13 +13,12 @@
 using namespace mlir;
 using namespace mlir::weft::proof;
 
-/// What a condition is the opposite of, or null.
-static const Element *getNegated(const Element *condition) {
+const Element *ElementTable::getNegated(const Element *condition) {
   if (!condition->isOp("arith.xori") || !condition->type.isInteger(1))
     return nullptr;
   for (unsigned i : {0, 1})
     if (auto number = dyn_cast_if_present<IntegerAttr>(
-            ElementTable::getConstantValue(condition->operands[i])))
+            getConstantValue(condition->operands[i])))
       if (number.getValue().isOne())
         return condition->operands[1 - i];
   return nullptr;

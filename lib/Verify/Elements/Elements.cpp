@@ -356,6 +356,8 @@ const Element *ElementTable::getScalar(Attribute name, DictionaryAttr details,
     return getScalar(name, details, type, operands[0]->operands, result);
   if (const Element *known = foldComparison(name, details, type, operands))
     return known;
+  if (const Element *same = foldAlgebra(name, details, type, operands))
+    return same;
   if (opName == "arith.cmpi")
     if (const Element *opposite = foldInverted(name, details, type, operands))
       return opposite;

@@ -22,6 +22,7 @@
 #ifndef WEFT_LIB_VERIFY_ELEMENTS_ELEMENTS_H
 #define WEFT_LIB_VERIFY_ELEMENTS_ELEMENTS_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -225,10 +226,44 @@ private:
   const Element *makeScalar(Attribute name, DictionaryAttr details, Type type,
                             ArrayRef<const Element *> operands,
                             int64_t result = 0);
+  // One form of what upstream's patterns take for each other.
+  const Element *getNumber(Type type, const APInt &value);
+  const Element *getPlain(StringRef op, Type type,
+                          ArrayRef<const Element *> operands,
+                          ArrayRef<NamedAttribute> attrs = {});
+  bool isPlain(const Element *element, StringRef op);
+  const Element *compareIntegers(arith::CmpIPredicate predicate,
+                                 const Element *a, const Element *b);
+  const Element *foldAlgebra(Attribute name, DictionaryAttr details, Type type,
+                             ArrayRef<const Element *> operands);
+  const Element *foldIntegerSum(bool isDifference, Type type,
+                                ArrayRef<const Element *> operands);
+  const Element *foldDifference(bool isDifference, Type type,
+                                ArrayRef<const Element *> operands);
+  const Element *getOpposite(const Element *element);
+  const Element *foldIntegerProduct(Type type,
+                                    ArrayRef<const Element *> operands);
+  const Element *foldBits(StringRef op, Type type,
+                          ArrayRef<const Element *> operands);
+  const Element *foldCast(StringRef op, Attribute name, DictionaryAttr details,
+                          Type type, const Element *from);
+  const Element *foldBoolean(Type type, ArrayRef<const Element *> operands);
+  const Element *foldSigns(Attribute name, DictionaryAttr details, Type type,
+                           ArrayRef<const Element *> operands);
+  const Element *compareBooleans(arith::CmpIPredicate predicate,
+                                 const Element *a, const Element *b);
+  const Element *foldIntegerComparison(DictionaryAttr details,
+                                       ArrayRef<const Element *> operands);
+  const Element *foldFloatComparison(DictionaryAttr details,
+                                     ArrayRef<const Element *> operands);
+
+  // Choices and conditions.
   const Element *foldConjunction(Attribute name, DictionaryAttr details,
                                  Type type, ArrayRef<const Element *> operands);
   const Element *foldChoice(Attribute name, DictionaryAttr details, Type type,
                             ArrayRef<const Element *> operands);
+  /// What a condition is the opposite of, or null.
+  static const Element *getNegated(const Element *condition);
   const Element *negate(const Element *condition);
   const Element *negateBoth(ArrayRef<const Element *> conditions);
   const Element *foldInverted(Attribute name, DictionaryAttr details, Type type,

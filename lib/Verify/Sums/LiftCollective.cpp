@@ -90,6 +90,10 @@ LogicalResult LocalLifter::gather(Operation *op, LocalDim &dim) {
   }
   std::vector<int64_t> made;
   for (int64_t rank = 0; rank < numRanks; ++rank) {
+    if (int64_t leader = getMember(rank, 0); leader != rank) {
+      made.push_back(made[leader]);
+      continue;
+    }
     SmallVector<int64_t> chunks = getOfMembers(dim.chunk, rank);
     std::optional<int64_t> first = findNeighbours(likeness, chunks);
     if (!first) {
@@ -134,6 +138,8 @@ LogicalResult LocalLifter::joinParts(Operation *op, LocalValue &value) {
            << order.getLeaves() << " leaves in " << order.getLanes()
            << " lanes, but joins " << groupSize << " parts";
   for (int64_t rank = 0; rank < numRanks; ++rank) {
+    if (getMember(rank, 0) != rank)
+      continue; // as its group's first member
     SmallVector<int64_t> parts = getOfMembers(value.contribution.part, rank);
     for (int64_t i = 0; i < groupSize; ++i)
       if (parts[i] != parts[0] + i || parts[0] % groupSize != 0) {
@@ -158,14 +164,20 @@ int64_t LocalLifter::getSet(std::vector<int64_t> parts) {
   return it->second;
 }
 
-/// Combines sets of parts, of which each is needed once, in any order.
+/// Combines sets of parts, of which each is needed once, in any order. Ranks
+/// get what their leader gets, which is the first of those that get the same.
 LogicalResult LocalLifter::uniteParts(
     Operation *op, LocalValue &value,
+    function_ref<int64_t(int64_t rank)> getLeader,
     function_ref<SmallVector<int64_t>(int64_t rank)> getSets) {
   Contribution &contribution = value.contribution;
   std::vector<int64_t> united;
   bool isWhole = true;
   for (int64_t rank = 0; rank < numRanks; ++rank) {
+    if (int64_t leader = getLeader(rank); leader != rank) {
+      united.push_back(united[leader]);
+      continue;
+    }
     std::vector<int64_t> parts;
     for (int64_t set : getSets(rank))
       llvm::append_range(parts, sets[set]);
@@ -201,9 +213,9 @@ LogicalResult LocalLifter::uniteMembers(Operation *op, LocalValue &value) {
       value.contribution = Contribution();
     return success();
   }
-  if (failed(uniteParts(op, value, [&](int64_t rank) {
-        return getOfMembers(group.second, rank);
-      })))
+  if (failed(uniteParts(
+          op, value, [&](int64_t rank) { return getMember(rank, 0); },
+          [&](int64_t rank) { return getOfMembers(group.second, rank); })))
     return failure();
   united[key] = {value.contribution.part,
                  value.contribution.kind == Contribution::Whole};

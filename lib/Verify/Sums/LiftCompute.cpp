@@ -314,9 +314,11 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
   form.shape = getSizes(value.dims);
   form.element = getElementTypeOrSelf(op.getType());
   form.op = op;
+  // Of integers a zero that is added is nothing, in whichever order.
+  bool isExact = forms.isOfReals() || form.element.isInteger();
+  value.contribution =
+      makeParts(rows, isExact ? Contribution::Exact : Contribution::Disjoint);
   value.form = forms.get(std::move(form));
-  value.contribution = makeParts(
-      rows, forms.isOfReals() ? Contribution::Exact : Contribution::Disjoint);
   // The rank that does not have a row finds zero.
   if (value.contribution.kind != Contribution::Whole &&
       carried->kind != Contribution::Whole &&
@@ -415,11 +417,11 @@ LogicalResult LocalLifter::liftScatterAdd(ScatterAddOp op) {
             {init.form, indices->form, updates.form}};
   llvm::raw_string_ostream os(form.details);
   os << op.getTableMap() << ' ' << op.getIndexMap() << " axis " << op.getAxis();
-  for (auto [i, loop] : llvm::enumerate(loops)) {
+  // Of what has no order, what is not found is nothing.
+  for (auto [i, loop] : llvm::enumerate(loops))
     if (!op.getTableMap().isFunctionOfDim(i))
       os << ' ' << loop.size << " of "
-         << (forms.isOfReals() ? loop.size : getPaddedSize(loop));
-  }
+         << (order.isNeeded() ? getPaddedSize(loop) : loop.size);
   form.order = order;
   form.shape = getSizes(value.dims);
   form.element = getElementTypeOrSelf(op.getType());

@@ -595,9 +595,10 @@ LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
                  a.contribution.kind == Contribution::Disjoint;
   if (isAlike && hasSets) {
     RankVector set = a.contribution.part, other = b.contribution.part;
-    if (failed(uniteParts(op, a, [&](int64_t rank) {
-          return SmallVector<int64_t>{(*set)[rank], (*other)[rank]};
-        })))
+    auto getPair = [&](int64_t rank) {
+      return SmallVector<int64_t>{(*set)[rank], (*other)[rank]};
+    };
+    if (failed(uniteParts(op, a, [](int64_t rank) { return rank; }, getPair)))
       return failure();
   } else if (!isAlike || !joinNeighbours(a, b)) {
     return op->emitOpError("joins ")

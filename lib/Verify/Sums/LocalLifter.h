@@ -203,6 +203,7 @@ private:
   LogicalResult joinParts(Operation *op, LocalValue &value);
   LogicalResult
   uniteParts(Operation *op, LocalValue &value,
+             function_ref<int64_t(int64_t rank)> getLeader,
              function_ref<SmallVector<int64_t>(int64_t rank)> getSets);
   LogicalResult uniteMembers(Operation *op, LocalValue &value);
   int64_t getSet(std::vector<int64_t> parts);
