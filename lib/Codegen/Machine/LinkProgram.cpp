@@ -29,6 +29,7 @@ LogicalResult writeFile(ModuleOp module, StringRef path,
     os.write(contents.data(), contents.size());
     os.close();
     error = os.error();
+    os.clear_error();
   }
   if (error)
     return module.emitError("cannot write '")
