@@ -315,7 +315,7 @@ int64_t startFlight(Rank rank, const weft_rt_collective &collective) {
 
 TEST_P(Async, FailureWhileDataMoves) {
   for (int repeat = 0; repeat < 5; ++repeat) {
-    auto four = std::make_unique<Job>(job({}, 5 * 4 * flightElements));
+    std::unique_ptr<Job> four(new Job(job({}, 5 * 4 * flightElements)));
     weft_rt_collective gather = gathers[2];
     gather.operands = &flightOperand;
     Status status = four->run([&](Rank rank) {
@@ -330,7 +330,7 @@ TEST_P(Async, FailureWhileDataMoves) {
 }
 
 TEST_P(Async, EndingTheStepWithTicketsOpenFails) {
-  auto four = std::make_unique<Job>(job({}, 5 * 4 * flightElements));
+  std::unique_ptr<Job> four(new Job(job({}, 5 * 4 * flightElements)));
   weft_rt_collective gather = gathers[2];
   gather.operands = &flightOperand;
   Status status = four->run([&](Rank rank) { startFlight(rank, gather); });

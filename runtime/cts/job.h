@@ -81,6 +81,8 @@ public:
       std::vector<ChannelSpec> channels, BackendOptions options = {},
       std::vector<weft_rt_kernel_entry> kernels = {},
       int64_t memoryBytes = 1 << 16);
+  /// Its backend holds the address of its program.
+  Job(const Job &) = delete;
 
   /// The next bytes in every rank's memory, at a multiple of 64.
   int64_t place(int64_t bytes);

@@ -58,13 +58,16 @@ protected:
     int64_t place = job.place(int64_t(data[0].size()));
     for (size_t rank = 0; rank < data.size(); ++rank)
       job.write(int64_t(rank), place, data[rank]);
+    // Constant data of a program: it outlives the task.
+    std::vector<weft_rt_collective> parts;
+    for (int32_t c = 0; c < job.program().num_channels; ++c)
+      parts.push_back({WEFT_RT_ALL_REDUCE, reduction, c, 1, &operand, nullptr,
+                       "part", tree});
     Status status = job.run([&](Rank rank) {
-      for (int32_t c = 0; c < job.program().num_channels; ++c) {
+      for (const weft_rt_collective &part : parts) {
         void *buffer = rank.at(place);
         const void *in = buffer;
-        rank.collective({WEFT_RT_ALL_REDUCE, reduction, c, 1, &operand, nullptr,
-                         "part", tree},
-                        &in, &buffer);
+        rank.collective(part, &in, &buffer);
       }
     });
     EXPECT_TRUE(status.ok()) << status.message();
