@@ -11,9 +11,6 @@
 
 namespace weft::rt::cuda {
 
-/// Says why the descriptor makes no sense, or null.
-const char *copyReason(const weft_rt_copy &copy);
-
 /// Bytes from the source's first element to the end of its last one.
 int64_t sourceExtent(const weft_rt_copy &copy);
 

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/copy.h"
 #include "backends/cuda/polling.h"
+#include "core/copy_reason.h"
 #include "core/manifest.h"
 #include "core/rank_api.h"
 #include "core/types.h"

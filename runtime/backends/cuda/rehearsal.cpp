@@ -6,6 +6,7 @@
 
 #include "backends/cuda/copy.h"
 #include "core/collective.h"
+#include "core/copy_reason.h"
 #include "core/manifest.h"
 #include "core/memory_layout.h"
 #include "core/rank_api.h"

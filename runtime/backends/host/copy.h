@@ -9,9 +9,6 @@
 
 namespace weft::rt {
 
-/// Why the copy makes no sense, or null.
-const char *copyUnsupportedReason(const weft_rt_copy &copy);
-
 void copyElements(const weft_rt_copy &copy, const void *source, void *target);
 
 } // namespace weft::rt

@@ -9,6 +9,7 @@
 #include "backends/host/copy.h"
 #include "backends/host/futex.h"
 #include "backends/host/gemm/gemm.h"
+#include "core/copy_reason.h"
 #include "core/manifest.h"
 #include "core/rank_api.h"
 #include "core/types.h"
@@ -238,7 +239,7 @@ bool HostRank::launch(int32_t op, const weft_rt_launch &launch,
 
 bool HostRank::copy(int32_t op, const weft_rt_copy &copy, const void *source,
                     void *target) {
-  if (const char *reason = copyUnsupportedReason(copy)) {
+  if (const char *reason = copyReason(copy)) {
     world.fail(rankFailed(
         format("rank %lld: copy: %s", (long long)self.rank, reason)));
     return false;
