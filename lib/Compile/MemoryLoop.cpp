@@ -131,7 +131,7 @@ int64_t MemoryLoop::getOffset() {
 }
 
 bool MemoryLoop::isAtBound(const Plan &plan) const {
-  return fits(plan) && plan.estimatedNanoseconds <= plan.boundNanoseconds;
+  return fits(plan) && plan.nanoseconds <= plan.boundNanoseconds;
 }
 
 void MemoryLoop::takeFaster(Plan &best, Plan other) const {

@@ -87,7 +87,7 @@ private:
   Plan fitReserve(StringRef policy, bool isLean, int64_t reserve, Plan first);
   Plan fitBetween(StringRef policy, bool isLean, int64_t low, Plan found,
                   int64_t high);
-  /// Says whether it fits, and its order is as fast as any, or almost.
+  /// Says whether it fits, and it is as fast as any, or almost.
   bool isAtBound(const Plan &plan) const;
   void takeFaster(Plan &best, Plan other) const;
   void tryOtherPolicies(Plan &best);

@@ -233,6 +233,8 @@ ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
   for (int r = 1; r < graph.numResources; ++r)
     bound.link = std::max(bound.link, work[r]);
   bound.headsAndTails = getPreemptiveLength(graph, heads, tails);
+  bound.workAndWaits =
+      std::max(bound.workAndWaits, computeLengthOfParts(graph, heads));
   bound.twoPaths = bound.compute + computeIdleOfTwoPaths(graph, reversed, heads,
                                                          tails, bound.get());
   return bound;

@@ -136,7 +136,8 @@ int64_t ListScheduler::getSpareBytes(int task, int64_t freed) const {
 
 /// Says whether computing `task` now takes memory that the link needs more.
 bool ListScheduler::isTooEarly(int task) {
-  return feed && options.ahead > 0 && feed->isBinding() &&
+  return feed && options.ahead > 0 &&
+         (options.isAlwaysShort || feed->isBinding()) &&
          options.keys[task] > feed->getLowestKey() + options.ahead &&
          getMadeBytes(task) > getFreedBytes(task);
 }
@@ -409,7 +410,9 @@ void ListScheduler::startCollectives(int next, int64_t horizon) {
 /// what is under way now may be worth to be waited for.
 int ListScheduler::startFirst(int next) {
   int numBeforeStarts = numIssued;
-  startCollectives(next, now);
+  int64_t end = now + problem.task(next).duration;
+  int64_t free = std::max(now, freeAt[feed->getLink()]);
+  startCollectives(next, std::min(free, end));
   if (numIssued == numBeforeStarts)
     return next;
   ready[0].emplace(options.keys[next], next);

@@ -40,6 +40,8 @@ struct ListOptions {
   /// With `keepsLinkBusy` and a limit: what takes memory is computed at most so
   /// many ns, as keys say, ahead of what is most urgent; 0: at any time.
   int64_t ahead = 0;
+  /// Also while the busiest link has less left to do than the compute stream.
+  bool isAlwaysShort = false;
   /// With `keepsLinkBusy` and a limit: gathers leave so many bytes to what is
   /// computed.
   int64_t spareBytes = 0;

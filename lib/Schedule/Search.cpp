@@ -161,12 +161,14 @@ size_t ScheduleSearch::improveFrom(size_t best) {
 /// Ways to keep the busiest link busy. With a limit, what is computed ahead
 /// takes memory that gathers could have, and gathers what is computed has to
 /// have.
-std::vector<ListOptions> ScheduleSearch::getFeedingStyles() const {
+std::vector<ListOptions>
+ScheduleSearch::getFeedingStyles(bool isAlwaysShort) const {
   constexpr int64_t kLayersOfSpare[] = {0, 1, 2}, kLayersAhead[] = {1, 4, 16};
   ListOptions style;
   style.keepsLinkBusy = true;
   if (limit == 0)
     return {style};
+  style.isAlwaysShort = isAlwaysShort;
   std::vector<ListOptions> styles;
   for (int64_t ahead : kLayersAhead)
     for (int64_t layers : kLayersOfSpare) {
@@ -177,18 +179,60 @@ std::vector<ListOptions> ScheduleSearch::getFeedingStyles() const {
   return styles;
 }
 
+/// The same keys, but what takes longer than any collective that others wait
+/// for, and leads to none, comes last: no such wait is long enough for it.
+std::vector<int64_t>
+ScheduleSearch::putOffLong(std::vector<int64_t> keys) const {
+  std::vector<bool> leadsOn(problem.size(), false);
+  int64_t longest = 0;
+  for (int i = problem.size(); i-- > 0;) {
+    const ScheduleTask &task = problem.task(i);
+    if (task.role == TaskRole::Activation) {
+      leadsOn[i] = true;
+      longest = std::max(longest, task.duration);
+    }
+    for (int next : problem.successors(i))
+      leadsOn[i] = leadsOn[i] || leadsOn[next];
+  }
+  for (int i = 0; i < problem.size(); ++i)
+    if (!leadsOn[i] && !problem.task(i).isCollective() &&
+        problem.task(i).duration > longest)
+      keys[i] = 0;
+  return keys;
+}
+
 /// Schedules in which the busiest link is kept busy, and what comes of the
-/// fastest of them. Nothing, if none is within the limit.
+/// fastest of each kind: the fastest of all mostly is not what leads furthest.
+/// None that is within the limit: nothing.
 std::vector<size_t> ScheduleSearch::improveFeeding() {
   // Of what is done before a link's work that work counts, not how long it
   // takes itself; but where links are not short of work, that does as well.
   std::vector<int64_t> tails = getTails(), tailsAfter = tails;
   for (int i = 0; i < problem.size(); ++i)
     tailsAfter[i] += problem.task(i).duration;
+  std::vector<std::vector<std::vector<int64_t>>> kinds = {{tails, tailsAfter}};
+  if (std::vector<int64_t> last = putOffLong(tails); last != tails)
+    kinds.push_back({last, putOffLong(tailsAfter)});
+  std::vector<size_t> bests;
+  for (bool isAlwaysShort : {false, true}) {
+    if (isAlwaysShort && limit == 0)
+      break;
+    for (const std::vector<std::vector<int64_t>> &keys : kinds)
+      if (std::optional<size_t> best =
+              improveFeeding(keys, getFeedingStyles(isAlwaysShort)))
+        bests.push_back(*best);
+  }
+  return bests;
+}
+
+/// What comes of the fastest of the schedules by some keys in some styles.
+std::optional<size_t> ScheduleSearch::improveFeeding(
+    const std::vector<std::vector<int64_t>> &someKeys,
+    const std::vector<ListOptions> &styles) {
   size_t first = found.size(), best = first;
   ListOptions bestStyle;
-  for (const ListOptions &each : getFeedingStyles())
-    for (const std::vector<int64_t> &keys : {tails, tailsAfter}) {
+  for (const ListOptions &each : styles)
+    for (const std::vector<int64_t> &keys : someKeys) {
       style = each;
       considerList(getOptions(keys));
       if (found.size() > first && found.back().time <= found[best].time) {
@@ -197,11 +241,11 @@ std::vector<size_t> ScheduleSearch::improveFeeding() {
       }
     }
   if (found.size() == first)
-    return {};
+    return std::nullopt;
   style = bestStyle;
   best = improveFrom(best);
   style = ListOptions();
-  return {best};
+  return best;
 }
 
 /// Rules whose own schedule is not the fastest may lead to one that is, and so

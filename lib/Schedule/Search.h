@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
 
 namespace mlir::weft {
 
@@ -35,8 +36,12 @@ private:
   std::vector<int64_t> getProgramOrder() const;
   std::vector<int64_t> getTails() const;
   int64_t getLayerTime() const;
-  std::vector<ListOptions> getFeedingStyles() const;
+  std::vector<ListOptions> getFeedingStyles(bool isAlwaysShort) const;
+  std::vector<int64_t> putOffLong(std::vector<int64_t> keys) const;
   std::vector<size_t> improveFeeding();
+  std::optional<size_t>
+  improveFeeding(const std::vector<std::vector<int64_t>> &someKeys,
+                 const std::vector<ListOptions> &styles);
   std::vector<int64_t> getHeads() const;
   void runRules();
   void improve(size_t from);

@@ -333,6 +333,78 @@ TEST(ScheduleOptimumTest, ALongGatherDelaysThePath) {
   EXPECT_EQ(computeLowerBound(problem).workAndWaits, 5 * 10 + 3 * 20 + 45 - 10);
 }
 
+TEST(ScheduleOptimumTest, OnePartWaitsForGathersTheNextForSums) {
+  // Three gathers with nothing beside them; and after all of them a long
+  // computation that could hide either of two sums, but not both.
+  ScheduleProblem problem;
+  ScheduleTask compute, collective;
+  compute.duration = 10;
+  collective.duration = 30;
+  collective.channel = collective.link = 0;
+  collective.role = TaskRole::Gather;
+  std::vector<int> gathers;
+  for (int i = 0; i < 3; ++i)
+    gathers.push_back(problem.addTask(collective));
+  int before = problem.addTask(compute);
+  for (int gather : gathers)
+    problem.addDependence(gather, before);
+  collective.duration = 100;
+  collective.channel = collective.link = 1;
+  collective.role = TaskRole::Activation;
+  int first = problem.addTask(collective), second = problem.addTask(collective);
+  int after = problem.addTask(compute);
+  compute.duration = 150;
+  int beside = problem.addTask(compute);
+  problem.addDependence(before, first);
+  problem.addDependence(before, beside);
+  problem.addDependence(first, second);
+  problem.addDependence(second, after);
+  problem.finalize();
+  ScheduleBound bound = computeLowerBound(problem);
+  EXPECT_LT(std::max(bound.headsAndTails, bound.twoPaths), bound.workAndWaits);
+  EXPECT_EQ(bound.workAndWaits, 3 * 30 + 10 + 150 + 100 + 10);
+  EXPECT_EQ(FastestOrder(problem).get(), bound.workAndWaits);
+}
+
+TEST(ScheduleOptimumTest, LongWorkThatNothingWaitsForDelaysNoExchange) {
+  // Layers of experts: gathers, exchanges and reductions share a link that has
+  // more to do than the compute stream. What takes longest can be computed in
+  // the middle, but only its own reduction waits for it.
+  constexpr int kNumLayers = 130;
+  constexpr int64_t kGather = 4, kExchange = 12, kReduce = 7;
+  ScheduleProblem problem;
+  auto add = [&](int64_t duration, TaskRole role, std::vector<int> before) {
+    ScheduleTask task;
+    task.duration = duration;
+    task.role = role;
+    if (role != TaskRole::Compute)
+      task.channel = task.link = 0;
+    int next = problem.addTask(task);
+    for (int one : before)
+      problem.addDependence(one, next);
+    return next;
+  };
+  std::vector<int> last;
+  auto addLayer = [&] {
+    last.push_back(add(kGather, TaskRole::Gather, {}));
+    last = {add(4, TaskRole::Compute, last)};
+    last = {add(kExchange, TaskRole::Activation, last)};
+  };
+  for (int i = 0; i < kNumLayers; ++i)
+    addLayer();
+  last = {add(20, TaskRole::Compute, last)};
+  int longest = add(282, TaskRole::Compute, last);
+  add(kReduce, TaskRole::Reduce, {longest});
+  for (int i = 0; i < kNumLayers; ++i) {
+    addLayer();
+    int gradient = add(11, TaskRole::Compute, last);
+    add(kReduce, TaskRole::Reduce, {gradient});
+  }
+  problem.finalize();
+  Schedule best = run(problem, SchedulePolicy::Best, 0);
+  EXPECT_LE(best.result.time - best.bound.get(), best.bound.get() / 200);
+}
+
 /// A chain of computations and sums, with something in the middle beside which
 /// much is alive, and computations that could be done beside any of the sums
 /// and are read by what comes last.

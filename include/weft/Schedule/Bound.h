@@ -21,6 +21,8 @@ struct TaskGraph {
   /// The graph in which `first` comes before `second`, neither of which depends
   /// on the other. Tasks have other numbers.
   TaskGraph ordered(int first, int second) const;
+  /// The graph of some tasks, in ascending order, by their places in this list.
+  TaskGraph induced(const std::vector<int> &tasks) const;
 
   int size() const { return static_cast<int>(durations.size()); }
 
@@ -50,6 +52,11 @@ std::vector<int> findLongestPath(const TaskGraph &graph);
 /// The work of a resource and how long it must stand still beside the longest
 /// path, of the resource for which that is most.
 int64_t computeWorkAndWaits(const TaskGraph &graph);
+
+/// How long the step takes at least if it is cut at tasks of the longest path,
+/// and what lies between two of them takes as long as its own work and waits.
+int64_t computeLengthOfParts(const TaskGraph &graph,
+                             const std::vector<int64_t> &heads);
 
 /// The same of the compute stream if no more than `limit` bytes are alive at
 /// any time, as the problem counts them.
