@@ -5,7 +5,7 @@
 #include "backends/cuda/attention.h"
 
 #include "backends/cuda/block.h"
-#include "core/attention_reason.h"
+#include "contract/attention_reason.h"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 #include "backends/cuda/block.h"
 #include "backends/cuda/chains.h"
 #include "backends/cuda/element.h"
-#include "core/attention_formulas.h"
+#include "contract/attention_formulas.h"
 
 namespace weft::rt::cuda {
 namespace {

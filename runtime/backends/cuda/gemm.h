@@ -9,7 +9,7 @@
 #define WEFT_RT_CUDA_GEMM_H
 
 #include "backends/cuda/ordered_gemm.h"
-#include "core/gemm_reason.h"
+#include "contract/gemm_reason.h"
 
 #include <mutex>
 #include <optional>

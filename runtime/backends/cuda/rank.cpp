@@ -7,7 +7,7 @@
 
 #include "backends/cuda/copy.h"
 #include "backends/cuda/polling.h"
-#include "core/attention_reason.h"
+#include "contract/attention_reason.h"
 #include "core/copy_reason.h"
 #include "core/manifest.h"
 #include "core/rank_api.h"

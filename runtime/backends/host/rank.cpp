@@ -9,6 +9,8 @@
 #include "backends/host/copy.h"
 #include "backends/host/futex.h"
 #include "backends/host/gemm/gemm.h"
+#include "contract/attention_reason.h"
+#include "contract/gemm_reason.h"
 #include "core/copy_reason.h"
 #include "core/manifest.h"
 #include "core/rank_api.h"

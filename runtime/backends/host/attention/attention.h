@@ -63,7 +63,7 @@
 #ifndef WEFT_RT_ATTENTION_ATTENTION_H
 #define WEFT_RT_ATTENTION_ATTENTION_H
 
-#include "core/attention_reason.h"
+#include "contract/attention_reason.h"
 #include "gemm.h"
 
 namespace weft::rt {

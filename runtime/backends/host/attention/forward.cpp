@@ -5,7 +5,7 @@
 #include "passes.h"
 #include "scores.h"
 
-#include "core/attention_formulas.h"
+#include "contract/attention_formulas.h"
 
 #include <algorithm>
 #include <limits>

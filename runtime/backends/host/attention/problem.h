@@ -6,7 +6,7 @@
 #ifndef WEFT_RT_ATTENTION_PROBLEM_H
 #define WEFT_RT_ATTENTION_PROBLEM_H
 
-#include "core/attention_reason.h"
+#include "contract/attention_reason.h"
 
 #include <cstdint>
 

@@ -11,8 +11,8 @@
 #ifndef WEFT_RT_ATTENTION_ROWS_TEMPLATE_H
 #define WEFT_RT_ATTENTION_ROWS_TEMPLATE_H
 
+#include "contract/attention_formulas.h"
 #include "convert.h"
-#include "core/attention_formulas.h"
 #include "rows.h"
 
 namespace weft::rt::detail {

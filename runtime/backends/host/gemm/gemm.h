@@ -53,7 +53,7 @@
 #ifndef WEFT_RT_GEMM_GEMM_H
 #define WEFT_RT_GEMM_GEMM_H
 
-#include "core/gemm_reason.h"
+#include "contract/gemm_reason.h"
 
 #include <cstdint>
 

@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What all backends know of attention's descriptor, and what they refuse of it.
-// A header, so that the host's attention, which builds alone, has it as well.
-
-#ifndef WEFT_RT_CORE_ATTENTION_REASON_H
-#define WEFT_RT_CORE_ATTENTION_REASON_H
-
-#include "weft-rt/abi.h"
+#include "contract/attention_reason.h"
 
 #include <cmath>
 #include <initializer_list>
 
 namespace weft::rt {
-namespace detail {
 
-constexpr int kNumTensors = WEFT_RT_ATTENTION_NUM_BUFFERS;
+using namespace detail;
 
-/// A dim's stride in each tensor, by weft_rt_attention_buffer.
-inline constexpr int64_t weft_rt_attention_dim::*kStrideOf[kNumTensors] = {
-    &weft_rt_attention_dim::stride_q,
-    &weft_rt_attention_dim::stride_k,
-    &weft_rt_attention_dim::stride_v,
-    &weft_rt_attention_dim::stride_bias,
-    &weft_rt_attention_dim::stride_mask,
-    &weft_rt_attention_dim::stride_q_segments,
-    &weft_rt_attention_dim::stride_k_segments,
-    &weft_rt_attention_dim::stride_out,
-    &weft_rt_attention_dim::stride_lse,
-    &weft_rt_attention_dim::stride_dout,
-    &weft_rt_attention_dim::stride_dq,
-    &weft_rt_attention_dim::stride_dk,
-    &weft_rt_attention_dim::stride_dv};
-
-inline weft_rt_type attentionTypeOf(const weft_rt_attention &desc, int tensor) {
+weft_rt_type detail::attentionTypeOf(const weft_rt_attention &desc,
+                                     int tensor) {
   switch (tensor) {
   case WEFT_RT_ATTENTION_BIAS:
     return desc.type_bias;
@@ -53,6 +31,8 @@ inline weft_rt_type attentionTypeOf(const weft_rt_attention &desc, int tensor) {
     return desc.type;
   }
 }
+
+namespace {
 
 constexpr int kNumRoles = WEFT_RT_ATTENTION_VALUE + 1;
 
@@ -79,14 +59,14 @@ constexpr unsigned kHasRole[kNumRoles] = {
     bit(WEFT_RT_ATTENTION_V) | bit(WEFT_RT_ATTENTION_OUT) |
         bit(WEFT_RT_ATTENTION_DOUT) | bit(WEFT_RT_ATTENTION_DV)};
 
-inline unsigned tensorsWritten(const weft_rt_attention &desc) {
+unsigned tensorsWritten(const weft_rt_attention &desc) {
   return desc.backward
              ? bit(WEFT_RT_ATTENTION_DQ) | bit(WEFT_RT_ATTENTION_DK) |
                    bit(WEFT_RT_ATTENTION_DV)
              : bit(WEFT_RT_ATTENTION_OUT) | bit(WEFT_RT_ATTENTION_LSE);
 }
 
-inline const char *typesReason(const weft_rt_attention &desc) {
+const char *typesReason(const weft_rt_attention &desc) {
   if (desc.type != WEFT_RT_F32 && desc.type != WEFT_RT_BF16 &&
       desc.type != WEFT_RT_F16)
     return "type not supported";
@@ -97,7 +77,7 @@ inline const char *typesReason(const weft_rt_attention &desc) {
   return nullptr;
 }
 
-inline const char *numbersReason(const weft_rt_attention &desc) {
+const char *numbersReason(const weft_rt_attention &desc) {
   if (desc.backward != 0 && desc.backward != 1)
     return "backward is neither 0 nor 1";
   if (!std::isfinite(desc.scale))
@@ -111,8 +91,8 @@ inline const char *numbersReason(const weft_rt_attention &desc) {
   return nullptr;
 }
 
-inline const char *dimReason(const weft_rt_attention &desc,
-                             const weft_rt_attention_dim &dim) {
+const char *dimReason(const weft_rt_attention &desc,
+                      const weft_rt_attention_dim &dim) {
   if (dim.role < 0 || dim.role >= kNumRoles)
     return "unknown role of a dimension";
   if (dim.size < 0)
@@ -132,7 +112,7 @@ inline const char *dimReason(const weft_rt_attention &desc,
 }
 
 /// Tensors whose offsets fit, and as many pairs of numbers as can be counted.
-inline const char *extentsReason(const weft_rt_attention &desc) {
+const char *extentsReason(const weft_rt_attention &desc) {
   constexpr int64_t most = int64_t(1) << 58;
   int64_t product = 1;
   for (int i = 0; i < desc.num_dims; ++i)
@@ -150,7 +130,7 @@ inline const char *extentsReason(const weft_rt_attention &desc) {
   return nullptr;
 }
 
-inline const char *rolesReason(const weft_rt_attention &desc) {
+const char *rolesReason(const weft_rt_attention &desc) {
   int count[kNumRoles] = {};
   int64_t size[kNumRoles] = {1, 1, 1, 1, 1, 1};
   for (int i = 0; i < desc.num_dims; ++i) {
@@ -170,11 +150,9 @@ inline const char *rolesReason(const weft_rt_attention &desc) {
   return nullptr;
 }
 
-} // namespace detail
+} // namespace
 
-/// Why the descriptor makes no sense, or null.
-inline const char *attentionReason(const weft_rt_attention &desc) {
-  using namespace detail;
+const char *attentionReason(const weft_rt_attention &desc) {
   if (desc.num_dims < 0 || desc.num_dims > WEFT_RT_ATTENTION_MAX_DIMS)
     return "number of dimensions out of range";
   if (const char *reason = typesReason(desc))
@@ -189,11 +167,8 @@ inline const char *attentionReason(const weft_rt_attention &desc) {
   return rolesReason(desc);
 }
 
-/// What is wrong with the tensors that are there, or null. There is no reason
-/// against the descriptor.
-inline const char *attentionBuffersReason(const weft_rt_attention &desc,
-                                          void *const *buffers) {
-  using namespace detail;
+const char *attentionBuffersReason(const weft_rt_attention &desc,
+                                   void *const *buffers) {
   for (int tensor = 0; tensor < kNumTensors; ++tensor) {
     const bool mayLack = (kMasks & bit(tensor)) ||
                          (!desc.backward && tensor > WEFT_RT_ATTENTION_LSE);
@@ -207,5 +182,3 @@ inline const char *attentionBuffersReason(const weft_rt_attention &desc,
 }
 
 } // namespace weft::rt
-
-#endif // WEFT_RT_CORE_ATTENTION_REASON_H

@@ -3,16 +3,16 @@
 // The functions of attention, of operations that round alike everywhere: the
 // same bits in all backends.
 //
-// As in float_formats.h, everything is in an anonymous namespace and nothing of
-// a library is used. Traits say what a number is, of one float or of several:
-// V, set, add, sub, mul, div, fma, selectLess (x < y ? a : b), selectNan (x if
-// it is a NaN, else y), scaleByTwoTo (x times 2 to the number in the low bits
-// of y), abs, copySign.
+// As in core/float_formats.h, everything is in an anonymous namespace and
+// nothing of a library is used. Traits say what a number is, of one float or of
+// several: V, set, add, sub, mul, div, fma, selectLess (x < y ? a : b),
+// selectNan (x if it is a NaN, else y), scaleByTwoTo (x times 2 to the number
+// in the low bits of y), abs, copySign.
 
-#ifndef WEFT_RT_CORE_ATTENTION_FORMULAS_H
-#define WEFT_RT_CORE_ATTENTION_FORMULAS_H
+#ifndef WEFT_RT_CONTRACT_ATTENTION_FORMULAS_H
+#define WEFT_RT_CONTRACT_ATTENTION_FORMULAS_H
 
-#include "core/float_formats.h"
+#include <stdint.h>
 
 namespace weft::rt {
 namespace {
@@ -67,10 +67,13 @@ inline float logarithm(float x) {
   if (x == __builtin_inff())
     return x;
   // Of a float all exponents are normal in f64.
-  auto bits = bitsAs<uint64_t>(double(x));
+  const double wide = x;
+  uint64_t bits;
+  __builtin_memcpy(&bits, &wide, sizeof(bits));
   int exponent = int(bits >> 52) - 1022;
-  auto mantissa =
-      bitsAs<double>((bits & 0xfffffffffffff) | uint64_t(1022) << 52);
+  const uint64_t half = (bits & 0xfffffffffffff) | uint64_t(1022) << 52;
+  double mantissa;
+  __builtin_memcpy(&mantissa, &half, sizeof(mantissa));
   if (mantissa < 0x1.6a09e6p-1) { // of [0.5, 1)
     mantissa *= 2;
     --exponent;
@@ -87,4 +90,4 @@ inline float logarithm(float x) {
 } // namespace
 } // namespace weft::rt
 
-#endif // WEFT_RT_CORE_ATTENTION_FORMULAS_H
+#endif // WEFT_RT_CONTRACT_ATTENTION_FORMULAS_H

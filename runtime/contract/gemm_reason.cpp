@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What every backend refuses of a contraction. A header, so that the host's
-// contraction, which builds alone, has it as well.
-
-#ifndef WEFT_RT_CORE_GEMM_REASON_H
-#define WEFT_RT_CORE_GEMM_REASON_H
-
-#include "weft-rt/abi.h"
+#include "contract/gemm_reason.h"
 
 namespace weft::rt {
 
-inline bool areGemmTypesKnown(const weft_rt_gemm &desc) {
+static bool areGemmTypesKnown(const weft_rt_gemm &desc) {
   auto is = [&](weft_rt_type a, weft_rt_type b) {
     return desc.type_a == a && desc.type_b == b;
   };
@@ -31,8 +25,7 @@ inline bool areGemmTypesKnown(const weft_rt_gemm &desc) {
   }
 }
 
-/// Why the contraction makes no sense, or null.
-inline const char *gemmReason(const weft_rt_gemm &desc) {
+const char *gemmReason(const weft_rt_gemm &desc) {
   if (desc.num_dims < 0 || desc.num_dims > WEFT_RT_GEMM_MAX_DIMS)
     return "number of dimensions out of range";
   if (!areGemmTypesKnown(desc))
@@ -59,5 +52,3 @@ inline const char *gemmReason(const weft_rt_gemm &desc) {
 }
 
 } // namespace weft::rt
-
-#endif // WEFT_RT_CORE_GEMM_REASON_H
