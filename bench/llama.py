@@ -20,13 +20,12 @@ from jax.sharding import PartitionSpec as P
 ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "examples" / "qwen3"), str(ROOT / "python-bindings")]
 
-import experts  # noqa: E402
 import model  # noqa: E402
 import weft  # noqa: E402
 
-BATCH = experts.BATCH
+BATCH = ("mb", *model.BATCH)
 # What stores weights, gradients and moments in shards.
-SHARDS = ("fsdp", "cp", "ep")
+SHARDS = ("fsdp", "cp")
 # What is kept of a layer; None: everything.
 KEPT: dict[str, object] = {
     "none": None,
@@ -61,12 +60,6 @@ class Config:
     activation: str = "swiglu"
     # Whether the head is the table of embeddings.
     tied: bool = False
-    # Of each layer, how many of them a token goes to, and groups that are routed by themselves.
-    experts: int = 0
-    chosen: int = 1
-    groups: int = 1
-    # Keys that every second layer sees; 0: all before.
-    window: int = 0
 
     compute_dtype = jnp.bfloat16
     learning_rate = 1e-3
@@ -83,8 +76,6 @@ def layer_weights(c):
     column, row = P(SHARDS, "tp"), P("tp", SHARDS)
     attention = {"attn_norm": ((d,), P()), "wq": ((d, q), column), "wk": ((d, kv), column),
                  "wv": ((d, kv), column), "wo": ((q, d), row), "mlp_norm": ((d,), P())}
-    if c.experts:
-        return {**attention, **experts.layer_weights(c), **norms(c)}
     gate = {"w_gate": ((d, c.ffn), column)} if c.activation == "swiglu" else {}
     return {**attention, **gate, "w_up": ((d, c.ffn), column), "w_down": ((c.ffn, d), row),
             **norms(c)}
@@ -98,8 +89,6 @@ def weights(c):
 
 
 def feed_forward(c, h, w):
-    if c.experts:
-        return experts.feed_forward(c, h, w)
     up = checkpoint_name(h @ w["w_up"], "up")
     gate = checkpoint_name(h @ w["w_gate"], "gate") if c.activation == "swiglu" else up
     hidden = ACTIVATIONS[c.activation](gate)
@@ -108,7 +97,7 @@ def feed_forward(c, h, w):
     return checkpoint_name(hidden @ w["w_down"], "down")
 
 
-def layer(c, window, x, w, angles):
+def layer(c, x, w, angles):
     w = jax.tree.map(lambda a: a.astype(c.compute_dtype), w)
     batch, seq, _ = x.shape
     whole = functools.partial(lax.with_sharding_constraint, shardings=P(BATCH, "cp", None))
@@ -122,8 +111,7 @@ def layer(c, window, x, w, angles):
     if c.qk_norm:
         q, k = model.rms_norm(q, w["q_norm"]), model.rms_norm(k, w["k_norm"])
     mixed = weft.jax.dot_product_attention(model.rotate(q, angles), model.rotate(k, angles), v,
-                                           is_causal=True, local_window_size=window,
-                                           residual_checkpoint_name="attention")
+                                           is_causal=True, residual_checkpoint_name="attention")
     mixed = lax.with_sharding_constraint(mixed, P(BATCH, "cp", "tp", None))
     x = parted(x + parted(checkpoint_name(mixed.reshape(batch, seq, -1) @ w["wo"], "out")))
     return parted(x + parted(feed_forward(c, whole(model.rms_norm(x, w["mlp_norm"])), w)))
@@ -133,11 +121,10 @@ def loss_fn(c, params, tokens, targets):
     angles = model.rotary_angles(c)
     x = params["embed"].astype(c.compute_dtype).at[tokens].get(mode="promise_in_bounds")
     x = lax.with_sharding_constraint(x, P(BATCH, "cp", None))
-    for i, w in enumerate(params["layers"]):
-        window = (c.window - 1, 0) if c.window and i % 2 == 0 else None
-        step = functools.partial(layer, c, window)
-        if KEPT[c.kept]:
-            step = jax.checkpoint(step, policy=KEPT[c.kept])
+    step = functools.partial(layer, c)
+    if KEPT[c.kept]:
+        step = jax.checkpoint(step, policy=KEPT[c.kept])
+    for w in params["layers"]:
         x = step(x, w, angles)
     x = model.rms_norm(x, params["final_norm"].astype(c.compute_dtype))
     head = params["embed" if c.tied else "head"].astype(c.compute_dtype)
@@ -147,8 +134,7 @@ def loss_fn(c, params, tokens, targets):
 
 
 def export(c, mesh):
-    """The step's module; `mesh` has mb (microbatches), dp, fsdp, cp (parts of a sequence), ep
-    (experts) and tp."""
+    """The step's module; `mesh` has mb (microbatches), dp, fsdp, cp (parts of a sequence) and tp."""
     is_weight = lambda leaf: isinstance(leaf, tuple)
     tree = weights(c)
     specs = jax.tree.map(lambda w: w[1], tree, is_leaf=is_weight)

@@ -39,7 +39,7 @@ def count_parameters(run):
     layers, width, heads, kv_heads, head, ffn, vocab = run["dims"]
     mats = 3 if run.get("activation", "swiglu") == "swiglu" else 2
     layer = 2 * width * head * (heads + kv_heads)
-    layer += mats * width * ffn * run.get("experts", 1)
+    layer += mats * width * ffn
     return layers * layer + vocab * width * (1 if run.get("tied") else 2)
 
 
@@ -84,7 +84,7 @@ def reserve_bytes(run, framework, needed):
 
 def count_shards(run):
     """Of weights, gradients and moments."""
-    return math.prod(run["mesh"].get(axis, 1) for axis in ("fsdp", "cp", "ep", "tp"))
+    return math.prod(run["mesh"].get(axis, 1) for axis in ("fsdp", "cp", "tp"))
 
 
 def optimizer_seconds(run, machine):

@@ -18,9 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SYSTEMS = json.loads((ROOT / "bench" / "run_systems.json").read_text())
 FEW_LAYERS = (2, 4)
 # Of a run's settings, those of llama.Config that not each has.
-MORE = ("qk_norm", "activation", "tied", "experts", "chosen", "window")
-MODELS = [ROOT / "bench" / "llama.py", ROOT / "bench" / "experts.py"]
-AXES = ("mb", "dp", "fsdp", "cp", "ep", "tp")
+MORE = ("qk_norm", "activation", "tied")
+AXES = ("mb", "dp", "fsdp", "cp", "tp")
 
 
 def set_field(machine, path, value):
@@ -58,14 +57,12 @@ def make_machine(name, attention=None, clock=None):
 def count_data_ranks(run):
     """Ranks, each with sequences of its own, or with a part of them (cp)."""
     mesh = run["mesh"]
-    return mesh.get("dp", 1) * mesh.get("fsdp", 1) * mesh.get("ep", 1)
+    return mesh.get("dp", 1) * mesh.get("fsdp", 1)
 
 
 def make_config(run, layers, microbatches):
     _, *dims = run["dims"]
     more = {name: run[name] for name in MORE if name in run}
-    if "experts" in run:
-        more["groups"] = microbatches * count_data_ranks(run)
     return llama.Config(layers, *dims, seq=run["sequence"], batch=run["batch"] * microbatches,
                         kept=run["kept"], **more)
 
@@ -99,7 +96,7 @@ class Planner:
         """The step's file, which later calls find."""
         config = make_config(run, layers, microbatches)
         mesh = {**dict.fromkeys(AXES, 1), "mb": microbatches, **run["mesh"]}
-        sources = "".join(path.read_text() for path in MODELS)
+        sources = Path(llama.__file__).read_text()
         step = self.folder / f"{make_key(str(config), mesh, sources)}.mlir"
         if not step.exists():
             llama.export(config, mesh).save(step)
