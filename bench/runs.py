@@ -67,7 +67,8 @@ def plan_as_framework(planner, run, options):
     """Seconds of a step, and bytes of a rank."""
     framework = SYSTEMS["frameworks"][run["framework"]]
     machine = make_machine(run["machine"], run["attention"], options.clock)
-    flags = ["--schedule", run.get("schedule", framework["schedule"]), "--memory-limit", "none"]
+    flags = ["--schedule", framework["schedule"], "--memory-limit", "none",
+             "--recompute", "marked"]
     count = run["microbatches"]
     def planned(number):
         return plan_layers(planner, run, number, machine, flags, options.whole)
