@@ -105,7 +105,12 @@ def main():
             for setting in draw_settings(module):
                 if time.monotonic() - begin < options.seconds:
                     with tempfile.TemporaryDirectory() as folder:
-                        check.check(Step(module, setting, Path(folder)), options.per_kind, pool, float("inf"))
+                        try:
+                            example = Step(module, setting, Path(folder))
+                        except RuntimeError as problem:
+                            check.failed.append(f"{module.name} {setting} is not compiled: {problem}")
+                            continue
+                        check.check(example, options.per_kind, pool, float("inf"))
     check.finish()
 
 
