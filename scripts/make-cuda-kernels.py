@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the kernels of the CUDA backend to PTX, as text that C++ includes.
 
-Run it after a change of runtime/backends/cuda/kernels.cpp or of what that
-includes; with --check it fails if the text is not what the file gives, or if
+Run it after a change of runtime/backends/cuda/*kernels.cpp or of what they
+include; with --check it fails if a text is not what its file gives, or if
 ptxas, where it is found, does not take it. PTX of sm_80 runs on every later GPU.
 Needs clang 22.
 """
@@ -16,13 +16,15 @@ import tempfile
 from pathlib import Path
 
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
-SOURCE = RUNTIME / "backends" / "cuda" / "kernels.cpp"
-TARGET = RUNTIME / "backends" / "cuda" / "kernels_ptx.inc"
+FOLDER = RUNTIME / "backends" / "cuda"
+SOURCES = ("kernels.cpp", "ordered_gemm_kernels.cpp", "attention_kernels.cpp")
+# All is inlined: what a thread keeps over the phases of a block is in registers.
 COMMAND = ("clang-22", "--target=nvptx64-nvidia-cuda", "-march=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx70",
            "-std=c++17", "-O2", "-ffreestanding", "-nostdinc++", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off",
-           "-fno-threadsafe-statics", "-I", str(RUNTIME), "-I", str(RUNTIME / "include"), "-S", "-o", "-", str(SOURCE))
+           "-fno-threadsafe-statics", "-mllvm", "-inline-threshold=100000", "-I", str(RUNTIME), "-I",
+           str(RUNTIME / "include"), "-S", "-o", "-")
 HEAD = """// SPDX-License-Identifier: Apache-2.0
-// Made from kernels.cpp by scripts/make-cuda-kernels.py.
+// Made from {source} by scripts/make-cuda-kernels.py.
 
 """
 
@@ -39,19 +41,29 @@ def assemble(ptx: str) -> None:
             subprocess.run([ptxas, f"-arch={architecture}", file, "-o", Path(folder, "kernels.cubin")], check=True)
 
 
+def compile_kernels(source: str) -> str:
+    made = subprocess.run((*COMMAND, str(FOLDER / source)), text=True, capture_output=True, check=True).stdout
+    # Comments name the compiler's blocks; blanks at line ends are nobody's.
+    lines = [re.sub(r"\s*//.*", "", line).rstrip() for line in made.splitlines()]
+    return "\n".join(line for line in lines if line) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    made = subprocess.run(COMMAND, text=True, capture_output=True, check=True).stdout
-    # Comments name the compiler's blocks; blanks at line ends are nobody's.
-    lines = [re.sub(r"\s*//.*", "", line).rstrip() for line in made.splitlines()]
-    ptx = "\n".join(line for line in lines if line) + "\n"
-    text = HEAD + 'R"ptx(' + ptx + ')ptx"\n'
-    if arguments.check:
-        assemble(ptx)
-        sys.exit(TARGET.read_text() != text and f"{TARGET.name} is not what {SOURCE.name} gives: run make-cuda-kernels.py")
-    TARGET.write_text(text)
+    stale = []
+    for source in SOURCES:
+        ptx = compile_kernels(source)
+        target = FOLDER / source.replace("kernels.cpp", "ptx.inc" if "_" in source else "kernels_ptx.inc")
+        text = HEAD.format(source=source) + 'R"ptx(' + ptx + ')ptx"\n'
+        if arguments.check:
+            assemble(ptx)
+            stale += [target.name] if target.read_text() != text else []
+        else:
+            target.write_text(text)
+    if stale:
+        sys.exit(f"{', '.join(stale)}: not what the sources give: run make-cuda-kernels.py")
 
 
 if __name__ == "__main__":

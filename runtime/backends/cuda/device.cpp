@@ -84,13 +84,13 @@ Status Device::start() {
                  handle);
   WEFT_CUDA_CALL(api, cuDevicePrimaryCtxRetain, &context, handle);
   CurrentContext current(*this);
-  Result<CUmod_st *> own = loadModule("the runtime's kernels", kernelsPtx);
-  if (!own.ok())
-    return own.status();
-  WEFT_CUDA_CALL(api, cuModuleGetFunction, &copyKernel, *own, "weft_copy");
-  WEFT_CUDA_CALL(api, cuModuleGetFunction, &moveKernel, *own, "weft_move");
-  WEFT_CUDA_CALL(api, cuModuleGetFunction, &reduceKernel, *own, "weft_reduce");
-  WEFT_CUDA_CALL(api, cuModuleGetFunction, &gemmKernel, *own, "weft_gemm");
+  constexpr const char *names[] = {"weft_copy", "weft_move", "weft_reduce"};
+  CUfunc_st *found[3];
+  WEFT_RT_RETURN_IF_ERROR(
+      loadKernels("the runtime's kernels", kernelsPtx, names, 3, found));
+  copyKernel = found[0];
+  moveKernel = found[1];
+  reduceKernel = found[2];
   return Status();
 }
 
@@ -111,6 +111,17 @@ Result<CUmod_st *> Device::loadModule(const std::string &what,
   }
   modules.push_back(module);
   return module;
+}
+
+Status Device::loadKernels(const char *what, const char *ptx,
+                           const char *const *names, int count,
+                           CUfunc_st **to) {
+  Result<CUmod_st *> module = loadModule(what, ptx);
+  if (!module.ok())
+    return module.status();
+  for (int i = 0; i < count; ++i)
+    WEFT_CUDA_CALL(api, cuModuleGetFunction, &to[i], *module, names[i]);
+  return Status();
 }
 
 Result<std::vector<CUfunc_st *>> Device::load(const weft_rt_program &program) {
@@ -190,10 +201,6 @@ Status Device::move(const MoveArgs &args, CUstream_st *stream) const {
 
 Status Device::reduce(const ReduceArgs &args, CUstream_st *stream) const {
   return launch(reduceKernel, args, stream);
-}
-
-Status Device::gemm(const GemmArgs &args, CUstream_st *stream) const {
-  return launch(gemmKernel, args, stream);
 }
 
 } // namespace weft::rt::cuda

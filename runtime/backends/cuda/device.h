@@ -39,6 +39,10 @@ public:
   /// Loads a program's images and finds its kernels, in the order of its table.
   Result<std::vector<CUfunc_st *>> load(const weft_rt_program &program);
 
+  /// Loads some of the runtime's own kernels, which live as long as this.
+  Status loadKernels(const char *what, const char *ptx,
+                     const char *const *names, int count, CUfunc_st **to);
+
   /// Lets a kernel have so many bytes of dynamic shared memory.
   Status allowShared(CUfunc_st *kernel, int64_t bytes) const;
 
@@ -46,7 +50,6 @@ public:
   Status copy(const CopyArgs &args, CUstream_st *stream) const;
   Status move(const MoveArgs &args, CUstream_st *stream) const;
   Status reduce(const ReduceArgs &args, CUstream_st *stream) const;
-  Status gemm(const GemmArgs &args, CUstream_st *stream) const;
 
   const DriverApi &api;
   const int ordinal;
@@ -64,7 +67,7 @@ private:
   std::vector<CUmod_st *> modules;
   std::map<const weft_rt_program *, std::vector<CUfunc_st *>> programs;
   CUfunc_st *copyKernel = nullptr, *moveKernel = nullptr,
-            *reduceKernel = nullptr, *gemmKernel = nullptr;
+            *reduceKernel = nullptr;
 };
 
 /// Makes a device's context the thread's current one for a while.

@@ -12,23 +12,6 @@
 namespace weft::rt::cuda {
 namespace {
 
-bool areTypesKnown(const weft_rt_gemm &gemm) {
-  auto isOneOf = [](weft_rt_type type, weft_rt_type a, weft_rt_type b) {
-    return type == a || type == b;
-  };
-  auto areBoth = [&](weft_rt_type a, weft_rt_type b) {
-    return isOneOf(gemm.type_a, a, b) && isOneOf(gemm.type_b, a, b);
-  };
-  if (gemm.type_c == WEFT_RT_F64)
-    return areBoth(WEFT_RT_F64, WEFT_RT_F64);
-  if (gemm.type_c == WEFT_RT_F16)
-    return areBoth(WEFT_RT_F16, WEFT_RT_F16);
-  if (gemm.type_c == WEFT_RT_BF16)
-    return areBoth(WEFT_RT_F32, WEFT_RT_BF16);
-  return gemm.type_c == WEFT_RT_F32 && (areBoth(WEFT_RT_F32, WEFT_RT_BF16) ||
-                                        areBoth(WEFT_RT_F32, WEFT_RT_F16));
-}
-
 /// cudaDataType_t, or -1.
 int dataTypeOf(weft_rt_type type) {
   switch (type) {
@@ -51,67 +34,17 @@ bool libraryHasTypes(const weft_rt_gemm &gemm) {
   return gemm.type_a == gemm.type_b && !narrows;
 }
 
+/// Says whether C has no element.
+bool isEmpty(const weft_rt_gemm &gemm) {
+  return std::any_of(gemm.dims, gemm.dims + gemm.num_dims,
+                     [](const weft_rt_gemm_dim &dim) {
+                       return dim.size == 0 && dim.role != WEFT_RT_GEMM_K;
+                     });
+}
+
 uint32_t alignmentOf(const void *address) {
   uintptr_t bits = reinterpret_cast<uintptr_t>(address) | 256;
   return uint32_t(bits & -bits);
-}
-
-} // namespace
-
-const char *gemmReason(const weft_rt_gemm &gemm) {
-  if (gemm.num_dims < 0 || gemm.num_dims > WEFT_RT_GEMM_MAX_DIMS)
-    return "number of dimensions out of range";
-  if (!areTypesKnown(gemm))
-    return "combination of types not supported";
-  for (int32_t i = 0; i < gemm.num_dims; ++i) {
-    const weft_rt_gemm_dim &dim = gemm.dims[i];
-    if (dim.role < WEFT_RT_GEMM_BATCH || dim.role > WEFT_RT_GEMM_K)
-      return "unknown role of a dimension";
-    if (dim.size < 0)
-      return "negative size";
-    if (dim.stride_a < 0 || dim.stride_b < 0 || dim.stride_c < 0)
-      return "negative stride";
-    if (dim.role != WEFT_RT_GEMM_K && dim.size > 1 && dim.stride_c == 0)
-      return "an element of C is addressed more than once";
-  }
-  if (gemm.leaves != 0)
-    return "a declared order of sums, which the backend 'cuda' does not have "
-           "yet; compile without an invariance, or for the target host";
-  return nullptr;
-}
-
-// ---- our own kernel --------------------------------------------------------
-
-namespace {
-
-GemmArgs gemmArgs(const weft_rt_gemm &gemm, const Operands &operands) {
-  GemmArgs args = {};
-  args.a = operands.a;
-  args.b = operands.b;
-  args.c = operands.c;
-  args.typeA = gemm.type_a;
-  args.typeB = gemm.type_b;
-  args.typeC = gemm.type_c;
-  args.accumulate = gemm.accumulate;
-  args.count = args.depth = 1;
-  for (int32_t i = 0; i < gemm.num_dims; ++i) {
-    const weft_rt_gemm_dim &dim = gemm.dims[i];
-    if (dim.role == WEFT_RT_GEMM_K) {
-      int32_t at = args.numSumDims++;
-      args.sumSizes[at] = dim.size;
-      args.sumStridesA[at] = dim.stride_a;
-      args.sumStridesB[at] = dim.stride_b;
-      args.depth *= dim.size;
-      continue;
-    }
-    int32_t at = args.numDims++;
-    args.sizes[at] = dim.size;
-    args.stridesA[at] = dim.role == WEFT_RT_GEMM_N ? 0 : dim.stride_a;
-    args.stridesB[at] = dim.role == WEFT_RT_GEMM_M ? 0 : dim.stride_b;
-    args.stridesC[at] = dim.stride_c;
-    args.count *= dim.size;
-  }
-  return args;
 }
 
 } // namespace
@@ -131,7 +64,7 @@ struct Contractions::Plan {
   LtShape shape;
   LtOpaque *operation = nullptr, *x = nullptr, *y = nullptr, *c = nullptr;
   LtAlgo algo = {};
-  bool isByLibrary = false; // else by our own kernel
+  bool isByLibrary = false; // else by our own kernels
 
   Plan() = default;
   Plan(const Plan &) = delete;
@@ -222,7 +155,7 @@ Result<bool> Contractions::Plan::choose(LtContext *library, uint64_t alignment,
   return true;
 }
 
-Contractions::Contractions(const Device &device) : device(device) {}
+Contractions::Contractions(Device &device) : device(device), ordered(device) {}
 
 Contractions::~Contractions() {
   CurrentContext current(device);
@@ -245,8 +178,10 @@ Status Contractions::startLibrary() {
 Status Contractions::makePlan(const weft_rt_gemm &gemm, const Key &key,
                               int64_t workspace, Plan &plan) {
   plan.gemm = gemm;
+  // What the library may not be able to do, our own kernels have to.
+  WEFT_RT_RETURN_IF_ERROR(ordered.start());
   std::optional<LtShape> shape = ltShapeOf(gemm);
-  if (!shape || !libraryHasTypes(gemm))
+  if (!shape || !libraryHasTypes(gemm) || gemm.leaves > 0)
     return Status();
   WEFT_RT_RETURN_IF_ERROR(startLibrary());
   plan.api = api;
@@ -324,15 +259,11 @@ Status Contractions::run(const weft_rt_gemm &gemm, const Operands &operands,
   Result<const Plan *> plan = planFor(gemm, operands, workspace.bytes);
   if (!plan.ok())
     return plan.status();
-  bool isEmpty = std::any_of(
-      gemm.dims, gemm.dims + gemm.num_dims, [](const weft_rt_gemm_dim &dim) {
-        return dim.size == 0 && dim.role != WEFT_RT_GEMM_K;
-      });
-  if (isEmpty)
+  if (isEmpty(gemm))
     return Status();
   if ((*plan)->isByLibrary)
     return runByLibrary(**plan, operands, workspace, stream);
-  return device.gemm(gemmArgs(gemm, operands), stream);
+  return ordered.run(gemm, operands, stream);
 }
 
 } // namespace weft::rt::cuda

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Contractions: by cuBLASLt, where it can say them, and else by a kernel of our
-// own, which is slow and takes any strides and types. A plan is made once for
-// each descriptor; K is never split over blocks, so that bits do not depend on
-// timing, and f32 never becomes TF32.
+// Contractions: by cuBLASLt, where it can say them and their order is open, and
+// else by kernels of our own. A plan is made once for each descriptor; K is
+// never split over blocks, so that bits do not depend on timing, and f32 never
+// becomes TF32.
 
 #ifndef WEFT_RT_CUDA_GEMM_H
 #define WEFT_RT_CUDA_GEMM_H
 
-#include "backends/cuda/device.h"
+#include "backends/cuda/ordered_gemm.h"
+#include "core/gemm_reason.h"
 
 #include <mutex>
 #include <optional>
 
 namespace weft::rt::cuda {
-
-/// Says why the descriptor is refused, or null.
-const char *gemmReason(const weft_rt_gemm &gemm);
 
 /// Memory in which cuBLASLt may keep what a contraction needs for a while; one
 /// for each stream.
@@ -25,12 +23,6 @@ struct Workspace {
   int64_t bytes = 0;
 };
 constexpr int64_t workspaceBytes = int64_t(32) << 20;
-
-/// Three matrices.
-struct Operands {
-  const void *a, *b;
-  void *c;
-};
 
 /// A contraction as cuBLASLt says it: C, in columns, is X times Y, where X is B
 /// if C's rows are dense, and A if its columns are. What is not in it are
@@ -55,7 +47,7 @@ std::optional<LtShape> ltShapeOf(const weft_rt_gemm &gemm);
 /// The contractions of one device.
 class Contractions {
 public:
-  explicit Contractions(const Device &device);
+  explicit Contractions(Device &device);
   ~Contractions();
 
   /// Makes the plan for a descriptor and operands aligned like these.
@@ -86,6 +78,7 @@ private:
                       const Workspace &workspace, CUstream_st *stream);
 
   const Device &device;
+  OrderedGemm ordered;
   const CublasLtApi *api = nullptr;
   LtContext *library = nullptr;
   std::mutex lock;

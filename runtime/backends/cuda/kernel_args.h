@@ -46,19 +46,6 @@ struct ReduceArgs {
   int32_t type, reduction, tree; // as in weft_rt_collective
 };
 
-/// C = A * B or C += A * B with any strides: dims of the result, and those that
-/// are summed.
-struct GemmArgs {
-  const void *a, *b;
-  void *c;
-  int64_t count, depth; // elements of C, and what is summed for each
-  int64_t sizes[maxDims], stridesA[maxDims], stridesB[maxDims],
-      stridesC[maxDims];
-  int64_t sumSizes[maxDims], sumStridesA[maxDims], sumStridesB[maxDims];
-  int32_t numDims, numSumDims;
-  int32_t typeA, typeB, typeC, accumulate;
-};
-
 } // namespace weft::rt::cuda
 
 #endif // WEFT_RT_CUDA_KERNEL_ARGS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The backend's own kernels: moves between any strides, reductions of ranks'
-// buffers, and the contractions that cuBLASLt cannot say. No result depends on
-// timing: each element is one thread's.
+// The backend's own kernels for moves between any strides, and for reductions
+// of ranks' buffers. No result depends on timing: each element is one thread's.
 //
 // scripts/make-cuda-kernels.py compiles this file to PTX (kernels_ptx.inc); the
 // emulated device of the tests runs it on the CPU, where a grid is one thread.
@@ -246,84 +245,8 @@ void reduceAny(const ReduceArgs &args, Share share) {
   }
 }
 
-// ---- contractions ----------------------------------------------------------
-
-template <typename Value>
-Value loadValue(int32_t type, const void *data, int64_t at) {
-  switch (type) {
-  case WEFT_RT_BF16:
-    return Value(BFloat16::load(static_cast<const uint16_t *>(data)[at]));
-  case WEFT_RT_F16:
-    return Value(Float16::load(static_cast<const uint16_t *>(data)[at]));
-  case WEFT_RT_F64:
-    return Value(static_cast<const double *>(data)[at]);
-  default:
-    return Value(static_cast<const float *>(data)[at]);
-  }
-}
-
-template <typename Value>
-void storeValue(int32_t type, void *data, int64_t at, Value value) {
-  switch (type) {
-  case WEFT_RT_BF16:
-    static_cast<uint16_t *>(data)[at] = BFloat16::store(float(value));
-    return;
-  case WEFT_RT_F16:
-    static_cast<uint16_t *>(data)[at] = Float16::store(float(value));
-    return;
-  case WEFT_RT_F64:
-    static_cast<double *>(data)[at] = double(value);
-    return;
-  default:
-    static_cast<float *>(data)[at] = float(value);
-  }
-}
-
-/// One element of C: the products in the order of the summed dims, the last one
-/// fastest.
-template <typename Value>
-Value dot(const GemmArgs &args, int64_t atA, int64_t atB, Value sum) {
-  for (int64_t k = 0; k < args.depth; ++k) {
-    int64_t rest = k, a = atA, b = atB;
-    for (int32_t dim = args.numSumDims - 1; dim >= 0; --dim) {
-      int64_t index = dim ? rest % args.sumSizes[dim] : rest;
-      rest /= args.sumSizes[dim];
-      a += index * args.sumStridesA[dim];
-      b += index * args.sumStridesB[dim];
-    }
-    Value x = loadValue<Value>(args.typeA, args.a, a);
-    Value y = loadValue<Value>(args.typeB, args.b, b);
-    sum += x * y;
-  }
-  return sum;
-}
-
-template <typename Value> void contract(const GemmArgs &args, Share share) {
-  for (int64_t i = share.first; i < args.count; i += share.step) {
-    int64_t rest = i, a = 0, b = 0, c = 0;
-    for (int32_t dim = args.numDims - 1; dim >= 0; --dim) {
-      int64_t index = rest % args.sizes[dim];
-      rest /= args.sizes[dim];
-      a += index * args.stridesA[dim];
-      b += index * args.stridesB[dim];
-      c += index * args.stridesC[dim];
-    }
-    Value old =
-        args.accumulate ? loadValue<Value>(args.typeC, args.c, c) : Value(0);
-    storeValue(args.typeC, args.c, c, dot<Value>(args, a, b, old));
-  }
-}
-
-void contractAny(const GemmArgs &args, Share share) {
-  if (args.typeC == WEFT_RT_F64)
-    contract<double>(args, share);
-  else
-    contract<float>(args, share);
-}
-
 } // namespace
 
 WEFT_KERNEL(weft_copy, CopyArgs, copyStrided)
 WEFT_KERNEL(weft_move, MoveArgs, moveRuns)
 WEFT_KERNEL(weft_reduce, ReduceArgs, reduceAny)
-WEFT_KERNEL(weft_gemm, GemmArgs, contractAny)

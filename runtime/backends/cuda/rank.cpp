@@ -7,6 +7,7 @@
 
 #include "backends/cuda/copy.h"
 #include "backends/cuda/polling.h"
+#include "core/attention_reason.h"
 #include "core/copy_reason.h"
 #include "core/manifest.h"
 #include "core/rank_api.h"
@@ -28,12 +29,12 @@ Status follow() { return Status(WEFT_RT_RANK_FAILED, ""); }
 } // namespace
 
 CudaRank::CudaRank(CudaWorld &world, int64_t rank, Device &device,
-                   Contractions &contractions)
+                   Contractions &contractions, Attention &attentions)
     : log(*world.options.programs[rank], world.options.traceEvents,
           world.options.profile),
       device(device), world(world), contractions(contractions),
-      self{rank, this}, program(*world.options.programs[rank]), api(device.api),
-      flight(device),
+      attentions(attentions), self{rank, this},
+      program(*world.options.programs[rank]), api(device.api), flight(device),
       perturbState(world.options.perturbSeed
                        ? world.options.perturbSeed * 1000003 + uint64_t(rank)
                        : 0) {
@@ -80,16 +81,28 @@ Status CudaRank::prepare(const Rehearsal &rehearsal) {
   WEFT_CUDA_CALL(api, cuStreamCreate, &stream, driver::streamNonBlocking);
   WEFT_CUDA_CALL(api, cuMemAllocHost_v2, &staging, size_t(stagingBytes));
   WEFT_RT_RETURN_IF_ERROR(flight.start());
-  if (!rehearsal.gemms.empty()) {
-    DevicePointer place = 0;
-    WEFT_CUDA_CALL(api, cuMemAlloc_v2, &place, size_t(workspaceBytes));
-    workspace = {reinterpret_cast<void *>(place), workspaceBytes};
-  }
+  if (rehearsal.hasAttention)
+    WEFT_RT_RETURN_IF_ERROR(attentions.start());
+  int64_t scratch = rehearsal.gemms.empty() ? 0 : workspaceBytes;
+  WEFT_RT_RETURN_IF_ERROR(
+      growWorkspace(std::max(scratch, rehearsal.attentionBytes)));
   for (const RehearsedGemm &one : rehearsal.gemms)
     WEFT_RT_RETURN_IF_ERROR(
         contractions.prepare(*one.gemm, one.operands, workspace.bytes));
   for (const RehearsedConstant &one : rehearsal.constants)
     WEFT_RT_RETURN_IF_ERROR(onDevice(one.data, one.bytes).status());
+  return Status();
+}
+
+/// What is enqueued still uses the old one, which stays until the end.
+Status CudaRank::growWorkspace(int64_t bytes) {
+  if (bytes <= workspace.bytes)
+    return Status();
+  DevicePointer place = 0;
+  WEFT_CUDA_CALL(api, cuMemAlloc_v2, &place, size_t(bytes));
+  if (workspace.data)
+    constants[workspace.data] = {workspace.data, workspace.bytes};
+  workspace = {reinterpret_cast<void *>(place), bytes};
   return Status();
 }
 
@@ -335,10 +348,26 @@ bool CudaRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
   return isRun;
 }
 
-bool CudaRank::attention(int32_t, const weft_rt_attention &, void *const *,
-                         int64_t) {
-  return check(invalid("attention, which the backend 'cuda' does not have "
-                       "yet"));
+Status CudaRank::tryAttention(const weft_rt_attention &desc,
+                              void *const *buffers, int64_t queryStart) {
+  // Where a step has none before a scalar that it reads.
+  WEFT_RT_RETURN_IF_ERROR(attentions.start());
+  WEFT_RT_RETURN_IF_ERROR(growWorkspace(attentionScratchBytes(desc)));
+  return attentions.run(desc, buffers, queryStart, workspace.data, stream);
+}
+
+bool CudaRank::attention(int32_t op, const weft_rt_attention &desc,
+                         void *const *buffers, int64_t queryStart) {
+  const char *reason = cudaAttentionReason(desc);
+  if (!reason)
+    reason = attentionBuffersReason(desc, buffers);
+  if (reason)
+    return check(invalid(std::string("attention: ") + reason));
+  Moment begin = log.moment();
+  perturb();
+  bool isRun = check(tryAttention(desc, buffers, queryStart));
+  log.record(SpanKind::Attention, WEFT_RT_IN_ATTENTION, op, &desc, begin);
+  return isRun;
 }
 
 Status CudaRank::tryLaunch(const weft_rt_launch &launch, void *const *buffers,

@@ -21,7 +21,7 @@ namespace weft::rt::cuda {
 class CudaRank {
 public:
   CudaRank(CudaWorld &world, int64_t rank, Device &device,
-           Contractions &contractions);
+           Contractions &contractions, Attention &attentions);
   ~CudaRank();
 
   /// Makes streams, events, and what the rehearsed step needs.
@@ -78,6 +78,9 @@ private:
   bool isOwn(const void *address) const;
   Result<const void *> onDevice(const void *source, int64_t bytes);
   Status stage(void *local, void *host, int64_t bytes, bool isUpload);
+  Status growWorkspace(int64_t bytes);
+  Status tryAttention(const weft_rt_attention &desc, void *const *buffers,
+                      int64_t queryStart);
   Status tryLaunch(const weft_rt_launch &launch, void *const *buffers,
                    const int64_t *scalars);
   Status tryCopy(const weft_rt_copy &copy, const void *source, void *target);
@@ -97,6 +100,7 @@ private:
 
   CudaWorld &world;
   Contractions &contractions;
+  Attention &attentions;
   weft_rt_rank self;
   const weft_rt_program &program;
   const DriverApi &api;

@@ -38,9 +38,14 @@ public:
     found.gemms.push_back({&desc, {a, b, c}});
     return true;
   }
-  bool attention(int32_t, const weft_rt_attention &, void *const *, int64_t) {
-    return refuse("attention, which the backend 'cuda' does not have yet; "
-                  "compile with --attention off, or for the target host");
+  bool attention(int32_t, const weft_rt_attention &desc, void *const *,
+                 int64_t) {
+    if (const char *reason = cudaAttentionReason(desc))
+      return refuse(std::string("attention: ") + reason);
+    found.hasAttention = true;
+    found.attentionBytes =
+        std::max(found.attentionBytes, attentionScratchBytes(desc));
+    return true;
   }
   bool launch(int32_t, const weft_rt_launch &launch, void *const *,
               const int64_t *) {

@@ -9,6 +9,7 @@
 #ifndef WEFT_RT_CUDA_REHEARSAL_H
 #define WEFT_RT_CUDA_REHEARSAL_H
 
+#include "backends/cuda/attention.h"
 #include "backends/cuda/gemm.h"
 
 namespace weft::rt::cuda {
@@ -30,7 +31,9 @@ struct Rehearsal {
   std::vector<RehearsedConstant> constants;
   std::vector<const weft_rt_collective *> collectives;
   std::vector<int64_t> sharedBytes; // dynamic ones, [kernel]
-  bool isWhole = true;              // no scalar was read
+  bool hasAttention = false;
+  int64_t attentionBytes = 0; // of scratch
+  bool isWhole = true;        // no scalar was read
 };
 
 /// Fails if the step asks for what the backend does not have.

@@ -99,6 +99,7 @@ Status CudaWorld::openDevices() {
       return device.status();
     devices.push_back(std::move(*device));
     contractions.push_back(std::make_unique<Contractions>(*devices.back()));
+    attentions.push_back(std::make_unique<Attention>(*devices.back()));
   }
   return Status();
 }
@@ -204,7 +205,8 @@ Status CudaWorld::start() {
   for (int64_t rank : rankIds) {
     size_t device = size_t(rank) % devices.size();
     ranks.push_back(std::make_unique<CudaRank>(*this, rank, *devices[device],
-                                               *contractions[device]));
+                                               *contractions[device],
+                                               *attentions[device]));
     WEFT_RT_RETURN_IF_ERROR(ranks.back()->prepare(rehearsals[rank]));
   }
   return startThreads();

@@ -75,6 +75,7 @@ private:
   std::vector<ChannelGroups> layout; // [channel]
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Contractions>> contractions; // [device]
+  std::vector<std::unique_ptr<Attention>> attentions;      // [device]
   std::vector<Rehearsal> rehearsals;                       // [rank]
   std::vector<std::vector<std::unique_ptr<Group>>> groups; // [channel][group]
   std::vector<std::unique_ptr<CudaRank>> ranks;

@@ -192,7 +192,7 @@ void HostRank::failOnSignals() {
 
 bool HostRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
                     const void *b, void *c) {
-  if (const char *reason = gemmUnsupportedReason(desc)) {
+  if (const char *reason = gemmReason(desc)) {
     world.fail(rankFailed(
         format("rank %lld: gemm: %s", (long long)self.rank, reason)));
     return false;
@@ -206,7 +206,7 @@ bool HostRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
 
 bool HostRank::attention(int32_t op, const weft_rt_attention &desc,
                          void *const *buffers, int64_t queryStart) {
-  const char *reason = attentionUnsupportedReason(desc);
+  const char *reason = attentionReason(desc);
   if (!reason)
     reason = attentionBuffersReason(desc, buffers);
   if (reason) {

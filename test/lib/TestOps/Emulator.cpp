@@ -12,6 +12,9 @@
 #include <mutex>
 #include <ucontext.h>
 #include <vector>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 namespace {
 
@@ -119,5 +122,18 @@ void weft_emulated_launch(Thread thread, void *buffers, void *scalars,
       thread(buffers, scalars);
   }
 }
+
+#if defined(__x86_64__)
+/// What code calls that rounds to bf16 where the processor has no instruction
+/// for it, and the compiler's library no function. The result is in the
+/// register of a float.
+__m128i __truncsfbf2(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  bool isNan = (bits & 0x7fffffff) > 0x7f800000;
+  return _mm_cvtsi32_si128(int(isNan ? bits >> 16 | 0x40 : rounded));
+}
+#endif
 
 } // extern "C"

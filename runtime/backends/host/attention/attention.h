@@ -63,6 +63,7 @@
 #ifndef WEFT_RT_ATTENTION_ATTENTION_H
 #define WEFT_RT_ATTENTION_ATTENTION_H
 
+#include "core/attention_reason.h"
 #include "gemm.h"
 
 namespace weft::rt {
@@ -71,16 +72,8 @@ constexpr int64_t kAttentionForwardKeys = 512;
 constexpr int64_t kAttentionBackwardKeys = 512;
 constexpr int64_t kAttentionQueries = 128;
 
-/// Why attention cannot run this descriptor, or null if it can.
-const char *attentionUnsupportedReason(const weft_rt_attention &desc);
-
-/// What is wrong with the tensors that are there, or null. The descriptor must
-/// be supported.
-const char *attentionBuffersReason(const weft_rt_attention &desc,
-                                   void *const *buffers);
-
 /// Attention or its gradient as weft_rt_attention says. Neither of the reasons
-/// above may stand against it.
+/// of attention_reason.h may stand against it.
 void attention(const weft_rt_attention &desc, void *const *buffers,
                int64_t queryStart, const ParallelFor &parallelFor);
 

@@ -372,7 +372,7 @@ Case simple() {
 const char *reasonAfter(void (*edit)(weft_rt_attention &)) {
   Case c = simple();
   edit(c.desc);
-  const char *reason = attentionUnsupportedReason(c.desc);
+  const char *reason = attentionReason(c.desc);
   return reason ? reason : "";
 }
 
@@ -413,9 +413,9 @@ TEST(AttentionSupported, NamesTheReason) {
 TEST(AttentionSupported, NamesTheReasonOfGradients) {
   Random random(13);
   Case c = gradientOf(random, simple(), f32, f32, f32, 8);
-  EXPECT_EQ(attentionUnsupportedReason(c.desc), nullptr);
+  EXPECT_EQ(attentionReason(c.desc), nullptr);
   c.desc.leaves = 3;
-  EXPECT_STREQ(attentionUnsupportedReason(c.desc),
+  EXPECT_STREQ(attentionReason(c.desc),
                "number of leaves does not divide groups times queries");
 }
 

@@ -252,7 +252,7 @@ void runCase(Case &c, const ParallelFor &parallelFor) {
   void *buffers[kTensors];
   for (int tensor = 0; tensor < kTensors; ++tensor)
     buffers[tensor] = c.has(tensor) ? c.data[tensor].data() : nullptr;
-  const char *reason = attentionUnsupportedReason(c.desc);
+  const char *reason = attentionReason(c.desc);
   if (!reason)
     reason = attentionBuffersReason(c.desc, buffers);
   if (reason) {

@@ -5,31 +5,13 @@
 #include "passes.h"
 #include "scores.h"
 
+#include "core/attention_formulas.h"
+
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace weft::rt::detail {
 namespace {
-
-/// log x, rounded from f64, of operations that are the same everywhere.
-float logarithm(float x) {
-  if (!(x > 0) || std::isinf(x))
-    return x > 0 ? x : std::numeric_limits<float>::quiet_NaN();
-  int exponent;
-  double mantissa = std::frexp(double(x), &exponent); // [0.5, 1)
-  if (mantissa < 0x1.6a09e6p-1) {
-    mantissa *= 2;
-    --exponent;
-  }
-  // log m = 2 artanh((m - 1) / (m + 1)), |argument| < 0.172.
-  const double argument = (mantissa - 1) / (mantissa + 1);
-  const double square = argument * argument;
-  double series = 0;
-  for (int odd = 19; odd >= 1; odd -= 2)
-    series = series * square + 1.0 / odd;
-  return float(2 * argument * series + exponent * 0.693147180559945309417);
-}
 
 /// The outputs of up to kMostQueries queries.
 class OutputBlock {

@@ -8,21 +8,6 @@
 
 namespace weft::rt::detail {
 
-int64_t weft_rt_attention_dim::*const kStrideOf[kNumTensors] = {
-    &weft_rt_attention_dim::stride_q,
-    &weft_rt_attention_dim::stride_k,
-    &weft_rt_attention_dim::stride_v,
-    &weft_rt_attention_dim::stride_bias,
-    &weft_rt_attention_dim::stride_mask,
-    &weft_rt_attention_dim::stride_q_segments,
-    &weft_rt_attention_dim::stride_k_segments,
-    &weft_rt_attention_dim::stride_out,
-    &weft_rt_attention_dim::stride_lse,
-    &weft_rt_attention_dim::stride_dout,
-    &weft_rt_attention_dim::stride_dq,
-    &weft_rt_attention_dim::stride_dk,
-    &weft_rt_attention_dim::stride_dv};
-
 int64_t bytesOfType(weft_rt_type type) {
   switch (type) {
   case WEFT_RT_I1:
@@ -85,25 +70,7 @@ Problem::Problem(const weft_rt_attention &desc, void *const *buffers,
 }
 
 weft_rt_type Problem::typeOf(int tensor) const {
-  switch (tensor) {
-  case WEFT_RT_ATTENTION_BIAS:
-    return desc.type_bias;
-  case WEFT_RT_ATTENTION_MASK:
-    return WEFT_RT_I1;
-  case WEFT_RT_ATTENTION_Q_SEGMENTS:
-  case WEFT_RT_ATTENTION_K_SEGMENTS:
-    return WEFT_RT_I32;
-  case WEFT_RT_ATTENTION_LSE:
-    return WEFT_RT_F32;
-  case WEFT_RT_ATTENTION_DQ:
-    return desc.type_dq;
-  case WEFT_RT_ATTENTION_DK:
-    return desc.type_dk;
-  case WEFT_RT_ATTENTION_DV:
-    return desc.type_dv;
-  default:
-    return desc.type;
-  }
+  return attentionTypeOf(desc, tensor);
 }
 
 void Problem::addOffsets(const int *dims, int count, int64_t index,

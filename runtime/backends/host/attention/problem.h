@@ -6,16 +6,11 @@
 #ifndef WEFT_RT_ATTENTION_PROBLEM_H
 #define WEFT_RT_ATTENTION_PROBLEM_H
 
-#include "weft-rt/abi.h"
+#include "core/attention_reason.h"
 
 #include <cstdint>
 
 namespace weft::rt::detail {
-
-constexpr int kNumTensors = WEFT_RT_ATTENTION_NUM_BUFFERS;
-
-/// A dim's stride in each tensor, by weft_rt_attention_buffer.
-extern int64_t weft_rt_attention_dim::*const kStrideOf[kNumTensors];
 
 /// Keys from `first` on and before `last`.
 struct KeyRange {

@@ -5,63 +5,18 @@
 // Everything has internal linkage, so that no instantiation is shared between
 // files that are compiled with different flags.
 //
-// Traits: V (kLanes floats), set, load, store, add, sub, mul, div, fma,
-// larger (x > y ? x : y), selectLess (x < y ? a : b), scaleByTwoTo (x times 2
-// to the number in the low bits of y), abs, copySign, storeBf16.
+// Traits: those of attention_formulas.h, with kLanes floats as V, and load,
+// store, larger (x > y ? x : y), storeBf16.
 
 #ifndef WEFT_RT_ATTENTION_ROWS_TEMPLATE_H
 #define WEFT_RT_ATTENTION_ROWS_TEMPLATE_H
 
 #include "convert.h"
+#include "core/attention_formulas.h"
 #include "rows.h"
-
-#include <limits>
 
 namespace weft::rt::detail {
 namespace {
-
-constexpr float kNone = -std::numeric_limits<float>::infinity();
-
-/// e^x. With n = round(x / ln 2) and r = x - n ln 2, |r| <= ln 2 / 2, it is
-/// 2^n e^r; adding 1.5 * 2^23 rounds, and leaves n in the low bits.
-template <class T> inline typename T::V exponential(typename T::V x) {
-  using V = typename T::V;
-  const V magic = T::set(0x1.8p23f);
-  V shifted = T::fma(x, T::set(0x1.715476p+0f), magic);
-  V n = T::sub(shifted, magic);
-  V r = T::fma(n, T::set(-0x1.62e430p-1f), x);
-  r = T::fma(n, T::set(0x1.05c610p-29f), r);
-  // (e^r - 1 - r) / r^2 within 2^-28 of e^r.
-  V q = T::set(0x1.6a2318p-10f);
-  q = T::fma(q, r, T::set(0x1.123a8ep-7f));
-  q = T::fma(q, r, T::set(0x1.5558f6p-5f));
-  q = T::fma(q, r, T::set(0x1.555490p-3f));
-  q = T::fma(q, r, T::set(0x1.fffffcp-2f));
-  V power = T::add(T::fma(q, T::mul(r, r), r), T::set(1.0f));
-  V result = T::scaleByTwoTo(power, shifted);
-  result = T::selectLess(x, T::set(-0x1.5d589ep+6f), T::set(0.0f), result);
-  result =
-      T::selectLess(T::set(0x1.62e42ep+6f), x,
-                    T::set(std::numeric_limits<float>::infinity()), result);
-  return T::selectNan(x, result);
-}
-
-template <class T> inline typename T::V tangent(typename T::V x) {
-  using V = typename T::V;
-  const V one = T::set(1.0f);
-  V square = T::mul(x, x);
-  // (tanh x - x) / x^3 within 2^-27 of tanh x, for |x| < 0.625.
-  V q = T::set(-0x1.75e1c6p-8f);
-  q = T::fma(q, square, T::set(0x1.522650p-6f));
-  q = T::fma(q, square, T::set(-0x1.b83c5ap-5f));
-  q = T::fma(q, square, T::set(0x1.110726p-3f));
-  q = T::fma(q, square, T::set(-0x1.555532p-2f));
-  V small = T::fma(T::mul(q, square), x, x);
-  V size = T::abs(x);
-  V power = exponential<T>(T::add(size, size));
-  V large = T::sub(one, T::div(T::set(2.0f), T::add(power, one)));
-  return T::selectLess(size, T::set(0.625f), small, T::copySign(large, x));
-}
 
 /// Lane i joins with lane i + 8, of these i with i + 4, and so on.
 inline float sumOfLanes(float (&lanes)[kLanes]) {

@@ -53,7 +53,7 @@
 #ifndef WEFT_RT_GEMM_GEMM_H
 #define WEFT_RT_GEMM_GEMM_H
 
-#include "weft-rt/abi.h"
+#include "core/gemm_reason.h"
 
 #include <cstdint>
 
@@ -90,12 +90,8 @@ bool forceIsa(Isa isa);
 /// "scalar", "avx2", "avx512", "avx512_bf16", "amx_bf16".
 const char *isaName(Isa isa);
 
-/// Why gemm cannot run this descriptor, or null if it can.
-const char *gemmUnsupportedReason(const weft_rt_gemm &desc);
-bool gemmSupported(const weft_rt_gemm &desc);
-
-/// C = A * B or C += A * B as weft_rt_gemm says. The descriptor must be
-/// supported.
+/// C = A * B or C += A * B as weft_rt_gemm says. gemmReason has nothing against
+/// the descriptor.
 void gemm(const weft_rt_gemm &desc, const void *a, const void *b, void *c,
           const ParallelFor &parallelFor);
 

@@ -220,7 +220,7 @@ static std::vector<char> run(const Problem &problem,
 }
 
 std::string compareWithOrder(const Problem &problem, Isa isa) {
-  if (const char *reason = gemmUnsupportedReason(problem.desc))
+  if (const char *reason = gemmReason(problem.desc))
     return reason;
   return compare(problem.desc.type_c, run(problem),
                  evaluate(problem.desc, isa, problem.a.data(), problem.b.data(),
