@@ -4,12 +4,14 @@
 """Compares what `--recompute auto` chooses with JAX's own policies.
 
     bench/recompute.py [--step dense scanned experts long] [--layers N] [--json FILE]
+    bench/recompute.py --run [--rounds N]           # measured on this CPU, with small shapes
 
 Each step is exported as it is and with each policy of jax.checkpoint. A policy is
 planned without a limit, at the least limit that it fits into, and between the two;
 the step without marks is then planned with `auto` at the bytes that each of these
 plans needs, and must not be slower. Prints a table as Markdown, and what misses the
-bar. Times are the simulator's.
+bar. Times are the simulator's, or with --run those of steps that take turns, the least of
+several rounds; they are measured, so nothing is held to a bar.
 """
 
 import argparse
@@ -24,6 +26,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import PartitionSpec as P
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +46,10 @@ POLICIES = {
     "per layer": {"policy": jax.checkpoint_policies.nothing_saveable},
     "whole": {"policy": jax.checkpoint_policies.nothing_saveable},
 }
+# What is run: as above, on as many ranks as a small machine has cores.
+RUN_MESH = {"fsdp": 2, "tp": 1}
+RUN_SHAPES = {"dense": (8, 256, 256, 1024), "scanned": (8, 256, 256, 1024),
+              "experts": (8, 128, 256, 512), "long": (2, 1024, 128, 512)}
 # Rounding of the simulated times.
 SLACK = 1.001
 
@@ -125,15 +132,18 @@ def make_step(name, layers, policy):
     return step
 
 
-def export(name, layers, policy, path):
-    batch, seq, width, hidden = SHAPES[name]
+def export(name, layers, policy, path, mesh=MESH, shapes=SHAPES):
+    """The arguments' shapes; the step is in the file."""
+    batch, seq, width, hidden = shapes[name]
     weights, specs = weights_of(name, layers, width, hidden)
     data = P("fsdp", None)
+    arguments = (weights, jax.ShapeDtypeStruct((batch, seq, width), jnp.bfloat16),
+                 jax.ShapeDtypeStruct((batch, seq), jnp.int32))
     module = weft.jax.export(
-        make_step(name, layers, policy), weights, jax.ShapeDtypeStruct((batch, seq, width), jnp.bfloat16),
-        jax.ShapeDtypeStruct((batch, seq), jnp.int32), mesh=MESH, donate_argnums=(0,),
+        make_step(name, layers, policy), *arguments, mesh=mesh, donate_argnums=(0,),
         in_shardings=(specs, P("fsdp", None, None), data), out_shardings=(specs, P()))
     path.write_text(module.text)
+    return arguments
 
 
 def plan(path, recompute, limit, options):
@@ -174,6 +184,47 @@ def rows_of(name, options, folder):
                    "auto_bytes": needed, "ratio": auto and auto / ns, "seconds": time.monotonic() - begin}
 
 
+def compile_to_run(path, recompute, limit):
+    """The program, and the bytes of a rank."""
+    program = weft.compile(path, machine="host", recompute=recompute, proofs=False,
+                           memory_limit="none" if limit is None else limit)
+    stats = program.stats
+    return program, stats.argument_bytes_per_rank + stats.result_bytes_per_rank + stats.arena_bytes_per_rank
+
+
+def measure(programs, arguments, rounds):
+    """The least seconds of a step of each, in turns."""
+    least = [float("inf")] * len(programs)
+    for _ in range(rounds):
+        for i, program in enumerate(programs):
+            begin = time.monotonic()
+            jax.tree.map(np.asarray, program(*arguments))
+            least[i] = min(least[i], time.monotonic() - begin)
+    return least
+
+
+def run_step(name, options, folder):
+    """Prints each policy's time and bytes, and those of `auto` in so many bytes."""
+    random = np.random.default_rng(1)
+    draw = lambda leaf: (np.zeros(leaf.shape, np.int32) if leaf.dtype == jnp.int32
+                         else random.standard_normal(leaf.shape, np.float32).astype(leaf.dtype) * leaf.dtype.type(0.05))
+    for policy in options.policy:
+        arguments = export(name, options.layers, policy, folder / "policy.mlir", RUN_MESH, RUN_SHAPES)
+        export(name, options.layers, "plain", folder / "auto.mlir", RUN_MESH, RUN_SHAPES)
+        theirs, needed = compile_to_run(folder / "policy.mlir", "marked", None)
+        auto, auto_bytes = compile_to_run(folder / "auto.mlir", "auto", needed)
+        seconds = measure([theirs, auto], jax.tree.map(draw, arguments), options.rounds)
+        print(f"| {name} | {policy} | {needed / 1e6:.1f} | {seconds[0] * 1e3:.1f} | {auto_bytes / 1e6:.1f} "
+              f"| {seconds[1] * 1e3:.1f} | {seconds[1] / seconds[0]:.3f} |", flush=True)
+
+
+def run_all(options):
+    print("| step | policy | MB | ms | auto MB | auto ms | ratio |\n|---|---|--:|--:|--:|--:|--:|")
+    for name in options.step:
+        with tempfile.TemporaryDirectory() as folder:
+            run_step(name, options, Path(folder))
+
+
 def print_row(row):
     auto = "does not fit | " if row["auto_ns"] is None else f"{row['auto_ns'] / 1e6:.3f} | {row['ratio']:.3f}"
     print(f"| {row['step']} | {row['policy']} | {row['limit']} | {row['bytes'] / 1e6:.1f} | {row['ns'] / 1e6:.3f} "
@@ -188,11 +239,15 @@ def arguments():
     parser.add_argument("--machine", default="h100x8")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--json", type=Path, help="where the figures go as well")
+    parser.add_argument("--run", action="store_true", help="measure on this CPU instead of simulating")
+    parser.add_argument("--rounds", type=int, default=5, help="of steps that are measured")
     return parser.parse_args()
 
 
 def main():
     options, rows = arguments(), []
+    if options.run:
+        return run_all(options)
     print("| step | policy | limit | MB | ms | auto ms | ratio | s |\n|---|---|---|--:|--:|--:|--:|--:|")
     for name in options.step:
         with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@
     bench/steps.py build/steps
     bench/schedule.py build/steps [--case qwen3-8b:fsdp=8 ...] [--machine h100x8 ...]
                       [--json FILE]
+    bench/schedule.py build/random --random SEED COUNT     # those of bench/steps.py --random
 
 For each case and machine, each policy runs under three limits of memory: none;
 what program order needs and three layers of gathered weights; and what program
@@ -20,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import shapes
 
 ROOT = Path(__file__).resolve().parent.parent
 POLICIES = ["sync", "next-layer", "greedy", "best"]
@@ -55,7 +58,19 @@ def arguments():
     parser.add_argument("--policy", nargs="+", default=POLICIES)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--json", type=Path, help="where the figures go as well")
+    parser.add_argument("--random", type=int, nargs=2, metavar=("SEED", "COUNT"),
+                        help="steps of random shapes, each on its machine, instead of cases")
     return parser.parse_args()
+
+
+def cases_of(options):
+    """Pairs of a case and its machines."""
+    if options.random:
+        first, count = options.random
+        drawn = {seed: shapes.draw(seed) for seed in range(first, first + count)}
+        return [(f"random-{seed}:{shape.mesh}", options.machine or [shape.machine])
+                for seed, shape in drawn.items()]
+    return [(case, options.machine or CASES[case]) for case in options.case]
 
 
 def must(command):
@@ -170,10 +185,10 @@ def main():
     options = arguments()
     rows = []
     print(HEAD)
-    for case in options.case:
+    for case, machines in cases_of(options):
         with tempfile.TemporaryDirectory() as folder:
             named = prepare(case, options, Path(folder))
-            for machine in options.machine or CASES[case]:
+            for machine in machines:
                 for limit_name, limit in limits_of(named, machine, options):
                     for policy in options.policy:
                         figures = schedule(named, machine, policy, limit, options)

@@ -4,6 +4,7 @@
 """Exports training steps of real sizes, in bf16 with f32 weights and AdamW.
 
     bench/steps.py OUT_DIR [--step qwen3-8b ...] [--layers N] [--batch N]
+    bench/steps.py OUT_DIR --random SEED COUNT     # random shapes: random-SEED.mlir, ...
 
 Shapes only: no weight is made, so that 32 billion of them fit on a laptop. The
 mesh's sizes are weft-compile's to choose (--mesh), among dp, fsdp and tp, and ep
@@ -25,6 +26,7 @@ sys.path += [str(ROOT / "examples" / "qwen3"), str(ROOT / "python-bindings")]
 
 import model  # noqa: E402
 import moe  # noqa: E402
+import shapes  # noqa: E402
 import weft  # noqa: E402
 
 SEQ, BATCH = 4096, 16
@@ -49,7 +51,16 @@ def arguments():
     parser.add_argument("--step", nargs="+", choices=STEPS, default=list(STEPS))
     parser.add_argument("--layers", type=int, help="instead of the model's own number")
     parser.add_argument("--batch", type=int, help=f"of the whole job, instead of {BATCH}")
+    parser.add_argument("--random", type=int, nargs=2, metavar=("SEED", "COUNT"),
+                        help="steps of random shapes instead")
     return parser.parse_args()
+
+
+def random_config(seed, layers):
+    """The model of a random shape."""
+    shape = shapes.draw(seed)
+    fields = {**shape.fields, "dtype": "bf16", **({"layers": layers} if layers else {})}
+    return moe.Config(**fields, **shape.experts) if shape.experts else model.Config(**fields)
 
 
 def is_weight(leaf):
@@ -77,11 +88,16 @@ def export(c):
 def main():
     options = arguments()
     options.folder.mkdir(parents=True, exist_ok=True)
-    for name in options.step:
-        given = {key: getattr(options, key) for key in ("layers", "batch")
-                 if getattr(options, key) is not None}
+    given = {key: getattr(options, key) for key in ("layers", "batch")
+             if getattr(options, key) is not None}
+    configs = {name: replace(STEPS[name], **given) for name in options.step}
+    if options.random:
+        first, count = options.random
+        configs = {f"random-{seed}": random_config(seed, options.layers)
+                   for seed in range(first, first + count)}
+    for name, config in configs.items():
         start, path = time.perf_counter(), options.folder / f"{name}.mlir"
-        export(replace(STEPS[name], **given)).save(path)
+        export(config).save(path)
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s",
               flush=True)
 

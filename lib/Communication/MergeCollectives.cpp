@@ -11,8 +11,11 @@
 // that they may, what is small and computed from them is moved down to where it
 // is needed.
 //
-// Gathers of weights are left alone: that one is gathered twice was decided
-// before. Gathers of what small reductions made are grouped like these.
+// That a weight is gathered twice was decided before, and stays. Gathers of
+// what small reductions made are grouped like these, and gathers of elements
+// and scales that one op reads.
+
+#include "JoinGathers.h"
 
 #include "weft/Analysis/Traffic.h"
 #include "weft/Communication/Passes.h"
@@ -480,6 +483,7 @@ struct MergeCollectivesPass
     numErased += eraseUnused(block);
     numGrouped += reduceWholes(block);
     numGrouped += Grouper(block, groupLimit).run();
+    numGrouped += joinGathers(block);
   }
 };
 

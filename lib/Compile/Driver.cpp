@@ -248,6 +248,9 @@ bool Driver::fitsGatheredOnce() {
   changed.report.clear();
   changed.compare.clear();
   changed.stats = changed.proofs = changed.progress = false;
+  // To gather again costs less than to compute again.
+  if (changed.recompute == "auto")
+    changed.recompute = "marked";
   // What is said of a copy that does not fit is nobody's error.
   ScopedDiagnosticHandler handler(place.getContext(),
                                   [](Diagnostic &diagnostic) {});

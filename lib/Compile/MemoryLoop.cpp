@@ -27,9 +27,13 @@ static constexpr int64_t kLoosePercent = 80;
 /// Less memory is tried as well, for what has up to so many ops: a faster order
 /// that is not found with more is one with more. In percent of the least that
 /// the step needs, which does not depend on the limit.
-static constexpr int kMaxSmall = 2000;
+static constexpr int64_t kMaxSmall = 2000;
 static constexpr int64_t kRungs[] = {100, 105, 110, 115, 120, 130, 140,
                                      150, 165, 180, 200, 250, 300, 400};
+
+/// Of a larger step, a plan that takes so little more than its bound, as a part
+/// of that, is the last one that is made.
+static constexpr int64_t kTolerated = 1000;
 
 int64_t mlir::weft::getPlannedBytes(ModuleOp module) {
   int64_t bytes = 0;
@@ -117,7 +121,8 @@ MemoryLoop::Plan &MemoryLoop::getLeast() {
     isLess = true;
   };
   take(plan("sync", 0, /*isLean=*/true, -1));
-  for (int i = 0; i < kMaxPlans && isLess; ++i) {
+  int rounds = isLarge() ? 1 : kMaxPlans;
+  for (int i = 0; i < rounds && isLess; ++i) {
     isLess = false;
     for (bool isLean : {false, true})
       take(plan(options.policy, getOffset(), isLean, least->bytes));
@@ -128,6 +133,19 @@ MemoryLoop::Plan &MemoryLoop::getLeast() {
 /// By how much plans need more than what is estimated; negative: less.
 int64_t MemoryLoop::getOffset() {
   return getLeast().bytes - getLeast().estimatedBytes;
+}
+
+bool MemoryLoop::isLarge() const {
+  int64_t numOps = 0;
+  ModuleOp(fused).walk([&](Operation *) { ++numOps; });
+  return numOps > kMaxSmall;
+}
+
+bool MemoryLoop::isLastOfLarge(const Plan &plan) const {
+  return fits(plan) &&
+         plan.nanoseconds - plan.boundNanoseconds <=
+             plan.boundNanoseconds / kTolerated &&
+         isLarge();
 }
 
 bool MemoryLoop::isAtBound(const Plan &plan) const {
@@ -221,9 +239,7 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
 /// order that is found with more memory than it needs is mostly found again
 /// with less, down to that, so those rungs are passed over.
 void MemoryLoop::tryLessMemory(Plan &best) {
-  int numOps = 0;
-  fused.walk([&](Operation *) { ++numOps; });
-  if (numOps > kMaxSmall || getFigure(*best.module, "communication_ns") == 0)
+  if (isLarge() || getFigure(*best.module, "communication_ns") == 0)
     return;
   auto plan = [&](int64_t within) {
     SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
@@ -253,7 +269,7 @@ MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
   for (Diagnostic &diagnostic : plan.said)
     fused.getContext()->getDiagEngine().emit(std::move(diagnostic));
   return {std::move(plan.module), std::move(plan.scheduled), plan.bytes,
-          plan.nanoseconds};
+          plan.nanoseconds, nullptr};
 }
 
 MemoryLoop::Fitted MemoryLoop::reportTooLarge() {
@@ -277,8 +293,16 @@ MemoryLoop::Estimate MemoryLoop::estimate() {
   return {plan.estimatedBytes, getFigure(*plan.module, "compute_ns")};
 }
 
+int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
+  SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
+  chosen.within = -1;
+  return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
+}
+
 MemoryLoop::Fitted MemoryLoop::fit() {
   Plan first = attempt(choose(options.policy, 0, /*isLean=*/false));
+  if (isLastOfLarge(first))
+    return tell(std::move(first));
   if (!fits(first) || !isLoose(first.bytes)) {
     // What has no plan at all says why.
     if (!getLeast().module)

@@ -37,6 +37,8 @@ public:
     OwningOpRef<ModuleOp> scheduled;
     /// What the plan needs.
     int64_t bytes = 0, nanoseconds = 0;
+    /// What it computes again, if anybody knows; see describeRecomputed.
+    ArrayAttr recomputed;
   };
 
   /// `options` say the policy; a plan may need `limit` bytes.
@@ -60,6 +62,9 @@ public:
     int64_t bytes = -1, computeNanoseconds = -1;
   };
   Estimate estimate();
+
+  /// The time of an order that no limit binds, as the scheduler counts it.
+  int64_t estimateUnlimitedNanoseconds();
 
 private:
   /// What came of scheduling and planning, and what was said meanwhile. A null
@@ -87,8 +92,10 @@ private:
   Plan fitReserve(StringRef policy, bool isLean, int64_t reserve, Plan first);
   Plan fitBetween(StringRef policy, bool isLean, int64_t low, Plan found,
                   int64_t high);
+  bool isLarge() const;
   /// Says whether it fits, and it is as fast as any, or almost.
   bool isAtBound(const Plan &plan) const;
+  bool isLastOfLarge(const Plan &plan) const;
   void takeFaster(Plan &best, Plan other) const;
   void tryOtherPolicies(Plan &best);
   void tryLessMemory(Plan &best);

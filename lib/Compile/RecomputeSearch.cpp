@@ -3,7 +3,7 @@
 // Programs that compute more and more again do not depend on the limit: what
 // one of them gains at some limit, it gains at every higher one as well. Only
 // where a limit lies between two of them is one changed so that it fits just
-// there.
+// there. Large steps are searched otherwise (RecomputeLarge.cpp).
 
 #include "RecomputeSearch.h"
 
@@ -25,37 +25,41 @@ using namespace mlir::weft;
 /// Between what a program needs and nothing, so many targets are tried.
 static constexpr int kTargets = 8;
 
-/// Of larger programs only one choice of values is planned: to plan each takes
+/// Of larger programs few choices of values are planned: to plan each takes
 /// too long.
 static constexpr int64_t kMaxOps = 4000;
 
-/// A plan that takes so many percent of the limit leaves enough.
-static constexpr int64_t kLoosePercent = 80;
+/// A plan that takes so many percent of the limit leaves enough; and nothing
+/// faster is looked for where such a part of the time can be won at most.
+static constexpr int64_t kLoosePercent = 80, kTolerated = 200;
 
 /// How often what lies between two programs is halved.
 static constexpr int kMaxHalvings = 3;
 
-void RecomputeSearch::add(OwningOpRef<ModuleOp> module, int64_t price) {
-  if (!module)
+void RecomputeSearch::add(Program program) {
+  if (!program.module)
     return;
-  MemoryLoop::Estimate estimate = makeLoop(*module).estimate();
-  programs.push_back({std::move(module), estimate, price});
+  program.estimate = makeLoop(*program.module).estimate();
+  programs.push_back(std::move(program));
 }
 
 /// The program without marks where values are kept or computed again by price.
-OwningOpRef<ModuleOp> RecomputeSearch::choose(int64_t price, int64_t share,
-                                              int64_t latePrice, bool waists) {
-  OwningOpRef<ModuleOp> changed = plain->clone();
+RecomputeSearch::Program RecomputeSearch::choose(const Choice &choice) {
+  Program changed;
+  changed.module = plain->clone();
+  changed.price = choice.waists ? -1 : choice.price;
   ChooseSavedPassOptions options;
   options.machine = machineName.str();
-  options.price = price;
-  options.share = share;
-  options.latePrice = latePrice;
-  options.waists = waists;
-  if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
+  options.price = choice.price;
+  options.share = choice.share;
+  options.latePrice = choice.latePrice;
+  options.waists = choice.waists;
+  if (failed(runner.runPasses(*changed.module, [&](OpPassManager &pm) {
         pm.addPass(createChooseSavedPass(options));
-        buildKernelPipeline(pm);
       })))
+    return {};
+  changed.recomputed = describeRecomputed(*changed.module, machine);
+  if (failed(runner.runPasses(*changed.module, buildKernelPipeline)))
     return {};
   return changed;
 }
@@ -72,30 +76,29 @@ LogicalResult RecomputeSearch::makePlain() {
 LogicalResult RecomputeSearch::collect() {
   if (failed(makePlain()))
     return failure();
-  add(OwningOpRef<ModuleOp>(fused.clone()), -1);
-  add(choose(0, 100, 0), 0);
-  for (int64_t price : getRecomputePrices(*plain, machine, /*waists=*/false))
-    add(choose(price, 100, 0), price);
+  add({fused.clone(), recomputed, {}, -1, 0});
+  for (const RecomputePrice &price :
+       getRecomputePrices(*plain, machine, /*waists=*/false))
+    add(choose({price.price}));
   // Not mixed with the others.
   if (auto prices = getRecomputePrices(*plain, machine, /*waists=*/true);
       !prices.empty())
-    add(choose(prices.back(), 100, 0, /*waists=*/true), -1);
+    add(choose({prices.back().price, 100, 0, /*waists=*/true}));
   keepUseful();
   return success();
 }
 
 /// With the choices at two prices for a part of the forward pass each: with as
 /// much as fits of that at the lower one, which computes less again.
-OwningOpRef<ModuleOp> RecomputeSearch::mix(int64_t lower, int64_t higher,
-                                           bool waists) {
-  OwningOpRef<ModuleOp> best;
+RecomputeSearch::Program RecomputeSearch::mix(int64_t lower, int64_t higher) {
+  Program best;
   int64_t low = 0, high = 100;
   for (int i = 0; i < kMaxHalvings; ++i) {
     int64_t middle = (low + high) / 2;
-    OwningOpRef<ModuleOp> mixed = choose(higher, middle, lower, waists);
-    if (!mixed)
+    Program mixed = choose({higher, middle, lower});
+    if (!mixed.module)
       return {};
-    MemoryLoop loop = makeLoop(*mixed);
+    MemoryLoop loop = makeLoop(*mixed.module);
     bool fits = canFit(loop);
     (fits ? high : low) = middle;
     if (fits)
@@ -117,10 +120,15 @@ void RecomputeSearch::keepUseful() {
   programs = std::move(useful);
 }
 
-RecomputeSearch::Attempt RecomputeSearch::attempt(MemoryLoop loop) {
+RecomputeSearch::Attempt RecomputeSearch::attempt(const Program &program) {
+  MemoryLoop loop = makeLoop(*program.module);
+  return attempt(loop, program.recomputed);
+}
+
+RecomputeSearch::Attempt RecomputeSearch::attempt(MemoryLoop &loop,
+                                                  ArrayAttr recomputed) {
   Attempt attempt;
   RemarkLog before = remarks;
-  attempt.estimate = loop.estimate();
   {
     ScopedDiagnosticHandler handler(
         unfused.getContext(), [&](Diagnostic &diagnostic) {
@@ -128,7 +136,10 @@ RecomputeSearch::Attempt RecomputeSearch::attempt(MemoryLoop loop) {
         });
     attempt.fitted = loop.fit();
   }
+  attempt.fitted.recomputed = recomputed;
   attempt.remarks = std::exchange(remarks, std::move(before));
+  if (unfused.getContext()->getRemarkEngine())
+    attempt.estimate = loop.estimate();
   return attempt;
 }
 
@@ -143,10 +154,12 @@ MemoryLoop::Fitted RecomputeSearch::tell(Attempt attempt) {
 
 /// Says what computing again costs and frees, in program order.
 void RecomputeSearch::describe(const MemoryLoop::Estimate &chosen) {
+  auto funcs = fused.getOps<func::FuncOp>();
+  if (funcs.empty() || !fused.getContext()->getRemarkEngine())
+    return;
   MemoryLoop::Estimate written = makeLoop(fused).estimate();
   int64_t more = chosen.computeNanoseconds - written.computeNanoseconds;
-  auto funcs = fused.getOps<func::FuncOp>();
-  if (more <= 0 || funcs.empty() || !fused.getContext()->getRemarkEngine())
+  if (more <= 0)
     return;
   remark::passed(
       (*funcs.begin()).getLoc(),
@@ -178,34 +191,37 @@ int64_t RecomputeSearch::getLeast(ModuleOp module) const {
 
 /// The program with as much computed again as brings it to so many bytes, by
 /// the estimate.
-OwningOpRef<ModuleOp> RecomputeSearch::repeat(ModuleOp module, int64_t bytes) {
-  OwningOpRef<ModuleOp> changed = module.clone();
+RecomputeSearch::Program RecomputeSearch::repeat(const Program &program,
+                                                 int64_t bytes) {
+  Program changed;
+  changed.module = ModuleOp(*program.module).clone();
   RecomputePassOptions pass;
   pass.machine = machineName.str();
   pass.bytes = bytes;
-  if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
+  if (failed(runner.runPasses(*changed.module, [&](OpPassManager &pm) {
         pm.addPass(createRecomputePass(pass));
         pm.addPass(createNameOpsPass());
       })))
     return {};
+  // Kernels are repeated as they are.
+  changed.recomputed = describeRecomputed(*changed.module, machine);
   return changed;
 }
 
 /// The program with more and more computed again until a plan of it fits, or
 /// what needs least of these. The program itself needs `needed` bytes. They do
-/// not depend on the limit; where one fits,
-/// less of it may do.
-RecomputeSearch::Candidate RecomputeSearch::recompute(ModuleOp module,
-                                                      int64_t needed) {
-  Candidate best;
+/// not depend on the limit; where one fits, less of it may do.
+RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
+                                                    int64_t needed) {
+  Program best;
   auto take = [&](int64_t target) {
-    OwningOpRef<ModuleOp> changed = repeat(module, target);
-    if (!changed)
+    Program changed = repeat(program, target);
+    if (!changed.module)
       return false;
-    int64_t bytes = getLeast(*changed);
+    int64_t bytes = changed.bytes = getLeast(*changed.module);
     bool isLess = best.bytes == 0 || bytes < best.bytes || bytes <= limit;
     if (bytes > 0 && isLess)
-      best = {std::move(changed), bytes};
+      best = std::move(changed);
     return bytes > 0 && bytes <= limit;
   };
   int64_t step = needed / kTargets, low = step * kTargets;
@@ -223,99 +239,34 @@ RecomputeSearch::Candidate RecomputeSearch::recompute(ModuleOp module,
 /// What no choice of values fits: the programs with single kernels computed
 /// again. If none fits either, the error is of what needs least.
 MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
-  std::vector<Candidate> candidates;
-  candidates.push_back(recompute(fused, neededAsWritten));
+  std::vector<Program> candidates;
+  Program written{fused.clone(), recomputed, {}, -1, neededAsWritten};
+  candidates.push_back(recompute(written, neededAsWritten));
   if (!programs.empty()) {
-    ModuleOp last = *programs.back().module;
-    candidates.push_back(recompute(last, getLeast(last)));
+    const Program &last = programs.back();
+    candidates.push_back(recompute(last, getLeast(*last.module)));
   }
   Attempt best;
-  for (Candidate &candidate : candidates)
+  for (const Program &candidate : candidates)
     if (candidate.bytes > 0 && candidate.bytes <= limit)
-      takeFaster(best, attempt(makeLoop(*candidate.module)));
+      takeFaster(best, attempt(candidate));
   if (best.fitted.planned)
     return tell(std::move(best));
-  candidates.push_back({fused.clone(), neededAsWritten});
+  candidates.push_back(std::move(written));
   for (Program &program : programs) {
-    int64_t needed = getLeast(*program.module);
-    candidates.push_back({std::move(program.module), needed});
+    program.bytes = getLeast(*program.module);
+    candidates.push_back(std::move(program));
   }
-  llvm::erase_if(candidates, [](Candidate &c) { return c.bytes <= 0; });
+  llvm::erase_if(candidates, [](const Program &p) { return p.bytes <= 0; });
   if (candidates.empty())
     return {};
-  auto least = std::min_element(
+  return tell(attempt(*std::min_element(
       candidates.begin(), candidates.end(),
-      [](Candidate &a, Candidate &b) { return a.bytes < b.bytes; });
-  return tell(attempt(makeLoop(*least->module)));
+      [](const Program &a, const Program &b) { return a.bytes < b.bytes; })));
 }
 
-/// The lowest price whose program fits, with the one before it, or 0.
-std::optional<std::pair<int64_t, int64_t>>
-RecomputeSearch::findLowestThatFits(ArrayRef<int64_t> prices, bool waists) {
-  size_t low = 0, high = prices.size();
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    OwningOpRef<ModuleOp> chosen = choose(prices[middle], 100, 0, waists);
-    if (!chosen)
-      return std::nullopt;
-    MemoryLoop loop = makeLoop(*chosen);
-    if (canFit(loop))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  if (low == prices.size())
-    return std::nullopt;
-  return std::pair(low ? prices[low - 1] : 0, prices[low]);
-}
-
-/// With what is handed on between layers kept, then without. At the highest of
-/// the prices as much is kept as at the one before: twice that is beyond all
-/// choices.
-MemoryLoop::Fitted RecomputeSearch::fitLarge(int64_t needed) {
-  if (failed(makePlain()))
-    return {};
-  for (bool waists : {true, false}) {
-    SmallVector<int64_t> prices = getRecomputePrices(*plain, machine, waists);
-    if (prices.empty())
-      continue;
-    prices.push_back(2 * prices.back());
-    if (auto found = findLowestThatFits(prices, waists)) {
-      auto [lower, higher] = *found;
-      Attempt best;
-      if (auto chosen = choose(higher, 100, 0, waists))
-        takeFaster(best, attempt(makeLoop(*chosen)));
-      if (auto mixed = mix(lower, higher, waists))
-        takeFaster(best, attempt(makeLoop(*mixed)));
-      if (best.fitted.planned)
-        return tell(std::move(best));
-    }
-    // What keeps least is where single kernels are to be computed again.
-    add(choose(prices.back(), 100, 0, waists), prices.back());
-  }
-  return fitLeast(needed);
-}
-
-static int64_t countOps(ModuleOp module) {
-  int64_t count = 0;
-  module.walk([&](Operation *) { ++count; });
-  return count;
-}
-
-MemoryLoop::Fitted RecomputeSearch::fit() {
-  // With so much memory left there is nothing to choose.
-  bool isLarge = countOps(unfused) > kMaxOps;
-  MemoryLoop asWritten = makeLoop(fused);
-  int64_t needed = asWritten.getLeastBytes();
-  Attempt written;
-  if (canFit(asWritten)) {
-    written = attempt(std::move(asWritten));
-    if (written.fitted.planned &&
-        (isLarge || written.fitted.bytes / kLoosePercent < limit / 100))
-      return tell(std::move(written));
-  }
-  if (isLarge)
-    return fitLarge(needed);
+MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
+                                             Attempt written) {
   if (failed(collect()))
     return {};
   Attempt best;
@@ -329,14 +280,46 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
     bool isMixed = !best.fitted.planned && tooLarge && tooLarge->price >= 0 &&
                    program.price >= 0;
     if (isMixed)
-      if (auto mixed = mix(tooLarge->price, program.price, /*waists=*/false))
-        takeFaster(best, attempt(makeLoop(*mixed)));
+      if (Program mixed = mix(tooLarge->price, program.price); mixed.module)
+        takeFaster(best, attempt(mixed));
     // What computes more needs less, and may hide more; once it does not, what
     // computes yet more does not either.
-    if (!takeFaster(best, attempt(std::move(loop))))
+    if (!takeFaster(best, attempt(loop, program.recomputed)))
       break;
   }
   // It may have been left out by its estimate, and be the fastest all the same.
   takeFaster(best, std::move(written));
-  return best.fitted.planned ? tell(std::move(best)) : fitLeast(needed);
+  return best.fitted.planned ? tell(std::move(best))
+                             : fitLeast(asWritten.getLeastBytes());
+}
+
+static int64_t countOps(ModuleOp module) {
+  int64_t count = 0;
+  module.walk([&](Operation *) { ++count; });
+  return count;
+}
+
+/// Says whether hardly anything can be faster: what computes more than an order
+/// that no limit binds is not.
+bool RecomputeSearch::isFastEnough(const MemoryLoop::Fitted &fitted,
+                                   MemoryLoop &loop) const {
+  if (fitted.bytes / kLoosePercent < limit / 100)
+    return true;
+  int64_t unlimited = loop.estimateUnlimitedNanoseconds();
+  return fitted.nanoseconds - unlimited <= unlimited / kTolerated;
+}
+
+MemoryLoop::Fitted RecomputeSearch::fit() {
+  bool isLarge = countOps(unfused) > kMaxOps;
+  MemoryLoop asWritten = makeLoop(fused);
+  // What is clearly too large need not be planned.
+  int64_t estimated = isLarge ? asWritten.estimate().bytes : 0;
+  if (estimated / 51 > limit / 50)
+    return fitLarge(estimated);
+  Attempt written = attempt(asWritten, recomputed);
+  if (written.fitted.planned &&
+      (isLarge || isFastEnough(written.fitted, asWritten)))
+    return tell(std::move(written));
+  return isLarge ? fitLarge(estimated)
+                 : fitSmall(asWritten, std::move(written));
 }

@@ -19,28 +19,34 @@ class RecomputeSearch {
 public:
   using MakeLoop = llvm::function_ref<MemoryLoop(ModuleOp fused)>;
 
-  /// `fused` is what became of `unfused`, as the program says it.
-  RecomputeSearch(ModuleOp unfused, ModuleOp fused, StringRef machineName,
-                  const Machine &machine, int64_t limit, RemarkLog &remarks,
-                  PassRunner &runner, MakeLoop makeLoop)
-      : unfused(unfused), fused(fused), machineName(machineName),
-        machine(machine), limit(limit), remarks(remarks), runner(runner),
-        makeLoop(makeLoop) {}
+  /// `fused` is what became of `unfused`, as the program says it, and computes
+  /// `recomputed` again.
+  RecomputeSearch(ModuleOp unfused, ModuleOp fused, ArrayAttr recomputed,
+                  StringRef machineName, const Machine &machine, int64_t limit,
+                  RemarkLog &remarks, PassRunner &runner, MakeLoop makeLoop)
+      : unfused(unfused), fused(fused), recomputed(recomputed),
+        machineName(machineName), machine(machine), limit(limit),
+        remarks(remarks), runner(runner), makeLoop(makeLoop) {}
 
   /// The plan, whose diagnostics and remarks are told.
   MemoryLoop::Fitted fit();
 
 private:
+  /// What weft-choose-saved is asked for: the first `share` percent of the
+  /// forward pass at one price, the rest at the other.
+  struct Choice {
+    int64_t price = 0, share = 100, latePrice = 0;
+    bool waists = false;
+  };
   /// A program that computes more or less again.
   struct Program {
     OwningOpRef<ModuleOp> module;
+    /// What it computes again, for reports.
+    ArrayAttr recomputed;
     MemoryLoop::Estimate estimate;
     /// What made it of the program without marks; -1: it is as written.
     int64_t price = -1;
-  };
-  /// One, and the least bytes of a plan of it; 0 if it has none.
-  struct Candidate {
-    OwningOpRef<ModuleOp> module;
+    /// The least bytes of a plan of it; 0: it has none, or nobody asked.
     int64_t bytes = 0;
   };
   /// What came of fitting one, and what was said meanwhile.
@@ -51,27 +57,30 @@ private:
     MemoryLoop::Estimate estimate;
   };
 
-  void add(OwningOpRef<ModuleOp> module, int64_t price);
-  OwningOpRef<ModuleOp> choose(int64_t price, int64_t share, int64_t latePrice,
-                               bool waists = false);
-  std::optional<std::pair<int64_t, int64_t>>
-  findLowestThatFits(ArrayRef<int64_t> prices, bool waists);
-  OwningOpRef<ModuleOp> mix(int64_t lower, int64_t higher, bool waists);
+  void add(Program program);
+  Program choose(const Choice &choice);
+  Program mix(int64_t lower, int64_t higher);
   LogicalResult makePlain();
   LogicalResult collect();
   void keepUseful();
-  Attempt attempt(MemoryLoop loop);
+  Attempt attempt(const Program &program);
+  Attempt attempt(MemoryLoop &loop, ArrayAttr recomputed);
   bool canFit(MemoryLoop &loop) const;
+  bool isFastEnough(const MemoryLoop::Fitted &fitted, MemoryLoop &loop) const;
   int64_t getLeast(ModuleOp module) const;
-  OwningOpRef<ModuleOp> repeat(ModuleOp module, int64_t bytes);
-  Candidate recompute(ModuleOp module, int64_t needed);
-  MemoryLoop::Fitted fitLarge(int64_t needed);
+  Program repeat(const Program &program, int64_t bytes);
+  Program recompute(const Program &program, int64_t needed);
+  MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
+  MemoryLoop::Fitted fitLarge(int64_t estimated);
+  Program chooseForLimit(bool waists, int64_t estimated);
+  MemoryLoop::Fitted fitLeastOfLarge(std::vector<Program> least);
   MemoryLoop::Fitted tell(Attempt attempt);
   void describe(const MemoryLoop::Estimate &chosen);
   bool takeFaster(Attempt &best, Attempt other) const;
 
   ModuleOp unfused, fused;
+  ArrayAttr recomputed;
   StringRef machineName;
   const Machine &machine;
   int64_t limit;

@@ -14,8 +14,10 @@
 #include "weft/Analysis/PlanSummary.h"
 #include "weft/Codegen/Planning/Passes.h"
 #include "weft/Communication/Passes.h"
+#include "weft/Cost/CostModel.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Schedule/Recomputation.h"
 #include "weft/Verify/Elements/Passes.h"
 #include "weft/Verify/Plan/Passes.h"
 #include "weft/Verify/Plan/Planning.h"
@@ -25,6 +27,28 @@
 
 using namespace mlir;
 using namespace mlir::weft;
+
+/// Part of the compute time that computing again must save to be worth it.
+static constexpr int64_t kWorth = 1000;
+
+static bool hasBarriers(ModuleOp module) {
+  return module
+      .walk([](OptimizationBarrierOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// What the kernels and products of a fused module take.
+static int64_t getComputeNanoseconds(ModuleOp fused, const Machine &machine) {
+  auto meshes = fused.getOps<MeshOp>();
+  CostModel cost(machine,
+                 meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+  int64_t sum = 0;
+  for (auto func : fused.getOps<func::FuncOp>())
+    if (!func.isExternal())
+      for (Operation &op : func.getBody().front())
+        sum += cost.getComputeNanoseconds(&op);
+  return sum;
+}
 
 std::optional<Machine> StepPlanner::loadMachine() const {
   std::string error;
@@ -55,9 +79,62 @@ LogicalResult StepPlanner::fuse() {
         buildUnfusedPipeline(pm, options.mergeChannels);
       })))
     return failure();
-  if (options.recompute == "auto" && getMemoryLimit() > 0)
+  std::optional<Machine> machine = loadMachine();
+  bool isMarked = hasBarriers(*module);
+  if (machine && isMarked)
+    recomputed = describeRecomputed(*module, *machine);
+  bool isAuto = machine && options.recompute == "auto";
+  // What a user marked is to be as it was marked.
+  int64_t gain = isAuto && !isMarked ? getCheapGain(*module, *machine) : 0;
+  if (gain > 0 || (isAuto && getMemoryLimit() > 0))
     unfused = module->clone();
-  return runner.runPipeline(*module, buildKernelPipeline);
+  if (failed(runner.runPipeline(*module, buildKernelPipeline)))
+    return failure();
+  if (gain > 0 && gain >= getComputeNanoseconds(*module, *machine) / kWorth &&
+      failed(repeatCheap(*machine)))
+    return failure();
+  if (getMemoryLimit() <= 0)
+    unfused = nullptr;
+  return success();
+}
+
+/// What costs less to compute again than to keep, where memory costs nothing,
+/// is computed again: as far as the kernels that come of it take less time.
+LogicalResult StepPlanner::repeatCheap(const Machine &machine) {
+  OwningOpRef<ModuleOp> changed = unfused->clone();
+  ChooseSavedPassOptions pass;
+  pass.machine = options.machine;
+  if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
+        pm.addPass(createChooseSavedPass(pass));
+      })))
+    return failure();
+  ArrayAttr cheap = describeRecomputed(*changed, machine);
+  if (cheap.empty())
+    return success();
+  if (failed(runner.runPipeline(*changed, buildKernelPipeline)))
+    return failure();
+  int64_t before = getComputeNanoseconds(*module, machine);
+  if (before - getComputeNanoseconds(*changed, machine) <= before / kWorth)
+    return success();
+  module = std::move(changed);
+  recomputed = cheap;
+  return success();
+}
+
+/// Adds what is computed again to the figures of the schedule.
+void StepPlanner::noteRecomputed() {
+  if (!recomputed || recomputed.empty())
+    return;
+  for (auto func : module->getOps<func::FuncOp>()) {
+    auto figures =
+        func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr);
+    if (!figures)
+      continue;
+    NamedAttrList fields(figures);
+    fields.set("recomputed", recomputed);
+    func->setAttr(WeftDialect::kScheduleAttr,
+                  fields.getDictionary(func.getContext()));
+  }
 }
 
 /// Plans a scheduled module, of which a copy is kept. Many plans are tried:
@@ -112,12 +189,15 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
                       planMemory);
   };
   MemoryLoop::Fitted fitted =
-      unfused ? RecomputeSearch(*unfused, *module, options.machine, machine,
-                                limit, remarks, runner, makeLoop)
+      unfused ? RecomputeSearch(*unfused, *module, recomputed, options.machine,
+                                machine, limit, remarks, runner, makeLoop)
                     .fit()
               : makeLoop(*module).fit();
+  unfused = nullptr;
   if (!fitted.planned)
     return failure();
+  if (fitted.recomputed)
+    recomputed = fitted.recomputed;
   // Only the plan that is taken is checked and proved.
   if (!plans) {
     module = std::move(fitted.scheduled);
@@ -136,8 +216,14 @@ LogicalResult StepPlanner::run(Phase from, Phase to) {
   plans = to > Phase::Scheduled;
   if (from == Phase::Scheduled)
     return plans ? planScheduled() : success();
-  if (failed(fuse()))
+  if (failed(fuse()) || failed(schedule()))
     return failure();
+  noteRecomputed();
+  return success();
+}
+
+/// From kernels to their order, or their plan.
+LogicalResult StepPlanner::schedule() {
   int64_t limit = getMemoryLimit();
   std::optional<Machine> machine = loadMachine();
   // Without a limit, too, what is fastest is known of plans alone; a scheduled

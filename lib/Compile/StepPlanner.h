@@ -45,6 +45,9 @@ public:
 private:
   SchedulePassOptions getScheduleOptions() const;
   LogicalResult fuse();
+  LogicalResult schedule();
+  LogicalResult repeatCheap(const Machine &machine);
+  void noteRecomputed();
   LogicalResult plan(ModuleOp on, OwningOpRef<ModuleOp> &kept);
   LogicalResult planScheduled();
   LogicalResult planWithinLimit(const Machine &machine, int64_t limit);
@@ -58,8 +61,10 @@ private:
   bool plans = true;
   /// With proofs: what was planned here.
   OwningOpRef<ModuleOp> scheduled;
-  /// With `--recompute auto`: the module before it was fused.
+  /// With `--recompute auto` and a limit: the module before it was fused.
   OwningOpRef<ModuleOp> unfused;
+  /// What the module computes again; see describeRecomputed.
+  ArrayAttr recomputed;
   /// With proofs: the module before it was fused and scheduled.
   OwningOpRef<ModuleOp> local;
 };

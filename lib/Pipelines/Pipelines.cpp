@@ -124,6 +124,7 @@ void weft::buildQuantizePipeline(OpPassManager &pm,
     return;
   QuantizePassOptions quantize;
   quantize.formats.assign(options.quantize.begin(), options.quantize.end());
+  quantize.accumulate = options.accumulate;
   pm.addPass(createQuantizePass(quantize));
   // As what all passes after know.
   pm.addPass(createLowerQuantizationPass());

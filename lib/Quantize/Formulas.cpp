@@ -111,7 +111,7 @@ Value roundUpExponent(Scalars &s, Value quotient) {
 }
 
 Scale emitPowerScale(Scalars &s, Value amax, float greatest) {
-  Value exponent = roundUpExponent(s, s.div(amax, s.number(greatest)));
+  Value exponent = roundUpExponent(s, s.mul(amax, s.number(1.0f / greatest)));
   Value inverse = s.select(s.compare(arith::CmpIPredicate::eq, exponent, 255),
                            exponent, s.subI(s.bits(254), exponent));
   Value byte = s.cast<arith::TruncIOp>(s.builder.getI8Type(), exponent);

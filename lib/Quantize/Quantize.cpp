@@ -330,15 +330,20 @@ bool makeCut(const Linear &linear, QuantizationFormat format, Cut &cut,
     cut.blocks[i][cut.dims[i]] = block;
     if (isa<Float4E2M1FNType>(cut.formats[i].element) &&
         type.getShape().back() % 2 != 0) {
-      reason = "an operand has an odd last dimension";
+      reason = ("two elements share a byte, and an operand has an odd last "
+                "dimension of " +
+                Twine(type.getShape().back()))
+                   .str();
       return false;
     }
     if (!cut.formats[i].isSquare)
       continue;
     std::optional<unsigned> kept = findKept(op, i);
     if (!kept || type.getDimSize(*kept) % block != 0) {
-      reason =
-          ("squares of " + Twine(block) + " do not divide the weight").str();
+      reason = ("squares of " + Twine(block) + " do not divide the weight's " +
+                Twine(kept ? type.getDimSize(*kept) : 1) +
+                " elements along what it keeps")
+                   .str();
       return false;
     }
     cut.blocks[i][*kept] = block;
@@ -493,6 +498,7 @@ private:
                   MutableArrayRef<bool> isMatched) {
     Linears linears = findLinears(func);
     Quantizer quantizer(func);
+    SmallVector<QuantizationFormat> waiting;
     for (const Linear &linear : linears.ops) {
       std::string name = getWeightName(linear.weight);
       const Request *request = nullptr;
@@ -510,6 +516,10 @@ private:
       if (Cut cut;
           reason.empty() && makeCut(linear, request->format, cut, reason)) {
         report(linear, name, request->format, cut, quantizer);
+        bool waits =
+            cut.formats[0].block == 0 || cut.formats[0].hasTensorScale();
+        if (waits && !llvm::is_contained(waiting, request->format))
+          waiting.push_back(request->format);
         continue;
       }
       ++numWide;
@@ -519,6 +529,21 @@ private:
                          stringifyLinearKind(linear.kind).str(), name, reason);
     }
     MagnitudesFirst(func.getBody().front());
+    for (QuantizationFormat format : waiting)
+      if (!accumulate.empty())
+        reportWaiting(func, format);
+  }
+
+  /// One rank goes through microbatches along the axis.
+  void reportWaiting(func::FuncOp func, QuantizationFormat format) {
+    remark::missed(
+        func.getLoc(),
+        remark::RemarkOpts::name("microbatches").category("weft-quantize"))
+        << remark::add("a scale of {0} is for a whole tensor, and waits for "
+                       "all microbatches along '{1}': what they keep for it "
+                       "is as large as without them; fp8-block and mxfp8 "
+                       "have no such scale",
+                       stringifyFormat(format).str(), accumulate.getValue());
   }
 
   void report(const Linear &linear, StringRef name, QuantizationFormat format,

@@ -61,6 +61,16 @@ void addReason(DictionaryAttr wait, Report &report) {
         {op.str(), "exposed " + formatTime(*exposed) + ": " + why.str(), ""});
 }
 
+void addRecomputed(ArrayAttr rows, Report &report) {
+  for (Attribute row : rows)
+    if (auto fields = dyn_cast<DictionaryAttr>(row))
+      if (auto what = fields.getAs<StringAttr>("what"))
+        report.recomputed.push_back({what.str(),
+                                     getNumber(fields, "count").value_or(0),
+                                     getNumber(fields, "ns").value_or(0),
+                                     getNumber(fields, "bytes").value_or(0)});
+}
+
 /// Adds what the scheduler knows.
 void addFigures(DictionaryAttr figures, Report &report) {
   if (auto policy = figures.getAs<StringAttr>("policy"))
@@ -68,6 +78,8 @@ void addFigures(DictionaryAttr figures, Report &report) {
   if (auto exposed = figures.getAs<ArrayAttr>("exposed"))
     for (auto wait : exposed.getAsRange<DictionaryAttr>())
       addReason(wait, report);
+  if (auto rows = figures.getAs<ArrayAttr>("recomputed"))
+    addRecomputed(rows, report);
   auto machine = figures.getAs<StringAttr>("machine");
   if (!machine || machine != report.machine)
     return;

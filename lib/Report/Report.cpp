@@ -26,6 +26,7 @@ public:
       writeMemory();
       writeExposed();
       writeTraffic();
+      writeRecomputed();
       writeRemarks();
       page.os << "</main>\n";
     });
@@ -204,6 +205,44 @@ private:
     page.writeRow(columns, {escapeHTML(kind), escapeHTML(channel),
                             formatCount(row.count), formatBytes(row.bytes),
                             formatTime(row.busyNs), formatTime(row.exposedNs)});
+  }
+
+  void writeRecomputed() {
+    const std::vector<Column> columns = {{"what"},
+                                         {"count", true},
+                                         {"takes", true},
+                                         {"share", true},
+                                         {"frees", true}};
+    page.writeSection(
+        "recomputed", "Recomputation",
+        report.recomputed.empty()
+            ? "Nothing is computed again."
+            : "What is computed again for the backward pass instead of being "
+              "kept, the time of that (of elementwise ops, their arithmetic), "
+              "and the bytes that would be kept otherwise.",
+        [&] {
+          if (report.recomputed.empty())
+            return;
+          ReportRecomputed total{"total", 0, 0, 0};
+          page.writeTable(
+              "recomputed-table", "What frees most first", columns, [&] {
+                for (const ReportRecomputed &row : report.recomputed) {
+                  writeRecomputedRow(columns, row);
+                  total.count += row.count;
+                  total.nanoseconds += row.nanoseconds;
+                  total.bytes += row.bytes;
+                }
+                writeRecomputedRow(columns, total);
+              });
+        });
+  }
+
+  void writeRecomputedRow(const std::vector<Column> &columns,
+                          const ReportRecomputed &row) {
+    page.writeRow(columns, {escapeHTML(row.what), formatCount(row.count),
+                            formatTime(row.nanoseconds),
+                            formatShare(row.nanoseconds, timeline.stepNs),
+                            formatBytes(row.bytes)});
   }
 
   void writeRemarks() {

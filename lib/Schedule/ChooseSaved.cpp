@@ -16,6 +16,7 @@
 #include "mlir/IR/IRMapping.h"
 
 #include <algorithm>
+#include <set>
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_CHOOSESAVEDPASS
@@ -50,6 +51,8 @@ private:
   void repeat(int task);
   void useTwin(int task, Operation *twin);
   void hold(Operation *copy, int task);
+  Value getHeld(Value value, Value trigger, Operation *copy);
+  Value findHeld(Value value, Operation *reader) const;
   Value findTrigger(int task) const;
   Value resolve(Value value, OpBuilder &builder,
                 llvm::DenseMap<Value, Value> &views);
@@ -65,6 +68,8 @@ private:
   std::vector<Operation *> firstReaders;
   /// From what the forward pass makes to what takes its place.
   llvm::DenseMap<Value, Value> again;
+  /// What barriers make of a value that copies read.
+  llvm::DenseMap<Value, SmallVector<OpResult, 1>> held;
 };
 
 /// Finds the op before which a task is repeated.
@@ -126,14 +131,36 @@ void RepeatedForwardPass::hold(Operation *copy, int task) {
     bool isPlain = def && def->getNumOperands() == 0 && isFreeOp(def);
     if (isPlain || !isa<RankedTensorType>(operand.get().getType()))
       continue;
-    OpBuilder builder(copy);
-    auto barrier = OptimizationBarrierOp::create(
-        builder, copy->getLoc(),
-        TypeRange{operand.get().getType(), trigger.getType()},
-        ValueRange{operand.get(), trigger});
-    operand.set(barrier.getResult(0));
+    operand.set(getHeld(operand.get(), trigger, copy));
     return;
   }
+}
+
+/// The value as it is there only once the trigger is: copies that wait for the
+/// same read the same, so that one kernel reads it once.
+Value RepeatedForwardPass::getHeld(Value value, Value trigger,
+                                   Operation *copy) {
+  for (OpResult known : held[value])
+    if (known.getOwner()->getOperand(1) == trigger &&
+        known.getOwner()->isBeforeInBlock(copy))
+      return known;
+  OpBuilder builder(copy);
+  auto barrier = OptimizationBarrierOp::create(
+      builder, copy->getLoc(), TypeRange{value.getType(), trigger.getType()},
+      ValueRange{value, trigger});
+  held[value].push_back(cast<OpResult>(barrier.getResult(0)));
+  return barrier.getResult(0);
+}
+
+/// What copies before the reader read of a value: if it reads that too, one
+/// kernel of both reads it once.
+Value RepeatedForwardPass::findHeld(Value value, Operation *reader) const {
+  auto it = held.find(value);
+  if (it != held.end())
+    for (OpResult known : it->second)
+      if (known.getOwner()->isBeforeInBlock(reader))
+        return known;
+  return value;
 }
 
 /// The value that is to be read instead, by what is inserted at `builder`.
@@ -194,7 +221,7 @@ void RepeatedForwardPass::rewire(Operation *op) {
   llvm::DenseMap<Value, Value> views;
   op->walk([&](Operation *inner) {
     for (OpOperand &operand : inner->getOpOperands())
-      operand.set(resolve(operand.get(), builder, views));
+      operand.set(findHeld(resolve(operand.get(), builder, views), op));
   });
 }
 
@@ -273,21 +300,51 @@ struct ChooseSavedPass
 
 } // namespace
 
-SmallVector<int64_t> mlir::weft::getRecomputePrices(ModuleOp module,
-                                                    const Machine &machine,
-                                                    bool waists) {
+/// The problem of each function; none after an error.
+static std::vector<SavedProblem>
+findProblems(ModuleOp module, const Machine &machine, bool waists) {
   CostModel cost = makeCostModel(module, machine);
-  SmallVector<int64_t> prices;
+  std::vector<SavedProblem> problems;
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal())
       continue;
     FailureOr<BlockProblem> tasks = buildTasks(func, cost);
     if (failed(tasks))
       return {};
-    SavedValuesOfBlock saved(func.getBody().front(), *tasks, cost, waists);
-    llvm::append_range(prices, findPrices(saved.getProblem()));
+    problems.push_back(
+        SavedValuesOfBlock(func.getBody().front(), *tasks, cost, waists)
+            .getProblem());
   }
-  llvm::sort(prices);
-  prices.erase(std::unique(prices.begin(), prices.end()), prices.end());
-  return prices;
+  return problems;
+}
+
+SmallVector<RecomputePrice>
+mlir::weft::getRecomputePrices(ModuleOp module, const Machine &machine,
+                               bool waists) {
+  std::vector<SavedProblem> problems = findProblems(module, machine, waists);
+  if (problems.empty())
+    return {};
+  std::set<int64_t> prices{0};
+  for (const SavedProblem &problem : problems) {
+    std::vector<int64_t> own = findPrices(problem);
+    prices.insert(own.begin(), own.end());
+  }
+  SmallVector<RecomputePrice> found;
+  for (int64_t price : prices) {
+    found.push_back({price, 0});
+    for (const SavedProblem &problem : problems)
+      found.back().keptBytes += chooseSaved(problem, price).bytes;
+  }
+  return found;
+}
+
+int64_t mlir::weft::getCheapGain(ModuleOp module, const Machine &machine) {
+  int64_t gain = 0;
+  for (const SavedProblem &problem :
+       findProblems(module, machine, /*waists=*/false)) {
+    for (const SavedProblem::Value &value : problem.values)
+      gain += value.isNeeded ? value.nanoseconds : 0;
+    gain -= chooseSaved(problem, 0).nanoseconds;
+  }
+  return gain;
 }

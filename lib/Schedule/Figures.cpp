@@ -62,6 +62,7 @@ public:
     printWithinLimit(step,
                      hideable - (number("bound_within_limit_ns") - bound));
     printExposed(maxExposed);
+    printRecomputed(maxExposed);
   }
 
 private:
@@ -104,10 +105,32 @@ private:
       os << "    and " << more << " more that are waited for\n";
   }
 
-  int64_t number(StringRef name) const {
-    auto value = figures.getAs<IntegerAttr>(name);
+  void printRecomputed(int maxRows) {
+    auto recomputed = figures.getAs<ArrayAttr>("recomputed");
+    if (!recomputed)
+      return;
+    int64_t count = 0, ns = 0, bytes = 0;
+    for (Attribute row : recomputed) {
+      count += number(row, "count");
+      ns += number(row, "ns");
+      bytes += number(row, "bytes");
+    }
+    os << "  computed again, not kept: " << count << " ops, " << inMs(ns)
+       << ", for " << bytes << " B\n";
+    for (Attribute row : recomputed.getValue().take_front(maxRows))
+      if (auto fields = dyn_cast<DictionaryAttr>(row))
+        os << "    " << inMs(number(row, "ns")) << "  " << text(fields, "what")
+           << ": " << number(row, "count") << " times, for "
+           << number(row, "bytes") << " B\n";
+  }
+
+  static int64_t number(Attribute from, StringRef name) {
+    auto fields = dyn_cast<DictionaryAttr>(from);
+    auto value = fields ? fields.getAs<IntegerAttr>(name) : IntegerAttr();
     return value ? value.getInt() : 0;
   }
+
+  int64_t number(StringRef name) const { return number(figures, name); }
 
   static StringRef text(DictionaryAttr from, StringRef name) {
     auto value = from.getAs<StringAttr>(name);

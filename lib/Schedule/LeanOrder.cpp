@@ -550,6 +550,11 @@ private:
 
 } // namespace
 
+int64_t mlir::weft::computeBytesBeside(const ScheduleProblem &problem,
+                                       int task) {
+  return AliveBeside(problem).get(task);
+}
+
 FullTask mlir::weft::findFullTask(const ScheduleProblem &problem) {
   // Those with the largest inputs and outputs, and some along the step.
   constexpr int kNumLargest = 64, kNumAlong = 64;

@@ -20,6 +20,8 @@ struct FullTask {
   int task = -1;
   int64_t bytes = 0;
 };
+/// What must be alive beside a task whatever the order.
+int64_t computeBytesBeside(const ScheduleProblem &problem, int task);
 FullTask findFullTask(const ScheduleProblem &problem);
 
 } // namespace mlir::weft

@@ -10,7 +10,15 @@
 // front of c(1) is all that it depends on, and after the last all that depends
 // on it. This sees that the link is busy with gathers in the forward pass, and
 // the compute stream afterwards; of the whole step neither may be.
+//
+// Within a limit of memory, of the tasks F of one resource that could be in
+// front of c(i) or behind c(j), some have to be between the two (CutMemory.h).
+// Do those of F that are not first of all, or last: what is between takes
+// longer by no more than they do, and all of F is there. So a bound for all of
+// it, less the time of those that need not be there, holds.
 
+#include "CutMemory.h"
+#include "LeanOrder.h"
 #include "weft/Schedule/Bound.h"
 
 #include <algorithm>
@@ -47,11 +55,15 @@ public:
   PathParts(const TaskGraph &graph, const std::vector<int64_t> &heads,
             std::vector<int> cuts);
 
+  /// From now on no more than `limit` bytes may be alive.
+  void limitMemory(const ScheduleProblem &problem, int64_t limit);
+
   /// When the last of all tasks is done at the earliest.
   int64_t computeEnd();
 
 private:
   int64_t getLength(int from, int to) const;
+  CutMemory::Side getForced(int resource, int from, int to) const;
 
   const TaskGraph &graph;
   std::vector<int> cuts;
@@ -60,6 +72,8 @@ private:
   std::vector<int> before, after;
   /// Per cut when it begins at the earliest, and at last when the step ends.
   std::vector<int64_t> begins;
+  /// Per cut, if memory is limited.
+  std::vector<CutMemory> memory;
 };
 
 PathParts::PathParts(const TaskGraph &graph, const std::vector<int64_t> &heads,
@@ -82,6 +96,33 @@ PathParts::PathParts(const TaskGraph &graph, const std::vector<int64_t> &heads,
     }
 }
 
+void PathParts::limitMemory(const ScheduleProblem &problem, int64_t limit) {
+  for (int cut = 0, e = cuts.size(); cut < e; ++cut) {
+    std::vector<CutSide> sides(graph.size(), CutSide::Beside);
+    for (int i = 0; i < graph.size(); ++i)
+      if (before[i] >= cut)
+        sides[i] = CutSide::After;
+      else if (after[i] <= cut)
+        sides[i] = CutSide::Before;
+    sides[cuts[cut]] = CutSide::At;
+    memory.emplace_back(problem, sides, computeBytesBeside(problem, cuts[cut]),
+                        limit);
+  }
+}
+
+/// What need not be between two cuts, but has no memory before the one or after
+/// the other.
+CutMemory::Side PathParts::getForced(int resource, int from, int to) const {
+  CutMemory::Side forced;
+  if (from >= 0)
+    memory[from].addAfter(
+        resource, [&](int task) { return after[task] <= to; }, forced);
+  if (to < static_cast<int>(cuts.size()))
+    memory[to].addBefore(
+        resource, [&](int task) { return before[task] >= from; }, forced);
+  return forced;
+}
+
 /// How long what is between two cuts takes at least.
 int64_t PathParts::getLength(int from, int to) const {
   std::vector<int> tasks;
@@ -92,9 +133,21 @@ int64_t PathParts::getLength(int from, int to) const {
       work[graph.resources[i]] += graph.durations[i];
     }
   int64_t most = *std::max_element(work.begin(), work.end());
-  return tasks.empty()
-             ? 0
-             : std::max(most, computeWorkAndWaits(graph.induced(tasks)));
+  if (!tasks.empty())
+    most = std::max(most, computeWorkAndWaits(graph.induced(tasks)));
+  for (int r = 0; r < graph.numResources && !memory.empty(); ++r) {
+    CutMemory::Side forced = getForced(r, from, to);
+    most = std::max(most, work[r] + forced.least);
+    if (forced.least == 0 || tasks.empty())
+      continue;
+    // With all of them it would take longer by no more than those take that are
+    // elsewhere.
+    forced.tasks.insert(forced.tasks.end(), tasks.begin(), tasks.end());
+    std::sort(forced.tasks.begin(), forced.tasks.end());
+    int64_t length = computeWorkAndWaits(graph.induced(forced.tasks));
+    most = std::max(most, length - (forced.duration - forced.least));
+  }
+  return most;
 }
 
 int64_t PathParts::computeEnd() {
@@ -109,13 +162,14 @@ int64_t PathParts::computeEnd() {
 
 } // namespace
 
-/// Computations of the longest path, as many tasks apart. Of large steps there
-/// are fewer, since the time for the parts grows with their square.
-static std::vector<int> chooseCuts(const TaskGraph &graph) {
+/// Computations of a path, as many tasks apart. Of large steps there are fewer,
+/// since the time for the parts grows with their square.
+static std::vector<int> chooseCuts(const TaskGraph &graph,
+                                   const std::vector<int> &tasks) {
   constexpr double kEffort = 6e6, kMost = 48;
   int numCuts = std::min(kMost, std::sqrt(kEffort / (graph.size() + 1)));
   std::vector<int> path, cuts;
-  for (int i : findLongestPath(graph))
+  for (int i : tasks)
     if (graph.resources[i] == 0)
       path.push_back(i);
   for (int i = 1; i <= numCuts && !path.empty(); ++i)
@@ -126,5 +180,41 @@ static std::vector<int> chooseCuts(const TaskGraph &graph) {
 
 int64_t mlir::weft::computeLengthOfParts(const TaskGraph &graph,
                                          const std::vector<int64_t> &heads) {
-  return PathParts(graph, heads, chooseCuts(graph)).computeEnd();
+  return PathParts(graph, heads, chooseCuts(graph, findLongestPath(graph)))
+      .computeEnd();
+}
+
+/// What takes longest in front of a task, itself, and what does after it.
+static std::vector<int> findPathThrough(const TaskGraph &graph, int task) {
+  std::vector<bool> isBefore(graph.size(), false), isAfter = isBefore;
+  isBefore[task] = true;
+  for (int i = task; i >= 0; --i)
+    for (int previous : graph.before[i])
+      isBefore[previous] = isBefore[previous] || isBefore[i];
+  for (int i = task; i < graph.size(); ++i)
+    for (int next : graph.after[i])
+      isAfter[next] = isAfter[next] || isAfter[i] || i == task;
+  std::vector<int> path;
+  for (const std::vector<bool> &isPart : {isBefore, isAfter}) {
+    std::vector<int> part;
+    for (int i = 0; i < graph.size(); ++i)
+      if (isPart[i])
+        part.push_back(i);
+    for (int i : findLongestPath(graph.induced(part)))
+      path.push_back(part[i]);
+  }
+  return path;
+}
+
+int64_t mlir::weft::computeLengthOfPartsWithin(const ScheduleProblem &problem,
+                                               int64_t limit) {
+  FullTask full = findFullTask(problem);
+  if (full.task < 0)
+    return 0;
+  // What is ahead where most is alive has to be so on the way there.
+  TaskGraph graph(problem);
+  PathParts parts(graph, computeHeads(graph),
+                  chooseCuts(graph, findPathThrough(graph, full.task)));
+  parts.limitMemory(problem, limit);
+  return parts.computeEnd();
 }

@@ -39,8 +39,10 @@ namespace {
 constexpr size_t kMaxChain = 16;
 constexpr int kMaxRounds = 256, kMaxIdleRounds = 8;
 
-/// Tasks that may be looked at for taking repetitions back.
-constexpr int64_t kMaxLookedAt = 1'000'000;
+/// Tasks that may be looked at for taking repetitions back, in blocks of so
+/// many ops and in larger ones.
+constexpr int64_t kMaxSmall = 10'000, kMaxLookedAt = 1'000'000,
+                  kMaxLookedAtOfLarge = 200'000;
 
 /// Ops that do the same on the same values have the same number there.
 constexpr StringLiteral kSameAs = "weft.same_as";
@@ -390,7 +392,10 @@ void FunctionRecomputation::takeBack() {
       later.emplace_back(cost.getComputeNanoseconds(op), op);
   llvm::stable_sort(
       later, [](const auto &a, const auto &b) { return a.first > b.first; });
-  int64_t most = std::max(best, target), left = kMaxLookedAt;
+  int64_t most = std::max(best, target);
+  int64_t left = static_cast<int64_t>(block.getOperations().size()) > kMaxSmall
+                     ? kMaxLookedAtOfLarge
+                     : kMaxLookedAt;
   for (auto [duration, op] : later) {
     left -= static_cast<int64_t>(block.getOperations().size());
     if (left < 0)

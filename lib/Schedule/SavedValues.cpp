@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <set>
 
 using namespace mlir::weft;
 
@@ -106,7 +106,7 @@ private:
   std::vector<int> first, level, next;
 };
 
-/// The bytes and the time of what is repeated.
+/// The bytes of what is kept, and the time of that and of what is repeated.
 void addUp(const SavedProblem &problem, SavedChoice &choice) {
   std::vector<bool> isNeeded(problem.values.size(), false);
   for (size_t i = 0; i < problem.values.size(); ++i)
@@ -120,8 +120,10 @@ void addUp(const SavedProblem &problem, SavedChoice &choice) {
       isNeeded[input] = true;
   }
   for (size_t i = 0; i < problem.values.size(); ++i)
-    if (isNeeded[i] && !choice.repeats[problem.values[i].task])
+    if (isNeeded[i] && !choice.repeats[problem.values[i].task]) {
       choice.bytes += problem.values[i].bytes;
+      choice.nanoseconds += problem.values[i].nanoseconds;
+    }
 }
 
 /// Finds the corners of the hull between two of them.
@@ -134,10 +136,10 @@ public:
     SavedChoice all = chooseSaved(problem, 0);
     SavedChoice least = chooseSaved(problem, kHighestPrice);
     divide(all, least, 0);
-    prices.emplace(getPrice(all, least), true);
+    prices.insert(getPrice(all, least));
   }
 
-  std::map<int64_t, bool> prices;
+  std::set<int64_t> prices;
 
 private:
   /// Where both cost the same.
@@ -157,7 +159,7 @@ private:
     SavedChoice between = chooseSaved(problem, price);
     bool isNew = between.bytes < more.bytes && between.bytes > less.bytes;
     if (!isNew || depth == maxDepth) {
-      prices.emplace(price, true);
+      prices.insert(price);
       return;
     }
     divide(more, between, depth + 1);
@@ -180,7 +182,9 @@ SavedChoice mlir::weft::chooseSaved(const SavedProblem &problem,
     const SavedProblem::Value &value = problem.values[i];
     if (value.isNeeded)
       network.addEdge(source, i, kUnlimited);
-    network.addEdge(i, numValues + value.task, Capacity(value.bytes) * price);
+    network.addEdge(i, numValues + value.task,
+                    Capacity(value.bytes) * price +
+                        (Capacity(value.nanoseconds) << kPriceShift));
   }
   for (int i = 0; i < numTasks; ++i) {
     const SavedProblem::Task &task = problem.tasks[i];
@@ -199,8 +203,6 @@ SavedChoice mlir::weft::chooseSaved(const SavedProblem &problem,
 }
 
 std::vector<int64_t> mlir::weft::findPrices(const SavedProblem &problem) {
-  std::vector<int64_t> prices;
-  for (auto [price, found] : Hull(problem).prices)
-    prices.push_back(price);
-  return prices;
+  std::set<int64_t> prices = Hull(problem).prices;
+  return {prices.begin(), prices.end()};
 }

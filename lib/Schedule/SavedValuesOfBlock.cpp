@@ -45,6 +45,7 @@ SavedValuesOfBlock::SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
   findReaders(block);
   findBoundary();
   findTwins();
+  productsBefore = countProductsBefore();
   build(keepsWaists);
 }
 
@@ -120,21 +121,71 @@ void SavedValuesOfBlock::findTwins() {
   }
 }
 
+bool SavedValuesOfBlock::isKernelPart(int task) const {
+  return isa<linalg::LinalgOp>(tasks.ops[task]);
+}
+
+/// Nanoseconds in which so many bytes go through memory.
+static double getMoveNanoseconds(const Machine &machine, double bytes) {
+  double perSecond =
+      machine.memoryBytesPerSecond * machine.memoryByBytes.at(bytes);
+  return perSecond > 0 ? bytes * 1e9 / perSecond : 0;
+}
+
 int64_t SavedValuesOfBlock::getNanoseconds(int task) const {
   Operation *op = tasks.ops[task];
   if (twins[task] >= 0)
     return 0;
-  if (!isa<linalg::LinalgOp>(op))
+  if (!isKernelPart(task))
     return tasks.problem.task(task).duration;
-  double bytes = 0;
+  const Machine &machine = cost.getMachine();
+  double read = 0, made = 0;
   for (Value operand : op->getOperands())
     if (Operation *def = operand.getDefiningOp(); def && isTask(def))
-      bytes += double(getValueBytes(operand));
+      read += double(getValueBytes(operand));
   for (Value result : op->getResults())
-    bytes += double(getValueBytes(result));
-  double perSecond = cost.getMachine().memoryBytesPerSecond;
-  return perSecond > 0 ? 1 + std::llround(bytes / kFusedPart / perSecond * 1e9)
-                       : 1;
+    made += double(getValueBytes(result));
+  double nanoseconds = getMoveNanoseconds(machine, read + made) / kFusedPart;
+  // A product takes it from memory.
+  if (llvm::any_of(readers[task], [&](int reader) {
+        return reader >= boundary && !isKernelPart(reader);
+      }))
+    nanoseconds += getMoveNanoseconds(machine, made);
+  std::optional<OpWork> work = cast<CostOpInterface>(op).getWork();
+  if (work && machine.elementwisePerSecond > 0)
+    nanoseconds += work->operations * 1e9 / machine.elementwisePerSecond;
+  return 1 + std::llround(nanoseconds);
+}
+
+std::vector<int> SavedValuesOfBlock::countProductsBefore() const {
+  std::vector<int> counts(tasks.ops.size(), 0);
+  for (int task = 0, e = tasks.ops.size(); task < e; ++task)
+    for (OpResult read : reads[task]) {
+      int from = numbers.lookup(read.getOwner());
+      counts[task] = std::max(counts[task], counts[from] + !isKernelPart(from));
+    }
+  return counts;
+}
+
+/// Says whether the forward pass itself needs what a task makes in memory:
+/// for what is no kernel, or for a later kernel than the one that makes it.
+bool SavedValuesOfBlock::isWrittenAnyway(int task) const {
+  return !isKernelPart(task) || llvm::any_of(readers[task], [&](int reader) {
+    return reader < boundary && (!isKernelPart(reader) ||
+                                 productsBefore[reader] > productsBefore[task]);
+  });
+}
+
+/// What writing and reading it takes that would not be done otherwise.
+int64_t SavedValuesOfBlock::getKeepNanoseconds(OpResult result,
+                                               int task) const {
+  double move =
+      getMoveNanoseconds(cost.getMachine(), double(getValueBytes(result)));
+  bool isReadByKernel = llvm::any_of(readers[task], [&](int reader) {
+    return reader >= boundary && isKernelPart(reader);
+  });
+  return std::llround((isWrittenAnyway(task) ? 0 : move) +
+                      (isReadByKernel ? move : 0));
 }
 
 /// Collectives are the same on all ranks, so they may be done again; a loop is
@@ -230,8 +281,12 @@ void SavedValuesOfBlock::build(bool keepsWaists) {
                   isReadSoonAfterBoundary(task);
     for (OpResult result : op->getResults()) {
       valueOf[result] = static_cast<int>(problem.values.size());
-      int64_t bytes = isFree ? 0 : getValueBytes(result);
-      problem.values.push_back({bytes, task, false});
+      if (isFree)
+        problem.values.push_back({0, 0, task, false});
+      else
+        problem.values.push_back({getValueBytes(result),
+                                  getKeepNanoseconds(result, task), task,
+                                  false});
     }
   }
   for (int task = boundary, e = tasks.ops.size(); task < e; ++task)

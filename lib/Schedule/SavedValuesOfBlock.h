@@ -46,6 +46,10 @@ private:
   int getLastForwardReader(int task) const;
   std::vector<int> countWaists() const;
   int64_t getNanoseconds(int task) const;
+  int64_t getKeepNanoseconds(OpResult result, int task) const;
+  std::vector<int> countProductsBefore() const;
+  bool isKernelPart(int task) const;
+  bool isWrittenAnyway(int task) const;
   bool isCastOfArgument(int task) const;
   bool isReadSoonAfterBoundary(int task) const;
   int getShortestWait() const;
@@ -60,6 +64,9 @@ private:
   std::vector<bool> isReturned;
   std::vector<int> twins;
   int boundary = 0;
+  /// Per task, how many of those that are no part of a kernel one after the
+  /// other it waits for.
+  std::vector<int> productsBefore;
   SavedProblem problem;
 };
 

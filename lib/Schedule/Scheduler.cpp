@@ -275,5 +275,6 @@ int64_t mlir::weft::getBoundWithin(const ScheduleProblem &problem,
   limit = std::max(limit, schedule.result.peakBytes);
   return scheduled.getMostBytes() <= limit
              ? bound
-             : std::max(bound, computeWorkAndWaitsWithin(scheduled, limit));
+             : std::max({bound, computeWorkAndWaitsWithin(scheduled, limit),
+                         computeLengthOfPartsWithin(scheduled, limit)});
 }

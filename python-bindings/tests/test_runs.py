@@ -15,8 +15,11 @@ import weft
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
 import llama  # noqa: E402
+import run_costs  # noqa: E402
+import run_plans  # noqa: E402
 import runs  # noqa: E402
 
+BUILD = Path(__file__).resolve().parents[2] / "build"
 SMALL = llama.Config(2, 64, 4, 2, 16, 96, 128, 16, 8)
 
 
@@ -30,21 +33,71 @@ def inputs(c):
     return params, {"m": zeros(), "v": zeros(), "t": jnp.zeros((), jnp.int32)}, tokens(), tokens()
 
 
-@pytest.mark.parametrize("kept", llama.KEPT)
-def test_loss_is_that_of_jax(kept):
-    c = dataclasses.replace(SMALL, kept=kept, qk_norm=kept == "op")
+VARIANTS = {
+    **{kept: {"kept": kept, "qk_norm": kept == "op"} for kept in llama.KEPT},
+    "gelu, tied": {"activation": "gelu", "tied": True},
+    "relu2": {"activation": "relu2"},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_loss_is_that_of_jax(variant):
+    c = dataclasses.replace(SMALL, **VARIANTS[variant])
     arguments = inputs(c)
     plain = dataclasses.replace(c, kept="none")
-    mesh = jax.make_mesh((1, 1, 1, 1), ("mb", "dp", "fsdp", "tp"), (jax.sharding.AxisType.Auto,) * 4)
+    mesh = jax.make_mesh((1,) * 5, run_plans.AXES, (jax.sharding.AxisType.Auto,) * 5)
     with jax.set_mesh(mesh):
         loss = jax.jit(llama.loss_fn, static_argnums=0)
         wanted = float(loss(plain, arguments[0], *arguments[2:]))
-    module = llama.export(c, {"mb": 1, "dp": 1, "fsdp": 2, "tp": 2})
+    module = llama.export(c, {**dict.fromkeys(run_plans.AXES, 1), "fsdp": 2, "tp": 2})
     assert abs(float(weft.compile(module)(*arguments)[2]) - wanted) <= 0.01 * wanted
 
 
+def test_parts_of_a_sequence_have_the_loss_of_the_whole():
+    arguments = inputs(SMALL)
+    losses = []
+    for parts in (1, 4):
+        module = llama.export(SMALL, {**dict.fromkeys(run_plans.AXES, 1), "cp": parts})
+        losses.append(float(weft.compile(module)(*arguments)[2]))
+    assert abs(losses[0] - losses[1]) <= 0.01 * losses[0]
+
+
 def test_every_run_has_its_settings():
+    systems = run_plans.SYSTEMS
     assert len({run["id"] for run in runs.RUNS}) == len(runs.RUNS)
     for run in runs.RUNS:
         assert run["kept"] in llama.KEPT and len(run["dims"]) == 7 and run["source"]
-        assert run["tokens_per_s_per_gpu"] > 0 and run["batch"] % run["mesh"]["fsdp"] == 0
+        assert run["batch"] % run_plans.count_data_ranks(run) == 0
+        assert run["machine"] in systems["machines"] and run["attention"] in systems["attention"]
+        assert run["framework"] in systems["frameworks"] and run["tokens_per_s_per_gpu"] > 0
+    for group in systems.values():
+        assert all(entry["source"] for entry in group.values())
+
+
+def test_half_of_the_runs_calibrate():
+    count = sum(map(runs.calibrates, runs.RUNS))
+    assert abs(count - len(runs.RUNS) / 2) <= len(runs.RUNS) / 20
+
+
+def test_figures_of_few_layers_are_extended():
+    assert run_plans.extend(2, 4, 1.0, 1.5, 32) == 8.5
+
+
+def test_parameters_are_those_of_the_model():
+    run = {"dims": [32, 4096, 32, 8, 128, 14336, 128256]}
+    assert abs(run_costs.count_parameters(run) / 8.03e9 - 1) < 0.001
+
+
+def test_a_clock_scales_what_is_computed():
+    whole, half = (run_plans.make_machine("h100-500w", "fa2", clock) for clock in (1, 0.5))
+    rate = lambda machine: machine["compute"]["flops"]["bf16"]["per_s"]
+    assert rate(half) * 2 == rate(whole) and half["memory"] == whole["memory"]
+
+
+@pytest.mark.parametrize("name", ["r031", "r033"])
+def test_runs_are_planned_as_long_as_they_took(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["runs.py", "--run", name])
+    run = next(run for run in runs.RUNS if run["id"] == name)
+    row = runs.predict(run_plans.Planner(tmp_path, BUILD), run, runs.arguments())
+    assert abs(row["time_error"]) <= 0.1
+    assert abs(row.get("memory_error", 0)) <= 0.1

@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     schedule: order of the step (default: best)
     machine: the machine that it is ordered for; if not given, the target's
     memory_limit: what a rank may use at most, as in 8GiB, or none; else the machine's
-    recompute: what is computed again instead of kept (default: marked)
+    recompute: what is computed again instead of kept (default: auto)
     merge_channels: one channel for all collectives over the same axes (default: False)
     proofs: if not: do not prove that the program is right (default: True)
     report: write a page (HTML) about the schedule and its memory

@@ -261,3 +261,49 @@ func.func @reduce_parts(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x3
   %3 = weft.all_reduce max %d on @mesh <{"tp"}> : (tensor<4x5xf32>) -> tensor<4x5xf32>
   return %0, %1, %2, %3 : tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4x5xf32>
 }
+
+// -----
+
+// Elements and scales that one op reads are gathered together, by way of views.
+
+// CHECK-LABEL: func.func @elements_and_scales
+// CHECK: %[[G:.*]]:2 = weft.all_gather %{{.*}}, %{{.*}} on @mesh <{"tp"}> dims [0, 0] : (tensor<8x64xi8>, tensor<8x2xf32>) -> (tensor<32x64xi8>, tensor<32x2xf32>)
+// CHECK: %[[Q:.*]] = tensor.expand_shape %[[G]]#0
+// CHECK-NEXT: linalg.generic {{.*}} ins(%[[Q]], %[[G]]#1 :
+#all = affine_map<(i, b, j) -> (i, b, j)>
+#block = affine_map<(i, b, j) -> (i, b)>
+weft.mesh @mesh = <["tp"=4]>
+func.func @elements_and_scales(%q: tensor<8x64xi8>, %s: tensor<8x2xf32>) -> tensor<32x2x32xf32> {
+  %0 = weft.all_gather %q on @mesh <{"tp"}> dims [0] : (tensor<8x64xi8>) -> tensor<32x64xi8>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [32, 2, 32] : tensor<32x64xi8> into tensor<32x2x32xi8>
+  %2 = weft.all_gather %s on @mesh <{"tp"}> dims [0] : (tensor<8x2xf32>) -> tensor<32x2xf32>
+  %e = tensor.empty() : tensor<32x2x32xf32>
+  %3 = linalg.generic {indexing_maps = [#all, #block, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%1, %2 : tensor<32x2x32xi8>, tensor<32x2xf32>) outs(%e : tensor<32x2x32xf32>) {
+  ^bb0(%a: i8, %b: f32, %c: f32):
+    %4 = arith.sitofp %a : i8 to f32
+    %5 = arith.mulf %4, %b : f32
+    linalg.yield %5 : f32
+  } -> tensor<32x2x32xf32>
+  return %3 : tensor<32x2x32xf32>
+}
+
+// -----
+
+// Two of a size, other ranks, and what is read twice, stay apart.
+
+// CHECK-LABEL: func.func @gathers_apart
+// CHECK-COUNT-6: weft.all_gather
+weft.mesh @mesh = <["dp"=2, "tp"=2]>
+func.func @gathers_apart(%a: tensor<4xf32>, %b: tensor<32xf32>) -> (tensor<16xf32>, tensor<72xf32>, tensor<72xf32>, tensor<64xf32>) {
+  %0 = weft.all_gather %a on @mesh <{"tp"}> dims [0] : (tensor<4xf32>) -> tensor<8xf32>
+  %1 = weft.all_gather %a on @mesh <{"tp"}> dims [0] : (tensor<4xf32>) -> tensor<8xf32>
+  %2 = tensor.concat dim(0) %0, %1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  %3 = weft.all_gather %a on @mesh <{"tp"}> dims [0] : (tensor<4xf32>) -> tensor<8xf32>
+  %4 = weft.all_gather %b on @mesh <{"dp"}> dims [0] : (tensor<32xf32>) -> tensor<64xf32>
+  %5 = tensor.concat dim(0) %3, %4 : (tensor<8xf32>, tensor<64xf32>) -> tensor<72xf32>
+  %6 = weft.all_gather %a on @mesh <{"tp"}> dims [0] : (tensor<4xf32>) -> tensor<8xf32>
+  %7 = weft.all_gather %b on @mesh <{"tp"}> dims [0] : (tensor<32xf32>) -> tensor<64xf32>
+  %8 = tensor.concat dim(0) %6, %7 : (tensor<8xf32>, tensor<64xf32>) -> tensor<72xf32>
+  return %2, %5, %8, %7 : tensor<16xf32>, tensor<72xf32>, tensor<72xf32>, tensor<64xf32>
+}

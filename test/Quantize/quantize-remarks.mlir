@@ -1,5 +1,9 @@
 // RUN: weft-opt --weft-quantize=formats=mxfp8 --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s
 // RUN: weft-opt --weft-quantize=formats=mxfp8=head --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=HEAD
+// RUN: weft-opt --weft-quantize="formats=nvfp4 accumulate=mb" --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=MICRO
+// RUN: weft-opt --weft-quantize=formats=nvfp4 --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=NIBBLES
+// RUN: weft-opt --weft-quantize="formats=mxfp8 accumulate=mb" --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=BLOCKS
+// RUN: weft-opt --weft-quantize=formats=mxfp8=outer --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=OUTER
 // RUN: not weft-opt --weft-quantize=formats=fp6 %s 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: not weft-opt --weft-quantize=formats=fp8=[ %s 2>&1 | FileCheck %s --check-prefix=PATTERN
 // RUN: not weft-opt --weft-quantize=formats=fp8=nothing %s 2>&1 | FileCheck %s --check-prefix=NOTHING
@@ -14,10 +18,21 @@
 // CHECK-DAG: the forward of 'base' stays wide: the step does not update its weight
 // CHECK-DAG: the input gradient of 'base' stays wide: the step does not update its weight
 // CHECK-DAG: the forward of 'second' is mxfp8
+// CHECK-DAG: the forward of 'narrow' is mxfp8
+// CHECK-DAG: the forward of 'uneven' stays wide: blocks of 32 do not divide the 33 elements that it sums
+// CHECK-DAG: the weight gradient of 'uneven' is mxfp8
+// CHECK-DAG: the forward of 'outer' stays wide: its weight is that of the head
 // CHECK-NOT: weft-quantize
 
 // HEAD: the forward of 'head' is mxfp8
 // HEAD-NOT: mxfp8
+
+// NIBBLES-DAG: the forward of 'narrow' stays wide: squares of 16 do not divide the weight's 24 elements along what it keeps
+// NIBBLES-DAG: the weight gradient of 'uneven' stays wide: two elements share a byte, and an operand has an odd last dimension of 33
+// OUTER: the forward of 'outer' stays wide: it sums nothing that both operands have
+
+// MICRO: a scale of nvfp4 is for a whole tensor, and waits for all microbatches along 'mb'
+// BLOCKS-NOT: microbatches
 
 // FORMAT: error: cannot quantize as 'fp6', expected fp8, fp8-block, mxfp8 or nvfp4
 // PATTERN: error: cannot quantize weights '[': {{.*}}
@@ -58,4 +73,29 @@ func.func @adapt(%x: tensor<8x64xbf16>, %base: tensor<64x32xbf16> {weft.name = "
 func.func @product(%x: tensor<8x64xbf16> {weft.name = "first"}, %w: tensor<64x32xbf16> {weft.name = "second"}) -> tensor<8x32xbf16> {
   %0 = weft.matmul %x, %w {indexing_maps = [#ik, #kj, #ij]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
   return %0 : tensor<8x32xbf16>
+}
+
+// What 4 bits in squares need, and a product that sums nothing.
+func.func @nibbles(%x: tensor<32x64xbf16>, %narrow: tensor<64x24xbf16> {weft.name = "narrow"}) -> tensor<32x24xbf16> {
+  %0 = math.absf %x : tensor<32x64xbf16>
+  %1 = weft.matmul %0, %narrow {indexing_maps = [#ik, #kj, #ij]} : tensor<32x64xbf16>, tensor<64x24xbf16> -> tensor<32x24xbf16>
+  return %1 : tensor<32x24xbf16>
+}
+
+func.func @uneven(%x: tensor<32x33xbf16>, %w: tensor<33x32xbf16> {weft.name = "uneven"}, %dy: tensor<32x32xbf16>)
+    -> (tensor<32x32xbf16>, tensor<33x32xbf16>, tensor<33x32xbf16> {weft.alias = 1 : index}) {
+  %0 = math.absf %x : tensor<32x33xbf16>
+  %1 = weft.matmul %0, %w {indexing_maps = [#ik, #kj, #ij]} : tensor<32x33xbf16>, tensor<33x32xbf16> -> tensor<32x32xbf16>
+  %2 = math.absf %dy : tensor<32x32xbf16>
+  %3 = weft.matmul %0, %2 {indexing_maps = [affine_map<(i, j, k) -> (k, i)>, #kj, #ij]}
+      : tensor<32x33xbf16>, tensor<32x32xbf16> -> tensor<33x32xbf16>
+  %4 = math.absf %w : tensor<33x32xbf16>
+  return %1, %3, %4 : tensor<32x32xbf16>, tensor<33x32xbf16>, tensor<33x32xbf16>
+}
+
+func.func @outer(%x: tensor<32xbf16>, %w: tensor<64xbf16> {weft.name = "outer"}) -> tensor<32x64xbf16> {
+  %0 = math.absf %x : tensor<32xbf16>
+  %1 = weft.matmul %0, %w {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>]}
+      : tensor<32xbf16>, tensor<64xbf16> -> tensor<32x64xbf16>
+  return %1 : tensor<32x64xbf16>
 }

@@ -83,6 +83,21 @@ def test_draws_the_step(open_page, pages, width, dark):
     assert text_of(tab, "#detail").startswith("wait for ")
 
 
+def test_lists_what_is_computed_again(open_page, pages, tmp_path):
+    tab = open_page(pages / "one.html")
+    assert "Nothing is computed again." in text_of(tab, "#recomputed")
+    subprocess.run([ROOT / "build/bin/weft-compile", STEP, "-o", tmp_path / "planned.mlir", "--to", "planned",
+                    "--machine", "h100x8", "--mesh", "dp=1,fsdp=8,tp=1", "--memory-limit", "600KiB",
+                    "--report", tmp_path / "page.html"], check=True)
+    tab = open_page(tmp_path / "page.html")
+    rows = [row.split("\t") for row in tab.evaluate(
+        "[...document.querySelectorAll('#recomputed-table tbody tr')].map("
+        "row => [...row.cells].map(cell => cell.textContent).join('\\t'))")]
+    assert len(rows) > 1 and rows[-1][0] == "total"
+    assert sum(int(row[1].replace(",", "")) for row in rows[:-1]) == int(rows[-1][1].replace(",", ""))
+    assert bytes_of(rows[-1][4]) > 0
+
+
 def test_compares_policies(open_page, pages):
     best, sync = (schedule_of(pages / "two.html", index) for index in (0, 1))
     assert (best["policy"], sync["policy"]) == ("best", "sync")

@@ -75,10 +75,11 @@ private:
   enum State : char { Fresh, Started, Done };
 
   void go() {
+    ScheduleResult result = replay(problem, events);
+    if (result.peakBytes > limit || result.time >= least)
+      return;
     if (events.size() == size_t(numEvents())) {
-      ScheduleResult result = replay(problem, events);
-      if (result.peakBytes <= limit)
-        least = std::min(least, result.time);
+      least = result.time;
       return;
     }
     for (int i = 0; i < problem.size(); ++i) {

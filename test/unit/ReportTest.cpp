@@ -125,6 +125,17 @@ TEST(Report, SaysTheNumbers) {
   EXPECT_TRUE(has(page, "<a href=\"#flow=0.0\">all_gather params.layers.0.wq"));
 }
 
+TEST(Report, SaysWhatIsComputedAgain) {
+  std::string page = print(makeReportFixture(12, true));
+  EXPECT_TRUE(has(page, "<h2>Recomputation</h2>"));
+  EXPECT_TRUE(has(page, "<th scope=\"row\">matmul params.layers.*.wq</th>"
+                        "<td class=\"number\">12</td><td class=\"number\">"
+                        "2.500\u00a0ms</td>"));
+  EXPECT_TRUE(has(page, "<td class=\"number\">1.000\u00a0MiB</td>"));
+  EXPECT_TRUE(has(page, "<th scope=\"row\">total</th><td class=\"number\">36"
+                        "</td><td class=\"number\">2.600\u00a0ms</td>"));
+}
+
 TEST(Report, SameInputSameBytes) {
   EXPECT_EQ(print(makeReportFixture(40, true)),
             print(makeReportFixture(40, true)));
@@ -157,10 +168,12 @@ TEST(Report, NamesAreText) {
   report.timeline.slices[0].name = "all_gather </script><img>";
   report.timeline.owners[0].name = "bad \xff byte";
   report.remarks[0].text = "<i>remark</i>";
+  report.recomputed[0].what = "<i>again</i>";
   std::string page = print(report);
   EXPECT_FALSE(has(page, "<script>alert"));
   EXPECT_FALSE(has(page, "</script><img>"));
   EXPECT_FALSE(has(page, "<i>remark"));
+  EXPECT_FALSE(has(page, "<i>again"));
   EXPECT_TRUE(has(page, "&lt;b&gt;&amp;&quot;&#39;"));
   EXPECT_TRUE(llvm::json::isUTF8(page));
   EXPECT_NE(getData(page).kind(), llvm::json::Value::Null);
@@ -177,6 +190,7 @@ TEST(Report, WithoutCommunication) {
   EXPECT_TRUE(has(page, "It has no communication."));
   EXPECT_TRUE(has(page, "None: compute never waits for communication."));
   EXPECT_TRUE(has(page, "The compiler has nothing to say"));
+  EXPECT_TRUE(has(page, "Nothing is computed again."));
 }
 
 TEST(Comparison, SaysWhatDiffers) {

@@ -26,7 +26,8 @@ SavedProblem makeProblem(std::mt19937 &random) {
         task.inputs.push_back(input);
     problem.tasks.push_back(task);
     problem.values.push_back({static_cast<int64_t>(1 + random() % 1000) << 10,
-                              i, random() % 2 == 0});
+                              static_cast<int64_t>(random() % 3 * 200), i,
+                              random() % 2 == 0});
   }
   return problem;
 }
@@ -48,8 +49,10 @@ bool addUp(const SavedProblem &problem, unsigned choice, int64_t &bytes,
       isNeeded[input] = true;
   }
   for (size_t i = 0; i < problem.values.size(); ++i)
-    if (isNeeded[i] && !(choice >> i & 1))
+    if (isNeeded[i] && !(choice >> i & 1)) {
       bytes += problem.values[i].bytes;
+      nanoseconds += problem.values[i].nanoseconds;
+    }
   return true;
 }
 

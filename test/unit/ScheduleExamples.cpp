@@ -323,3 +323,80 @@ ScheduleProblem test::makeRandomTwins(uint64_t seed, int size) {
   problem.finalize();
   return problem;
 }
+
+namespace {
+
+class RandomLayers {
+public:
+  explicit RandomLayers(uint64_t seed) : random(seed) {}
+
+  ScheduleProblem build() {
+    int numForward = 1 + below(2), numBackward = below(3);
+    for (int i = 0; i < numForward; ++i) {
+      compute(-1);
+      made.push_back(last);
+      if (below(3) == 0)
+        last = collective(TaskRole::Activation, below(2), last);
+    }
+    for (int i = 0; i < numBackward && i < numForward; ++i) {
+      compute(made[numForward - 1 - i]);
+      if (below(2) == 0)
+        collective(TaskRole::Reduce, 0, last);
+    }
+    problem.fixedBytes = below(100);
+    problem.finalize();
+    return std::move(problem);
+  }
+
+private:
+  int64_t below(int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  }
+
+  /// A part of a weight, which is cast or was there before, or nothing.
+  int part() {
+    ScheduleTask task;
+    task.duration = 1 + below(300);
+    return below(2) == 0 ? problem.addBuffer(below(300), problem.addTask(task))
+                         : -1;
+  }
+
+  /// Reads what was made last, `saved` and often a weight; -1: nothing.
+  void compute(int saved) {
+    int weight = below(3) > 0 ? collective(TaskRole::Gather, 0, part()) : -1;
+    ScheduleTask task;
+    task.duration = 1 + below(300);
+    task.mayOverwrite = saved >= 0 && below(3) == 0;
+    int number = problem.addTask(task);
+    for (int input : {weight, last, saved == last ? -1 : saved})
+      if (input >= 0)
+        problem.addReader(input, number);
+    int buffer = problem.addBuffer(below(300), number);
+    if (task.mayOverwrite)
+      problem.setInPlace(buffer, last);
+    last = buffer;
+  }
+
+  int collective(TaskRole role, int link, int input) {
+    ScheduleTask task;
+    task.duration = 1 + below(300);
+    task.channel = static_cast<int>(role);
+    task.link = link;
+    task.role = role;
+    int number = problem.addTask(task);
+    if (input >= 0)
+      problem.addReader(input, number);
+    return problem.addBuffer(below(300), number);
+  }
+
+  std::mt19937_64 random;
+  ScheduleProblem problem;
+  int last = -1;
+  std::vector<int> made;
+};
+
+} // namespace
+
+ScheduleProblem test::makeRandomLayers(uint64_t seed) {
+  return RandomLayers(seed).build();
+}

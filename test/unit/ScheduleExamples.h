@@ -63,6 +63,11 @@ ScheduleProblem makeRandomDelays(uint64_t seed, int size);
 /// need, and computations that come before, after or beside all of it.
 ScheduleProblem makeRandomTwins(uint64_t seed, int size);
 
+/// A chain of up to four computations in two passes, with gathers and
+/// reductions beside it and exchanges in it. The second pass reads what the
+/// first made, and may write where it reads.
+ScheduleProblem makeRandomLayers(uint64_t seed);
+
 } // namespace mlir::weft::test
 
 #endif // WEFT_TEST_UNIT_SCHEDULEEXAMPLES_H

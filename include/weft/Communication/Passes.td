@@ -22,7 +22,11 @@ def MergeCollectivesPass : Pass<"weft-merge-collectives", "::mlir::ModuleOp"> {
       and computed from their results alone moves down to its first use before;
       gathers of it are grouped as well.
 
-    Gathers of weights are not merged: one that is gathered for the forward
+    - Two all_gathers over the same axes of which one op alone reads the results
+      become one if one of them is small beside the other: elements and their
+      scales.
+
+    Other gathers of weights are not merged: one that is gathered for the forward
     pass and again for the backward pass need not stay in memory between them.
 
     Example: of the sum each rank keeps its own part.

@@ -19,7 +19,8 @@ def QuantizePass : Pass<"weft-quantize", "::mlir::ModuleOp"> {
     `fp8-block`, `mxfp8` and `nvfp4`; of several, the first counts whose pattern is
     like the name of the weight. Without a pattern all linear layers are meant but
     routers, embeddings and the head; docs/quantization.md says how these are
-    told. What stays wide is said in a remark.
+    told. What stays wide is said in a remark, and so are formats whose scales
+    wait for all microbatches along `accumulate`.
 
     *Requires*: a module as weft-raise leaves it, without orders of sums.
 
@@ -58,7 +59,9 @@ def QuantizePass : Pass<"weft-quantize", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"formats", "formats", "std::string",
-               "what becomes narrow: FORMAT or FORMAT=PATTERN">
+               "what becomes narrow: FORMAT or FORMAT=PATTERN">,
+    Option<"accumulate", "accumulate", "std::string", "",
+           "the axis along which one rank goes through microbatches">
   ];
   let statistics = [
     Statistic<"numNarrow", "narrow", "contractions with narrow operands">,

@@ -26,6 +26,14 @@ struct ReportRemark {
   std::string place;
 };
 
+/// What is computed again instead of being kept.
+struct ReportRecomputed {
+  std::string what;
+  int64_t count = 0, nanoseconds = 0;
+  /// What would have been kept.
+  int64_t bytes = 0;
+};
+
 /// One schedule of a step, and what is known about it beside its timeline.
 struct Report {
   /// What was compiled, without a folder.
@@ -45,6 +53,8 @@ struct Report {
   int64_t neededBytes = 0;
   /// What a rank has on the machine.
   std::optional<int64_t> machineBytes;
+  /// What frees most comes first.
+  std::vector<ReportRecomputed> recomputed;
   std::vector<ReportRemark> remarks;
 };
 

@@ -63,6 +63,10 @@ int64_t computeLengthOfParts(const TaskGraph &graph,
 int64_t computeWorkAndWaitsWithin(const ScheduleProblem &problem,
                                   int64_t limit);
 
+/// The same of parts if no more than `limit` bytes are alive at any time.
+int64_t computeLengthOfPartsWithin(const ScheduleProblem &problem,
+                                   int64_t limit);
+
 /// How long the compute stream must stand still since two paths advance on the
 /// links that they share. `reversed` is `graph` with time turned round, `tails`
 /// are its heads, and no schedule is faster than `bound`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What weft-choose-saved can be asked for.
+// What recomputation can be asked for, and what there is to say about it.
 
 #ifndef WEFT_SCHEDULE_RECOMPUTATION_H
 #define WEFT_SCHEDULE_RECOMPUTATION_H
@@ -14,11 +14,27 @@ namespace mlir::weft {
 
 struct Machine;
 
-/// Prices of memory, in nanoseconds for a mebibyte and ascending, at which
-/// different values are kept; see findPrices. A module with an error has none.
+/// A price of memory, in nanoseconds for a mebibyte, and the bytes that are
+/// kept at it.
+struct RecomputePrice {
+  int64_t price = 0, keptBytes = 0;
+};
+
+/// Prices, ascending, at which different values are kept; see findPrices. The
+/// first is that of memory that costs nothing. A module with an error has none.
 /// `waists` as weft-choose-saved has it.
-SmallVector<int64_t> getRecomputePrices(ModuleOp module, const Machine &machine,
-                                        bool waists);
+SmallVector<RecomputePrice>
+getRecomputePrices(ModuleOp module, const Machine &machine, bool waists);
+
+/// Nanoseconds that are saved by computing again what costs less so than to
+/// keep it, where memory costs nothing. A module with an error has none.
+int64_t getCheapGain(ModuleOp module, const Machine &machine);
+
+/// What a module computes again: a list of dictionaries with `what`, how often
+/// (`count`), the time that takes (`ns`, without what passes through memory),
+/// and the bytes (`bytes`) that would be kept otherwise. What frees most comes
+/// first; equal parts of layers are one entry.
+ArrayAttr describeRecomputed(ModuleOp module, const Machine &machine);
 
 } // namespace mlir::weft
 

@@ -14,6 +14,9 @@ namespace mlir::weft {
 struct SavedProblem {
   struct Value {
     int64_t bytes = 0;
+    /// What it costs to keep it, if memory is for nothing: it is written and
+    /// read for that alone.
+    int64_t nanoseconds = 0;
     /// The task that makes it.
     int task = 0;
     /// Whether the backward pass reads it.
@@ -34,7 +37,8 @@ struct SavedChoice {
   /// Per task, whether it is done again. What the backward pass or a repeated
   /// task needs, and no repeated task makes, is kept.
   std::vector<bool> repeats;
-  /// Bytes that are kept, and the time of what is done again.
+  /// Bytes that are kept, and the time of what is done again and of what is
+  /// kept.
   int64_t bytes = 0, nanoseconds = 0;
 };
 

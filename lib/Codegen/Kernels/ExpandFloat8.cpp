@@ -11,6 +11,7 @@
 #include "weft/Codegen/Kernels/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 #include <cmath>
 
@@ -85,6 +86,15 @@ public:
   Value toFloat(Value a) {
     return cast<arith::BitcastOp>(builder.getF32Type(), a);
   }
+  Value least(Value a, int64_t limit) {
+    return make<arith::MinUIOp>(a, number(limit));
+  }
+  Value most(Value a, int64_t limit) {
+    return make<arith::MaxUIOp>(a, number(limit));
+  }
+  Value isNaN(Value a) {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, a, a);
+  }
   Value isBelow(Value a, int64_t limit) {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a,
                                  number(limit));
@@ -98,25 +108,47 @@ private:
   Location loc;
 };
 
-/// The bits of f8 from those of f32, which are no NaN's, both without sign.
-Value roundMagnitude(Bits b, Value magnitude, Format format) {
+/// What is rounded to f8 where it was brought into f8's range before; null for
+/// other values.
+Value getSaturated(Value value, Type element) {
+  auto most = value.getDefiningOp<arith::MaximumFOp>();
+  auto least = most ? most.getLhs().getDefiningOp<arith::MinimumFOp>()
+                    : arith::MinimumFOp();
+  APFloat low(0.0f), high(0.0f);
+  if (!least || !matchPattern(most.getRhs(), m_ConstantFloat(&low)) ||
+      !matchPattern(least.getRhs(), m_ConstantFloat(&high)))
+    return {};
+  float greatest =
+      APFloat::getLargest(cast<FloatType>(element).getFloatSemantics())
+          .convertToDouble();
+  bool isRange =
+      high.convertToFloat() == greatest && low.convertToFloat() == -greatest;
+  return isRange ? least.getLhs() : Value();
+}
+
+/// The bits of f8 from those of f32, both without sign. The sum with a power
+/// of two whose last bit is worth as much as that of f8 there is rounded where
+/// f8 is: what the sum is past the power are f8's mantissa and, if it is
+/// normal, its leading one, which goes into the exponent. Of NaN it is no more
+/// than the greatest.
+Value roundMagnitude(Bits b, Value magnitude, Format format, bool isSaturated) {
   int shift = format.shift();
-  // Adds half of what is cut off, less one unit if the rest is even.
-  Value odd = b.mask(b.right(magnitude, shift), 1);
-  Value half = b.add(odd, b.number((int64_t(1) << (shift - 1)) - 1));
-  Value normal =
-      b.add(b.right(b.add(magnitude, half), shift),
-            b.number(-(int64_t(format.rebias()) << format.mantissaBits)));
-  // The sum with a number whose last bit is worth as much as f8's is rounded
-  // where f8 is.
-  int lastBit = 1 - format.bias - format.mantissaBits;
-  Value magic = b.number(std::ldexp(1.0f, lastBit + 23));
-  Value sum = b.make<arith::AddFOp>(b.toFloat(magnitude), magic);
-  Value denormal = b.make<arith::SubIOp>(b.toBits(sum), b.toBits(magic));
   int64_t leastNormal = int64_t(format.rebias() + 1) << 23;
-  Value code = b.select(b.isBelow(magnitude, leastNormal), denormal, normal);
-  return b.select(b.isBelow(code, format.limit()), code,
-                  b.number(int64_t(format.limit())));
+  // The greatest number, or the power of two past it.
+  int64_t top = format.limit() + (isSaturated          ? -1
+                                  : format.hasInfinity ? 0
+                                                       : 1);
+  int64_t greatest = (top << shift) + (int64_t(format.rebias()) << 23);
+  Value limited = b.least(magnitude, greatest);
+  Value power = b.most(b.mask(limited, 0x7f800000), leastNormal);
+  Value magic = b.add(power, b.number(int64_t(shift) << 23));
+  Value sum =
+      b.toBits(b.make<arith::AddFOp>(b.toFloat(limited), b.toFloat(magic)));
+  Value mantissa = b.make<arith::SubIOp>(sum, magic);
+  Value exponent =
+      b.add(b.right(power, shift), b.number(-(leastNormal >> shift)));
+  Value code = b.add(mantissa, exponent);
+  return isSaturated ? code : b.least(code, format.limit());
 }
 
 /// f32 to f8.
@@ -129,13 +161,15 @@ struct RoundToFloat8 : OpRewritePattern<arith::TruncFOp> {
     if (!format || !op.getIn().getType().isF32())
       return failure();
     Bits b(rewriter, op.getLoc());
-    Value bits = b.toBits(op.getIn());
+    Value saturated = getSaturated(op.getIn(), op.getType());
+    Value in = saturated ? saturated : op.getIn();
+    Value bits = b.toBits(in);
     Value magnitude = b.mask(bits, 0x7fffffff);
     Value sign = b.mask(b.right(bits, 24), 0x80);
-    Value number =
-        b.make<arith::OrIOp>(roundMagnitude(b, magnitude, *format), sign);
-    Value code = b.select(b.isBelow(magnitude, 0x7f800001), number,
-                          b.number(int64_t(format->nan())));
+    Value number = b.make<arith::OrIOp>(
+        roundMagnitude(b, magnitude, *format, saturated != nullptr), sign);
+    Value isNaN = b.isNaN(in), nan = b.number(int64_t(format->nan()));
+    Value code = b.select(isNaN, nan, number);
     Value byte = b.cast<arith::TruncIOp>(rewriter.getI8Type(), code);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();

@@ -9,6 +9,7 @@
 #include "weft/Codegen/Program/EmitMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -236,6 +237,40 @@ void PointEmitter::cloneBody(const Member &member, IRMapping &mapping,
   }
 }
 
+/// The maximum of magnitudes that `result` is, if it starts from a number that
+/// is not below 0.
+static arith::MaximumFOp getMagnitudeMaximum(linalg::GenericOp op,
+                                             OpResult result) {
+  unsigned number = result.getResultNumber();
+  auto most = op.getBody()
+                  ->getTerminator()
+                  ->getOperand(number)
+                  .getDefiningOp<arith::MaximumFOp>();
+  auto fill = op.getDpsInits()[number].getDefiningOp<linalg::FillOp>();
+  APFloat start(0.0f);
+  if (!most || !fill || op.getNumReductionLoops() == 0 ||
+      !matchPattern(fill.getInputs()[0], m_ConstantFloat(&start)) ||
+      start.isNegative() || start.isNaN())
+    return {};
+  Value carried = op.getRegionOutputArgs()[number];
+  Value other = most.getLhs() == carried ? most.getRhs() : most.getLhs();
+  bool isCarried = most.getLhs() == carried || most.getRhs() == carried;
+  return isCarried && other.getDefiningOp<math::AbsFOp>() ? most : nullptr;
+}
+
+/// Magnitudes are in the order of their bits, NaN above all. Processors have
+/// one instruction for this maximum, and several for one of floats that knows
+/// NaN.
+static Value emitMagnitudeMaximum(OpBuilder &builder, Location loc, Value a,
+                                  Value b) {
+  Type type = a.getType();
+  Type bits = builder.getIntegerType(type.getIntOrFloatBitWidth());
+  Value most = arith::MaxSIOp::create(
+      builder, loc, arith::BitcastOp::create(builder, loc, bits, a),
+      arith::BitcastOp::create(builder, loc, bits, b));
+  return arith::BitcastOp::create(builder, loc, type, most);
+}
+
 void PointEmitter::emitMember(const Member &member,
                               MutableArrayRef<Value> carried,
                               SmallVectorImpl<Store> &stores) {
@@ -263,7 +298,16 @@ void PointEmitter::emitMember(const Member &member,
       start = emitInit(member, result);
     mapping.map(argument, start);
   }
-  cloneBody(member, mapping, {});
+  SmallVector<Operation *> maxima;
+  for (OpResult result : generic->getResults())
+    if (arith::MaximumFOp most = getMagnitudeMaximum(generic, result))
+      maxima.push_back(most);
+  cloneBody(member, mapping, maxima);
+  for (Operation *most : maxima)
+    mapping.map(most->getResult(0),
+                emitMagnitudeMaximum(
+                    builder, loc, mapping.lookupOrDefault(most->getOperand(0)),
+                    mapping.lookupOrDefault(most->getOperand(1))));
   next = 0;
   auto yield = cast<linalg::YieldOp>(body->getTerminator());
   for (OpResult result : generic->getResults()) {

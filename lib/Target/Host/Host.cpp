@@ -5,6 +5,7 @@
 #include "weft/Target/Host/Host.h"
 
 #include "KernelEmitter.h"
+#include "TileRows.h"
 #include "weft/Codegen/Machine/MachineCode.h"
 #include "weft/Target/Host/Pipelines.h"
 #include "weft/Target/Target.h"
@@ -83,6 +84,7 @@ HostTarget::emitKernel(OpBuilder &builder, Operation *op, StringRef name,
   FailureOr<KernelShape> shape = analyzeFused(fused);
   if (failed(shape))
     return failure();
+  tileRows(*shape);
   KernelFunction function =
       createKernelFunction(builder, op->getLoc(), name, buffers.isPrivate,
                            fused.getScalars().getTypes());

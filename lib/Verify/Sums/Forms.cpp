@@ -79,8 +79,7 @@ std::string Form::str() const {
 static bool dependsOnShape(const Form &form) {
   if (form.kind == FormKind::Argument || form.name == "reshape")
     return true;
-  return form.kind == FormKind::Tensor &&
-         (form.name == "constant" || form.name == "pad");
+  return form.kind == FormKind::Tensor && form.name == "constant";
 }
 
 /// Whether a reshape only adds or removes dimensions of one element, which its

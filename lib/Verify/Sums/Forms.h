@@ -25,6 +25,7 @@
 
 #include <deque>
 #include <map>
+#include <vector>
 
 namespace mlir::weft::proof {
 
@@ -115,6 +116,30 @@ struct Form {
   std::string str() const;
 };
 
+/// A slice of a tensor.
+struct NotedSlice {
+  struct Dim {
+    int64_t begin = 0, size = kAnySize, stride = 1;
+    bool isWhole() const { return size == kAnySize; }
+  };
+  SmallVector<Dim> dims;
+  const Form *form = nullptr;
+};
+
+/// A pad of a tensor, of `sizes` before.
+struct NotedPad {
+  const Form *padding;
+  SmallVector<int64_t> low, high, sizes;
+  const Form *form;
+};
+
+/// A tensor with its dimensions in another order: `map` says which of its loops
+/// each of the operand's dimensions is.
+struct NotedTranspose {
+  AffineMap map;
+  const Form *form;
+};
+
 /// The forms of a proof.
 class FormTable {
 public:
@@ -157,6 +182,27 @@ public:
                      ArrayRef<int64_t> shape);
   ArrayRef<SmallVector<int64_t>> getExpansions(const Form *source,
                                                StringRef groups) const;
+  /// The slices, pads and transposes that the program makes of a tensor to
+  /// which another is compared.
+  void noteSlice(const Form *source, NotedSlice slice) {
+    slices[source].push_back(std::move(slice));
+  }
+  void notePad(const Form *source, NotedPad pad) {
+    pads[source].push_back(std::move(pad));
+  }
+  void noteTranspose(const Form *source, NotedTranspose transpose) {
+    transposes[source].push_back(transpose);
+  }
+  std::vector<NotedSlice> getSlices(const Form *source) const {
+    return slices.lookup(source);
+  }
+  std::vector<NotedPad> getPads(const Form *source) const {
+    return pads.lookup(source);
+  }
+  std::vector<NotedTranspose> getTransposes(const Form *source) const {
+    return transposes.lookup(source);
+  }
+
   /// All shapes that one-rank programs give the elements of a tensor, in their
   /// order.
   SmallVector<SmallVector<int64_t>> getShapes(const Form *form) const;
@@ -192,6 +238,9 @@ private:
       expansions;
   /// By what is reshaped.
   DenseMap<const Form *, SmallVector<SmallVector<int64_t>>> shapes;
+  DenseMap<const Form *, std::vector<NotedSlice>> slices;
+  DenseMap<const Form *, std::vector<NotedPad>> pads;
+  DenseMap<const Form *, std::vector<NotedTranspose>> transposes;
 };
 
 /// A digest in hexadecimal.

@@ -101,6 +101,17 @@ BodyLifter::toForm(Operation *op, const LocalScalar &scalar, Type type) {
                          "is not the global index of a loop");
 }
 
+/// Whether `index < bound` is true on just those ranks that have the index of a
+/// loop of one local iteration, whose own index is 0 and folded.
+static bool isMaskOf(const LocalDim &dim, RankVector index, RankVector bound) {
+  return dim.extent == 1 && dim.chunk && dim.size != kAnySize &&
+         llvm::all_of(llvm::zip_equal(*dim.chunk, *index, *bound),
+                      [&](auto numbers) {
+                        auto [chunk, below, above] = numbers;
+                        return (below < above) == (chunk < dim.size);
+                      });
+}
+
 /// The chunks of a loop whose index has one of the offsets added to it; of one
 /// local iteration the index is folded, and only the offset is left. `choice`
 /// says which of several such loops it is.
@@ -142,11 +153,15 @@ void BodyLifter::inferChunks(Block &body, int choice) {
       return;
     if (auto index = below.getDefiningOp<linalg::IndexOp>())
       return setRest(loops[index.getDim()], rest);
-    // The index of a loop of one iteration is 0, and folded.
+    // The index of a loop of one iteration is 0, and folded: of one that is
+    // known to end there, or else of the first that is not known.
     APInt zero;
-    auto *dim = llvm::find_if(loops, isFolded);
-    if (dim != loops.end() && matchPattern(below, m_ConstantInt(&zero)) &&
-        zero.isZero())
+    if (!matchPattern(below, m_ConstantInt(&zero)) || !zero.isZero() ||
+        llvm::any_of(loops, [&](const LocalDim &dim) {
+          return isMaskOf(dim, lifter.uniform(0), rest);
+        }))
+      return;
+    if (auto *dim = llvm::find_if(loops, isFolded); dim != loops.end())
       setRest(*dim, rest);
   });
   body.walk([&](Operation *op) {
@@ -275,13 +290,7 @@ LogicalResult BodyLifter::liftCompare(arith::CmpIOp op, bool &isDone) {
   }
   // A loop of one local iteration, whose index is 0 and folded.
   for (auto [loop, dim] : llvm::enumerate(loops)) {
-    if (dim.extent != 1 || !dim.chunk || dim.size == kAnySize)
-      continue;
-    bool isValid = true;
-    for (int64_t rank = 0; rank < lifter.numRanks; ++rank)
-      isValid &= ((*a->offset)[rank] < (*b->offset)[rank]) ==
-                 ((*dim.chunk)[rank] < dim.size);
-    if (!isValid)
+    if (!isMaskOf(dim, a->offset, b->offset))
       continue;
     mask.maskedLoops = uint64_t(1) << loop;
     set(op.getResult(), mask);

@@ -207,6 +207,8 @@ FailureOr<LocalValue> LocalLifter::liftMap(linalg::LinalgOp op, unsigned index,
              form->map.isPermutation()) {
     value.form = forms.getMove("transpose", forms.getText(form->map).str(),
                                form->operands[0], getSizes(value.dims), op);
+    if (isReference)
+      forms.noteTranspose(form->operands[0], {form->map, value.form});
   } else if (!form->dependsOnLoops) {
     value.form = form;
     for (LocalDim &dim : value.dims)

@@ -242,9 +242,23 @@ LocalLifter::dropDims(tensor::ExtractSliceOp op, LocalValue value,
   return value;
 }
 
-LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
-  if (stacks.contains(op.getSource()))
-    return pickEntry(op);
+/// What a slice is of the tensor that it cuts, or of a slice of that.
+FailureOr<LocalValue> LocalLifter::slice(tensor::ExtractSliceOp op) {
+  const LocalValue &source = getTensor(op.getSource());
+  if (isReference || forms.getSlices(source.form).empty())
+    return sliceTensor(op);
+  {
+    ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+    FailureOr<LocalValue> value = sliceTensor(op);
+    if (succeeded(value))
+      return value;
+    if (std::optional<LocalValue> part = sliceAsPart(op))
+      return std::move(*part);
+  }
+  return sliceTensor(op);
+}
+
+FailureOr<LocalValue> LocalLifter::sliceTensor(tensor::ExtractSliceOp op) {
   LocalValue value = getTensor(op.getSource());
   // What the one-rank program does not cut is a part that the rank goes through
   // by itself. What it cuts of a sum is not told by the form of a contribution.
@@ -261,9 +275,23 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
                       made.places))
       break;
   }
-  if (!made.details.empty())
-    value.form = forms.getMove("slice", made.details, value.form,
+  if (!made.details.empty()) {
+    const Form *source = value.form;
+    value.form = forms.getMove("slice", made.details, source,
                                getSizes(value.dims), op, made.places);
+    if (isReference)
+      noteSlice(op, source, value.form);
+  }
+  return value;
+}
+
+LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
+  if (stacks.contains(op.getSource()))
+    return pickEntry(op);
+  FailureOr<LocalValue> cut = slice(op);
+  if (failed(cut))
+    return failure();
+  LocalValue &value = *cut;
   llvm::SmallBitVector dropped = op.getDroppedDims();
   if (dropped.none())
     return setTensor(op, op.getResult(), std::move(value));
@@ -487,6 +515,8 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
       continue;
     if (countChunks(dim) == 1)
       fix(dim);
+    // Where the padding begins.
+    form.details += "of " + std::to_string(dim.size) + ' ';
     dim = {dim.size + low + high, dim.extent + low + high, dim.chunk};
   }
   form.shape = getSizes(padded.dims);
@@ -494,7 +524,8 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   form.op = op;
   LocalValue forRanks = value;
   bool isKnown = !isReference && forms.find(form);
-  if (!isKnown && !isReference && padLastPart(op, *padding))
+  if (!isKnown && !isReference &&
+      (padLastPart(op, *padding) || padMore(op, value, *padding)))
     return success();
   if (!isKnown && padForRanks(op, forRanks, *padding))
     return setTensor(op, op.getResult(), std::move(forRanks));
@@ -508,6 +539,11 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
         failed(fixWhole(op, dim, "pads a dimension")))
       return failure();
   padded.form = forms.get(std::move(form));
+  if (isReference)
+    forms.notePad(value.form,
+                  {*padding, SmallVector<int64_t>(op.getStaticLow()),
+                   SmallVector<int64_t>(op.getStaticHigh()),
+                   getSizes(value.dims), padded.form});
   return setTensor(op, op.getResult(), std::move(padded));
 }
 

@@ -102,16 +102,20 @@ LogicalResult LocalLifter::collapseGroup(Operation *op,
   };
   SmallVector<LocalDim> several(dims);
   llvm::erase_if(several, isSingle);
-  if (several.size() == 1 || dims.size() == 1) {
+  if (several.size() <= 1) {
     result = several.empty() ? dims[0] : several[0];
     return success();
   }
   // One element that is repeated, however often.
-  if (!several.empty() && llvm::all_of(several, isRepeated))
+  if (llvm::all_of(several, isRepeated))
     return success();
-  if ((isRepeated(dims.front()) || isRepeated(dims.back())) &&
-      collapseRepeated(dims, size, result, sizes))
+  if ((isRepeated(several.front()) || isRepeated(several.back())) &&
+      collapseRepeated(several, size, result, sizes)) {
+    for (auto [i, dim] : llvm::enumerate(dims))
+      if (isSingle(dim))
+        sizes.insert(sizes.begin() + i, 1);
     return success();
+  }
   for (LocalDim &dim : dims)
     fix(dim);
   // A size that was guessed is what the others leave of the whole.
@@ -160,6 +164,20 @@ static std::string describeCollapse(ArrayRef<ReassociationIndices> groups) {
   return "collapse " + print(groups);
 }
 
+/// Whether the ranks' elements along dimensions that become one are as many as
+/// that one has; otherwise they may still have some of them.
+static bool fitsAll(const LocalValue &value,
+                    ArrayRef<ReassociationIndices> groups,
+                    ArrayRef<int64_t> sizes) {
+  return llvm::all_of(llvm::zip(groups, sizes), [&](auto entry) {
+    auto [group, size] = entry;
+    int64_t count = 1;
+    for (int64_t dim : group)
+      count *= getPaddedSize(value.dims[dim]);
+    return size == kAnySize || size == count;
+  });
+}
+
 FailureOr<LocalValue>
 LocalLifter::collapse(Operation *op, LocalValue value,
                       ArrayRef<ReassociationIndices> reassociation) {
@@ -168,18 +186,20 @@ LocalLifter::collapse(Operation *op, LocalValue value,
   std::string collapse = describeCollapse(reassociation);
   SmallVector<int64_t> sizes(reassociation.size(), kAnySize);
   bool isKnown = false;
-  for (ArrayRef<int64_t> known : forms.getExpansions(value.form, collapse))
-    if (known.size() == sizes.size()) {
-      sizes.assign(known.begin(), known.end());
-      isKnown = true;
-    }
+  for (ArrayRef<int64_t> known : forms.getExpansions(value.form, collapse)) {
+    if (known.size() != sizes.size() || isReference)
+      continue;
+    sizes.assign(known.begin(), known.end());
+    isKnown = true;
+    if (fitsAll(value, reassociation, sizes))
+      break;
+  }
   for (auto [group, size] : llvm::zip(reassociation, sizes)) {
     LocalDim dim;
     SmallVector<int64_t> rows;
     auto made = ArrayRef(value.dims).slice(group.front(), group.size());
     // What does not change along any of them there does not here.
-    if (isKnown && !isReference && size == kAnySize &&
-        llvm::none_of(made, proof::hasPadding)) {
+    if (isKnown && size == kAnySize && llvm::none_of(made, proof::hasPadding)) {
       dims.push_back({kAnySize, countLocal(made)});
       continue;
     }
@@ -195,10 +215,12 @@ LocalLifter::collapse(Operation *op, LocalValue value,
   const Form *source = value.form;
   value.dims = std::move(dims);
   SmallVector<int64_t> shape = getSizes(value.dims);
-  // What is repeated there, here up to a size that was guessed.
   for (auto [dim, made, known] : llvm::zip(value.dims, shape, sizes))
-    if (known == kAnySize && dim.isGuess && dim.isConstant)
-      made = kAnySize;
+    // What is repeated there, here up to a size that was guessed; or what is
+    // repeated here, there up to a size.
+    if ((known == kAnySize && dim.isGuess && dim.isConstant) ||
+        (made == kAnySize && !isReference))
+      made = known;
   value.form = forms.getReshape(source, shape, groups, op);
   if (isReference)
     forms.noteExpansion(source, collapse, getSizes(value.dims));
@@ -281,6 +303,23 @@ static SmallVector<int64_t> guessSizes(tensor::ExpandShapeOp op, unsigned first,
   return sizes;
 }
 
+/// Sizes of the one-rank program that fit those of a rank, where what does not
+/// change along a dimension has any size.
+static SmallVector<int64_t>
+findExpansion(ArrayRef<int64_t> shape, ArrayRef<SmallVector<int64_t>> known) {
+  SmallVector<int64_t> own(shape);
+  if (llvm::is_contained(known, own))
+    return own;
+  for (const SmallVector<int64_t> &other : known)
+    if (other.size() == own.size() &&
+        llvm::all_of(llvm::zip(own, other), [](auto sizes) {
+          auto [mine, theirs] = sizes;
+          return mine == kAnySize || mine == theirs;
+        }))
+      return other;
+  return own;
+}
+
 LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
   LocalValue value = getTensor(op.getSrc());
   std::string groups = print(op.getReassociationIndices());
@@ -292,7 +331,6 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
       candidates.emplace_back(type.getShape());
   llvm::append_range(candidates, forms.getExpansions(value.form, groups));
   SmallVector<LocalDim, 4> dims;
-  std::string told = groups;
   for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
     ArrayRef<int64_t> part = extents.slice(group.front(), group.size());
     LocalDim &dim = value.dims[i];
@@ -321,16 +359,23 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
                                          << " in a way that ranks' parts do "
                                          << "not fit";
     dims.append(results.begin(), results.end());
-    describeRows(getSizes(results), told);
   }
   if (op.getReassociationIndices().empty())
     for (int64_t extent : extents)
       dims.push_back({extent, extent, uniform(0)});
   const Form *source = value.form;
   value.dims = std::move(dims);
-  value.form = forms.getReshape(source, getSizes(value.dims), told, op);
+  SmallVector<int64_t> shape = getSizes(value.dims);
   if (isReference)
-    forms.noteExpansion(source, groups, getSizes(value.dims));
+    forms.noteExpansion(source, groups, shape);
+  else
+    shape = findExpansion(shape, forms.getExpansions(source, groups));
+  std::string told = groups;
+  for (ArrayRef<int64_t> group : op.getReassociationIndices())
+    if (auto rows = ArrayRef(shape).slice(group.front(), group.size());
+        !llvm::is_contained(rows, kAnySize))
+      describeRows(rows, told);
+  value.form = forms.getReshape(source, shape, told, op);
   return setTensor(op, op.getResult(), std::move(value));
 }
 
@@ -430,13 +475,15 @@ findRanges(const LocalValue &value, ArrayRef<int64_t> shape) {
   return ranges;
 }
 
-/// The value as reshapes of the one-rank program show it that are no ops on a
-/// rank, and so stand nowhere in its program.
+/// The value as reshapes, slices and transposes of the one-rank program show it
+/// that are no ops on a rank, and so stand nowhere in its program.
 std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op,
                                                    const LocalValue &value) {
   std::vector<LocalValue> found;
   // What does not fit is no error: the value is what it is as well.
   ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  findSliced(value, found);
+  findTransposed(value, found);
   unsigned rank = value.dims.size();
   SmallVector<int64_t> own = getSizes(value.dims);
   for (const SmallVector<int64_t> &shape : forms.getShapes(value.form)) {

@@ -225,6 +225,16 @@ private:
 
   // Movement.
   LogicalResult liftExtractSlice(tensor::ExtractSliceOp op);
+  FailureOr<LocalValue> slice(tensor::ExtractSliceOp op);
+  FailureOr<LocalValue> sliceTensor(tensor::ExtractSliceOp op);
+  std::optional<LocalDim> getPart(RankVector begin, int64_t extent,
+                                  int64_t stride, const NotedSlice::Dim &slice);
+  void findSliced(const LocalValue &value, std::vector<LocalValue> &found);
+  void findTransposed(const LocalValue &value, std::vector<LocalValue> &found);
+  std::optional<LocalValue> sliceAsPart(tensor::ExtractSliceOp op);
+  void noteSlice(tensor::ExtractSliceOp op, const Form *source,
+                 const Form *made);
+  bool padMore(tensor::PadOp op, const LocalValue &value, const Form *padding);
   FailureOr<LocalValue> dropDims(tensor::ExtractSliceOp op, LocalValue value,
                                  const llvm::SmallBitVector &dropped);
   FailureOr<SlicePlace> getPlace(Operation *op, OpFoldResult value);

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.ad_checkpoint import checkpoint_name
 from jax.extend import source_info_util
 
 # Errors are to point at the caller.
@@ -36,7 +37,8 @@ def dot_product_attention(
         key_value_seq_lengths: jax.Array | None = None,
         local_window_size: int | tuple[int, int] | None = None,
         logits_soft_cap: float | None = None, query_segment_ids: jax.Array | None = None,
-        key_value_segment_ids: jax.Array | None = None) -> jax.Array:
+        key_value_segment_ids: jax.Array | None = None,
+        residual_checkpoint_name: str | None = None) -> jax.Array:
     """Attention without the square of scores, as jax.nn.dot_product_attention says it.
 
     Shapes: query (B, T, N, H) or (T, N, H), key (B, S, K, H), value (B, S, K, V), where K
@@ -49,6 +51,9 @@ def dot_product_attention(
     keys that it sees otherwise count alike. The bias has no gradient: to ask for it is an
     error. Also an error: shapes and types that are not these.
 
+    residual_checkpoint_name is what a policy of jax.checkpoint calls the output and the sums of
+    rows that the backward pass reads: one that keeps them computes no attention again.
+
     weft.jax.export makes it one operation, forward and backward, whose memory grows with the
     length of the sequence and not with its square. Elsewhere it is computed by einsum.
     """
@@ -60,7 +65,8 @@ def dot_product_attention(
             is_causal=is_causal, key_value_seq_lengths=alone(key_value_seq_lengths),
             local_window_size=local_window_size, logits_soft_cap=logits_soft_cap,
             query_segment_ids=alone(query_segment_ids),
-            key_value_segment_ids=alone(key_value_segment_ids))[0]
+            key_value_segment_ids=alone(key_value_segment_ids),
+            residual_checkpoint_name=residual_checkpoint_name)[0]
     _check(query, key, value, query_segment_ids, key_value_segment_ids)
     batch, queries, heads, depth = query.shape
     keys, shared = key.shape[1], key.shape[2]
@@ -84,7 +90,7 @@ def dot_product_attention(
     for name, bound in (("left", left), ("right", right)):
         if bound is not None:
             config[name] = bound
-    out = _attend(json.dumps(config), tensors)
+    out = _attend(json.dumps(config), tensors, residual_checkpoint_name)
     return out.reshape(batch, queries, heads, value.shape[3])
 
 
@@ -132,8 +138,9 @@ def _window(is_causal, window):
 
 # -- one call, forward and backward
 
-def _attend(config, tensors):
-    """The output of attention; only queries, keys and values have a gradient."""
+def _attend(config, tensors, kept):
+    """The output of attention; only queries, keys and values have a gradient. `kept` names what
+    the backward pass reads."""
     given = [name for name, tensor in tensors.items() if tensor is not None]
 
     @jax.custom_vjp
@@ -147,6 +154,8 @@ def _attend(config, tensors):
                                  "jax.lax.stop_gradient says that none is wanted")
         arrays = [array.value for array in arrays]
         out, lse = forward(*arrays)
+        if kept is not None:
+            out, lse = checkpoint_name(out, kept), checkpoint_name(lse, kept)
         return out, (arrays, out, lse)
 
     def differentiate(saved, dout):

@@ -23,12 +23,12 @@ llvm.func @through(%x: i8, %y: f64) -> i8 {
 
 // CHECK-LABEL: llvm.func @nan
 // CHECK: %[[NUMBER:.*]] = arith.ori
+// CHECK-NEXT: %[[IS_NAN:.*]] = arith.cmpf uno, %[[X:.*]], %[[X]] : f32
 // CHECK-NEXT: %[[NAN:.*]] = arith.constant 126 : i32
-// CHECK-NEXT: %[[LIMIT:.*]] = arith.constant 2139095041 : i32
-// CHECK-NEXT: %[[IS_NUMBER:.*]] = arith.cmpi ult, %{{.*}}, %[[LIMIT]]
-// CHECK-NEXT: %[[CODE:.*]] = arith.select %[[IS_NUMBER]], %[[NUMBER]], %[[NAN]]
+// CHECK-NEXT: %[[CODE:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[NUMBER]]
 // CHECK-NEXT: arith.trunci %[[CODE]] : i32 to i8
 // CHECK: arith.ori
+// CHECK-NEXT: arith.cmpf uno
 // CHECK-NEXT: arith.constant 127 : i32
 llvm.func @nan(%x: f32) -> i16 {
   %0 = arith.truncf %x : f32 to f8E5M2
@@ -39,4 +39,39 @@ llvm.func @nan(%x: f32) -> i16 {
   %5 = arith.extui %3 : i8 to i16
   %6 = arith.addi %4, %5 : i16
   llvm.return %6 : i16
+}
+
+// What was brought into the range before is rounded at once: no maximum of
+// floats is left, and no code past the greatest is to be caught.
+
+// CHECK-LABEL: llvm.func @saturated
+// CHECK-SAME: (%[[X:.*]]: f32)
+// CHECK: arith.bitcast %[[X]] : f32 to i32
+// CHECK: %[[GREATEST:.*]] = arith.constant 1138753536 : i32
+// CHECK: arith.minui %{{.*}}, %[[GREATEST]] : i32
+// CHECK-NOT: arith.minui
+// CHECK: arith.cmpf uno, %[[X]], %[[X]]
+llvm.func @saturated(%x: f32) -> i8 {
+  %least = arith.constant -448.0 : f32
+  %most = arith.constant 448.0 : f32
+  %0 = arith.minimumf %x, %most : f32
+  %1 = arith.maximumf %0, %least : f32
+  %2 = arith.truncf %1 : f32 to f8E4M3FN
+  %3 = arith.bitcast %2 : f8E4M3FN to i8
+  llvm.return %3 : i8
+}
+
+// Another range is another value.
+
+// CHECK-LABEL: llvm.func @negative_saturated
+// CHECK: %[[LIMITED:.*]] = arith.maximumf
+// CHECK: arith.bitcast %[[LIMITED]] : f32 to i32
+llvm.func @negative_saturated(%x: f32) -> i8 {
+  %least = arith.constant -440.0 : f32
+  %most = arith.constant 448.0 : f32
+  %0 = arith.minimumf %x, %most : f32
+  %1 = arith.maximumf %0, %least : f32
+  %2 = arith.truncf %1 : f32 to f8E4M3FN
+  %3 = arith.bitcast %2 : f8E4M3FN to i8
+  llvm.return %3 : i8
 }

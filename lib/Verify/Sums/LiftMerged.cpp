@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Two movements that are one op on a rank, or none. Where the global program
+// cuts or pads a tensor and ranks take their parts of that, a rank may cut or
+// pad once; a transpose that moves no element of a rank is no op there. What
+// the global program makes so is noted, and what a rank has is seen as a part
+// of it.
+//
+// Worked example. Of x[3:] of five elements two ranks take one each: slices at
+// 3 and 4 of x. They are chunks 3 and 4 of x, and chunks 0 and 1 of x[3:].
+
+#include "LocalLifter.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+/// What `dim`, at `begin` of a tensor, is of a slice of it; nullopt if some
+/// rank has what is before the slice, or between its elements, or all have
+/// nothing of it.
+std::optional<LocalDim> LocalLifter::getPart(RankVector begin, int64_t extent,
+                                             int64_t stride,
+                                             const NotedSlice::Dim &slice) {
+  bool isOrdered = extent == 1 || stride == slice.stride;
+  if (extent <= 0 || !isOrdered || extent > slice.size)
+    return std::nullopt;
+  std::vector<int64_t> chunks;
+  bool isEmpty = true;
+  for (int64_t place : *begin) {
+    int64_t step = extent * slice.stride, from = place - slice.begin;
+    if (from < 0 || from % step != 0)
+      return std::nullopt;
+    chunks.push_back(from / step);
+    isEmpty &= chunks.back() * extent >= slice.size;
+  }
+  if (isEmpty)
+    return std::nullopt;
+  return LocalDim{slice.size, extent, intern(std::move(chunks))};
+}
+
+/// A value as parts of the slices that the global program makes of its tensor.
+void LocalLifter::findSliced(const LocalValue &value,
+                             std::vector<LocalValue> &found) {
+  for (const NotedSlice &slice : forms.getSlices(value.form)) {
+    LocalValue part = value;
+    part.form = slice.form;
+    bool isPart = slice.dims.size() == value.dims.size();
+    for (unsigned i = 0; isPart && i < slice.dims.size(); ++i) {
+      LocalDim &dim = part.dims[i];
+      if (slice.dims[i].isWhole())
+        continue;
+      std::optional<LocalDim> own;
+      if (dim.chunk)
+        own = getPart(perRank([&](int64_t rank) {
+                        return (*dim.chunk)[rank] * dim.extent;
+                      }),
+                      dim.extent, /*stride=*/1, slice.dims[i]);
+      isPart = own.has_value();
+      if (isPart)
+        dim = *own;
+    }
+    if (isPart)
+      found.push_back(std::move(part));
+  }
+}
+
+/// A value as transposes of it that move none of a rank's elements, and slices
+/// of those.
+void LocalLifter::findTransposed(const LocalValue &value,
+                                 std::vector<LocalValue> &found) {
+  for (const NotedTranspose &transpose : forms.getTransposes(value.form)) {
+    SmallVector<unsigned> order(value.dims.size());
+    for (auto [i, expr] : llvm::enumerate(transpose.map.getResults()))
+      order[cast<AffineDimExpr>(expr).getPosition()] = i;
+    LocalValue turned = value;
+    turned.form = transpose.form;
+    SmallVector<unsigned> moved;
+    for (auto [i, dim] : llvm::enumerate(order)) {
+      turned.dims[i] = value.dims[dim];
+      if (turned.dims[i].extent != 1)
+        moved.push_back(dim);
+    }
+    if (!llvm::is_sorted(moved))
+      continue;
+    findSliced(turned, found);
+    found.push_back(std::move(turned));
+  }
+}
+
+/// A slice as a part of one that the global program makes of the same tensor.
+std::optional<LocalValue> LocalLifter::sliceAsPart(tensor::ExtractSliceOp op) {
+  const LocalValue &source = getTensor(op.getSource());
+  for (const NotedSlice &slice : forms.getSlices(source.form)) {
+    LocalValue part = source;
+    part.form = slice.form;
+    bool isPart = slice.dims.size() == source.dims.size();
+    SliceCut cut;
+    for (unsigned i = 0; isPart && i < slice.dims.size(); ++i) {
+      LocalDim &dim = part.dims[i];
+      if (slice.dims[i].isWhole()) {
+        isPart = succeeded(sliceDim(op, i, /*inChunks=*/true, dim, cut)) &&
+                 cut.details.empty();
+        continue;
+      }
+      RankVector offset = getNumber(op.getMixedOffsets()[i]);
+      int64_t size = op.getStaticSizes()[i];
+      int64_t stride = op.getStaticStrides()[i];
+      std::optional<LocalDim> own;
+      if (dim.chunk && offset && !ShapedType::isDynamic(size) &&
+          !ShapedType::isDynamic(stride))
+        own =
+            getPart(perRank([&](int64_t rank) {
+                      return (*dim.chunk)[rank] * dim.extent + (*offset)[rank];
+                    }),
+                    size, stride, slice.dims[i]);
+      isPart = own.has_value();
+      if (isPart)
+        dim = *own;
+    }
+    if (isPart)
+      return part;
+  }
+  return std::nullopt;
+}
+
+/// Notes a slice that the global program makes.
+void LocalLifter::noteSlice(tensor::ExtractSliceOp op, const Form *source,
+                            const Form *made) {
+  NotedSlice noted;
+  noted.form = made;
+  for (auto [i, extent] : llvm::enumerate(op.getSourceType().getShape())) {
+    RankVector begin = getNumber(op.getMixedOffsets()[i]);
+    int64_t size = op.getStaticSizes()[i], stride = op.getStaticStrides()[i];
+    if (!begin || ShapedType::isDynamic(stride))
+      return;
+    NotedSlice::Dim dim{begin->front(), size, stride};
+    bool isWhole = size == extent && dim.begin == 0 && stride == 1;
+    noted.dims.push_back(isWhole ? NotedSlice::Dim() : dim);
+  }
+  forms.noteSlice(source, std::move(noted));
+}
+
+/// Follows a pad that pads as the global program does, and then for ranks.
+bool LocalLifter::padMore(tensor::PadOp op, const LocalValue &value,
+                          const Form *padding) {
+  for (const NotedPad &pad : forms.getPads(value.form)) {
+    LocalValue padded = value;
+    padded.form = pad.form;
+    bool isMore = pad.padding == padding &&
+                  ArrayRef(pad.low) == op.getStaticLow() &&
+                  value.contribution.kind == Contribution::Whole;
+    for (unsigned i = 0; isMore && i < padded.dims.size(); ++i) {
+      LocalDim &dim = padded.dims[i];
+      int64_t low = pad.low[i], high = op.getStaticHigh()[i];
+      dim.padding = nullptr;
+      if (low == 0 && high == 0 && pad.high[i] == 0)
+        continue;
+      fix(dim);
+      bool isWhole = countChunks(dim) == 1 && !proof::hasPadding(dim);
+      bool isPadded = low != 0 || pad.high[i] != 0;
+      isMore = isWhole && high >= pad.high[i] &&
+               (!isPadded || dim.size == pad.sizes[i]);
+      int64_t size = dim.size + low + pad.high[i];
+      dim = {size, dim.extent + low + high, dim.chunk, padding};
+    }
+    if (!isMore)
+      continue;
+    (void)setTensor(op, op.getResult(), std::move(padded));
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,229 @@
+// RUN: weft-opt %s --weft-verify-partitioning -split-input-file -verify-diagnostics
+
+// What of verify-partitioning-merged.mlir must not be otherwise.
+
+// The elements before these.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @rest(%x: tensor<5xf32>) -> (tensor<1xf32> {weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %n = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.addi %r, %n : index
+    %0 = tensor.extract_slice %x[%b] [1] [1] : tensor<5xf32> to tensor<1xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 5 in chunks [2, 3], expected size 2 in chunks [0, 1]}}
+    return %0 : tensor<1xf32>
+  }
+  module @global {
+    func.func @rest(%x: tensor<5xf32>) -> tensor<2xf32> {
+      %0 = tensor.extract_slice %x[3] [2] [1] : tensor<5xf32> to tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+  }
+}
+
+// -----
+
+// They begin at another place on one rank.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @rest(%x: tensor<5xf32>) -> (tensor<1xf32> {weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %n = arith.constant 3 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.muli %r, %n : index
+    %0 = tensor.extract_slice %x[%b] [1] [1] : tensor<5xf32> to tensor<1xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 5 in chunks [0, 3], expected size 2 in chunks [0, 1]}}
+    return %0 : tensor<1xf32>
+  }
+  module @global {
+    func.func @rest(%x: tensor<5xf32>) -> tensor<2xf32> {
+      %0 = tensor.extract_slice %x[3] [2] [1] : tensor<5xf32> to tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+  }
+}
+
+// -----
+
+// Another row.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @one_row(%x: tensor<5x2xf32> {weft.global_type = tensor<5x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"t"}]>}) -> (tensor<1x2xf32> {weft.global_type = tensor<1x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"t"}]>}) {
+    %0 = tensor.extract_slice %x[3, 0] [1, 2] [1, 1] : tensor<5x2xf32> to tensor<1x2xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 5 in chunks [3, 3], expected size 1 in chunks [0, 0]}}
+    return %0 : tensor<1x2xf32>
+  }
+  module @global {
+    func.func @one_row(%x: tensor<5x4xf32>) -> tensor<1x4xf32> {
+      %0 = tensor.extract_slice %x[2, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<1x4xf32>
+      return %0 : tensor<1x4xf32>
+    }
+  }
+}
+
+// -----
+
+// The other ones.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @each_second(%x: tensor<9xf32>) -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %one = arith.constant 0 : index
+    %n = arith.constant 4 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %s = arith.muli %r, %n : index
+    %b = arith.addi %s, %one : index
+    // expected-error@+1 {{cuts dim 0 of size 9 at [0, 4], which is not at chunks of 2}}
+    %0 = tensor.extract_slice %x[%b] [2] [2] : tensor<9xf32> to tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  module @global {
+    func.func @each_second(%x: tensor<9xf32>) -> tensor<4xf32> {
+      %0 = tensor.extract_slice %x[1] [4] [2] : tensor<9xf32> to tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Neighbours.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @each_second(%x: tensor<9xf32>) -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %one = arith.constant 1 : index
+    %n = arith.constant 4 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %s = arith.muli %r, %n : index
+    %b = arith.addi %s, %one : index
+    // expected-error@+1 {{cuts dim 0 of size 9 at [1, 5], which is not at chunks of 2}}
+    %0 = tensor.extract_slice %x[%b] [2] [1] : tensor<9xf32> to tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  module @global {
+    func.func @each_second(%x: tensor<9xf32>) -> tensor<4xf32> {
+      %0 = tensor.extract_slice %x[1] [4] [2] : tensor<9xf32> to tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Every fourth.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @each_second(%x: tensor<9xf32>) -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %one = arith.constant 1 : index
+    %n = arith.constant 4 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %s = arith.muli %r, %n : index
+    %b = arith.addi %s, %one : index
+    // expected-error@+1 {{cuts dim 0 of size 9 at [1, 5], which is not at chunks of 2}}
+    %0 = tensor.extract_slice %x[%b] [2] [4] : tensor<9xf32> to tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  module @global {
+    func.func @each_second(%x: tensor<9xf32>) -> tensor<4xf32> {
+      %0 = tensor.extract_slice %x[1] [4] [2] : tensor<9xf32> to tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Two elements before, and one after.
+
+module {
+  weft.mesh @mesh = <["t"=3]>
+  func.func @padded_before(%x: tensor<3xf32>) -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %c = arith.constant 1.0 : f32
+    %n = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.muli %r, %n : index
+    %0 = tensor.pad %x low[2] high[1] {
+    ^bb0(%i: index):
+      tensor.yield %c : f32
+    } : tensor<3xf32> to tensor<6xf32>
+    %1 = tensor.extract_slice %0[%b] [2] [1] : tensor<6xf32> to tensor<2xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 6 in chunks [0, 1, 2], expected size 4 in chunks [0, 1, 2]}}
+    return %1 : tensor<2xf32>
+  }
+  module @global {
+    func.func @padded_before(%x: tensor<3xf32>) -> tensor<4xf32> {
+      %c = arith.constant 1.0 : f32
+      %0 = tensor.pad %x low[1] high[0] {
+      ^bb0(%i: index):
+        tensor.yield %c : f32
+      } : tensor<3xf32> to tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Another number.
+
+module {
+  weft.mesh @mesh = <["t"=3]>
+  func.func @padded_before(%x: tensor<3xf32>) -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %c = arith.constant 2.0 : f32
+    %n = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.muli %r, %n : index
+    %0 = tensor.pad %x low[1] high[2] {
+    ^bb0(%i: index):
+      tensor.yield %c : f32
+    } : tensor<3xf32> to tensor<6xf32>
+    %1 = tensor.extract_slice %0[%b] [2] [1] : tensor<6xf32> to tensor<2xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 6 in chunks [0, 1, 2], expected size 4 in chunks [0, 1, 2]}}
+    return %1 : tensor<2xf32>
+  }
+  module @global {
+    func.func @padded_before(%x: tensor<3xf32>) -> tensor<4xf32> {
+      %c = arith.constant 1.0 : f32
+      %0 = tensor.pad %x low[1] high[0] {
+      ^bb0(%i: index):
+        tensor.yield %c : f32
+      } : tensor<3xf32> to tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Another number.
+
+module {
+  weft.mesh @mesh = <["t"=4]>
+  func.func @padded_after(%x: tensor<5xf32>) -> (tensor<2xf32> {weft.global_type = tensor<7xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %c = arith.constant 2.0 : f32
+    %n = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.muli %r, %n : index
+    %0 = tensor.pad %x low[0] high[3] {
+    ^bb0(%i: index):
+      tensor.yield %c : f32
+    } : tensor<5xf32> to tensor<8xf32>
+    %1 = tensor.extract_slice %0[%b] [2] [1] : tensor<8xf32> to tensor<2xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 5 in chunks [0, 1, 2, 3], expected size 7 in chunks [0, 1, 2, 3]}}
+    return %1 : tensor<2xf32>
+  }
+  module @global {
+    func.func @padded_after(%x: tensor<5xf32>) -> tensor<7xf32> {
+      %c = arith.constant 0.0 : f32
+      %0 = tensor.pad %x low[0] high[2] {
+      ^bb0(%i: index):
+        tensor.yield %c : f32
+      } : tensor<5xf32> to tensor<7xf32>
+      return %0 : tensor<7xf32>
+    }
+  }
+}

@@ -1,0 +1,129 @@
+// RUN: weft-opt %s --weft-verify-partitioning -split-input-file | FileCheck %s
+
+// Two movements of the global program that are one op on a rank.
+
+// The last two of five elements, of which each rank has one.
+
+// CHECK-LABEL: func.func @rest
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @rest(%x: tensor<5xf32>) -> (tensor<1xf32> {weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %n = arith.constant 3 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.addi %r, %n : index
+    %0 = tensor.extract_slice %x[%b] [1] [1] : tensor<5xf32> to tensor<1xf32>
+    return %0 : tensor<1xf32>
+  }
+  module @global {
+    func.func @rest(%x: tensor<5xf32>) -> tensor<2xf32> {
+      %0 = tensor.extract_slice %x[3] [2] [1] : tensor<5xf32> to tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+  }
+}
+
+// -----
+
+// One row of five, which is a chunk of them as well.
+
+// CHECK-LABEL: func.func @one_row
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @one_row(%x: tensor<5x2xf32> {weft.global_type = tensor<5x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"t"}]>}) -> (tensor<1x2xf32> {weft.global_type = tensor<1x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"t"}]>}) {
+    %0 = tensor.extract_slice %x[2, 0] [1, 2] [1, 1] : tensor<5x2xf32> to tensor<1x2xf32>
+    return %0 : tensor<1x2xf32>
+  }
+  module @global {
+    func.func @one_row(%x: tensor<5x4xf32>) -> tensor<1x4xf32> {
+      %0 = tensor.extract_slice %x[2, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<1x4xf32>
+      return %0 : tensor<1x4xf32>
+    }
+  }
+}
+
+// -----
+
+// Each second element, of which each rank has two.
+
+// CHECK-LABEL: func.func @each_second
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @each_second(%x: tensor<9xf32>) -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %one = arith.constant 1 : index
+    %n = arith.constant 4 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %s = arith.muli %r, %n : index
+    %b = arith.addi %s, %one : index
+    %0 = tensor.extract_slice %x[%b] [2] [2] : tensor<9xf32> to tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  module @global {
+    func.func @each_second(%x: tensor<9xf32>) -> tensor<4xf32> {
+      %0 = tensor.extract_slice %x[1] [4] [2] : tensor<9xf32> to tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// One element before three, and two after the four for equal parts.
+
+// CHECK-LABEL: func.func @padded_before
+module {
+  weft.mesh @mesh = <["t"=3]>
+  func.func @padded_before(%x: tensor<3xf32>) -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %c = arith.constant 1.0 : f32
+    %n = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.muli %r, %n : index
+    %0 = tensor.pad %x low[1] high[2] {
+    ^bb0(%i: index):
+      tensor.yield %c : f32
+    } : tensor<3xf32> to tensor<6xf32>
+    %1 = tensor.extract_slice %0[%b] [2] [1] : tensor<6xf32> to tensor<2xf32>
+    return %1 : tensor<2xf32>
+  }
+  module @global {
+    func.func @padded_before(%x: tensor<3xf32>) -> tensor<4xf32> {
+      %c = arith.constant 1.0 : f32
+      %0 = tensor.pad %x low[1] high[0] {
+      ^bb0(%i: index):
+        tensor.yield %c : f32
+      } : tensor<3xf32> to tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Two after five, of which the last is the only one of the last rank, and one
+// more.
+
+// CHECK-LABEL: func.func @padded_after
+module {
+  weft.mesh @mesh = <["t"=4]>
+  func.func @padded_after(%x: tensor<5xf32>) -> (tensor<2xf32> {weft.global_type = tensor<7xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    %c = arith.constant 0.0 : f32
+    %n = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.muli %r, %n : index
+    %0 = tensor.pad %x low[0] high[3] {
+    ^bb0(%i: index):
+      tensor.yield %c : f32
+    } : tensor<5xf32> to tensor<8xf32>
+    %1 = tensor.extract_slice %0[%b] [2] [1] : tensor<8xf32> to tensor<2xf32>
+    return %1 : tensor<2xf32>
+  }
+  module @global {
+    func.func @padded_after(%x: tensor<5xf32>) -> tensor<7xf32> {
+      %c = arith.constant 0.0 : f32
+      %0 = tensor.pad %x low[0] high[2] {
+      ^bb0(%i: index):
+        tensor.yield %c : f32
+      } : tensor<5xf32> to tensor<7xf32>
+      return %0 : tensor<7xf32>
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The bound on schedules that keep to a limit of memory, against the fastest of
+// all lines of events.
+
+#include "FastestOrder.h"
+#include "ScheduleExamples.h"
+#include "weft/Schedule/Scheduler.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir::weft;
+using namespace mlir::weft::test;
+
+namespace {
+
+int64_t getLeanBytes(const ScheduleProblem &problem) {
+  ScheduleOptions options;
+  options.policy = SchedulePolicy::Sync;
+  options.isLean = true;
+  return makeSchedule(problem, options).result.peakBytes;
+}
+
+TEST(ScheduleLimitTest, NoBoundOfPartsIsAboveTheFastestLine) {
+  int numAbove = 0, numReached = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    ScheduleProblem problem = seed % 4 == 0
+                                  ? makeRandomProblem(seed, 3 + seed / 4 % 3)
+                                  : makeRandomLayers(seed);
+    int64_t lean = getLeanBytes(problem);
+    int64_t limit = lean + lean * static_cast<int64_t>(seed % 3) / 10;
+    int64_t fastest = FastestLine(problem, limit).get();
+    int64_t unlimited = computeLowerBound(problem).get();
+    int64_t bound = computeLengthOfPartsWithin(problem, limit);
+    ASSERT_LE(bound, fastest) << seed;
+    numAbove += bound > unlimited;
+    numReached += bound > unlimited && bound == fastest;
+  }
+  EXPECT_GT(numAbove, 25);
+  EXPECT_GT(numReached, 20);
+}
+
+TEST(ScheduleLimitTest, WhatHasNoMemoryAheadComesAfter) {
+  // Much is alive beside the second of three computations. The last needs what
+  // a gather brings.
+  ScheduleProblem problem;
+  ScheduleTask compute, gather;
+  compute.duration = 10;
+  gather.duration = 100;
+  gather.channel = gather.link = 0;
+  gather.role = TaskRole::Gather;
+  int first = problem.addTask(compute);
+  int weight = problem.addBuffer(60, problem.addTask(gather));
+  int large = problem.addTask(compute), last = problem.addTask(compute);
+  problem.addReader(problem.addBuffer(1000, first), large);
+  problem.addReader(problem.addBuffer(0, large), last);
+  problem.addReader(weight, last);
+  problem.finalize();
+  EXPECT_EQ(FastestLine(problem, 1060).get(), 100 + 10);
+  EXPECT_EQ(computeLengthOfPartsWithin(problem, 1060), 100 + 10);
+  EXPECT_EQ(FastestLine(problem, 1059).get(), 10 + 10 + 100 + 10);
+  EXPECT_EQ(computeLengthOfPartsWithin(problem, 1059), 10 + 10 + 100 + 10);
+}
+
+TEST(ScheduleLimitTest, WhatHasNoMemoryToBePutOffComesBefore) {
+  // Much is alive beside the second of three computations. What a reduction
+  // reads would be as well until it is done.
+  ScheduleProblem problem;
+  ScheduleTask compute, sum;
+  compute.duration = 10;
+  sum.duration = 100;
+  sum.channel = sum.link = 0;
+  sum.role = TaskRole::Reduce;
+  int first = problem.addTask(compute), reduce = problem.addTask(sum);
+  int large = problem.addTask(compute), last = problem.addTask(compute);
+  problem.addReader(problem.addBuffer(60, first), reduce);
+  problem.addReader(problem.addBuffer(500, first), large);
+  problem.addReader(problem.addBuffer(500, large), last);
+  problem.finalize();
+  EXPECT_EQ(FastestLine(problem, 1060).get(), 10 + 100);
+  EXPECT_EQ(computeLengthOfPartsWithin(problem, 1060), 10 + 100);
+  EXPECT_EQ(FastestLine(problem, 1059).get(), 10 + 100 + 10 + 10);
+  EXPECT_EQ(computeLengthOfPartsWithin(problem, 1059), 10 + 100 + 10 + 10);
+}
+
+} // namespace
