@@ -219,11 +219,8 @@ int cublasLtMatmul(LtContext *, LtOpaque *operation, const void *alpha,
   matmul->beta = load(operation->scale, beta, 0);
   return emulatedEnqueue(
       stream,
-      [](void *context) {
-        std::unique_ptr<Matmul> product(static_cast<Matmul *>(context));
-        product->run();
-      },
-      matmul);
+      [](void *context) { static_cast<Matmul *>(context)->run(); }, matmul,
+      [](void *context) { delete static_cast<Matmul *>(context); });
 }
 
 } // extern "C"
