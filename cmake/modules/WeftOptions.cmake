@@ -2,6 +2,7 @@
 
 option(WEFT_INCLUDE_TESTS "Build the tests" ON)
 option(WEFT_WERROR "Treat warnings as errors" OFF)
+option(WEFT_PRECOMPILED_HEADERS "Read MLIR's headers once, not for each file" ON)
 
 set(WEFT_LLVM_DIR "/usr/lib/llvm-22" CACHE PATH "Where LLVM and MLIR 22 are installed")
 find_package(MLIR 22.1 REQUIRED CONFIG HINTS ${WEFT_LLVM_DIR}/lib/cmake/mlir)
