@@ -123,7 +123,7 @@ public:
   virtual GraphReport graphs() const { return {}; }
 
   /// The other processes of the job, or null: all ranks are here.
-  virtual Job *job() { return nullptr; }
+  virtual JobMember *job() { return nullptr; }
 
   /// Says whether some rank did not stop after a failure. Memory that it may
   /// still use must then never be freed, nor this object be destroyed.

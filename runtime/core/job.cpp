@@ -29,15 +29,15 @@ std::string encodeBlobs(const std::vector<std::string> &blobs) {
 
 } // namespace
 
-Job::Job(const JobPlace &place, int64_t ranksPerProcess, double deadlineSeconds)
+JobMember::JobMember(const JobPlace &place, int64_t ranksPerProcess, double deadlineSeconds)
     : own(place), ranksPerProcess(ranksPerProcess),
       deadline(int64_t(deadlineSeconds * 1e9)),
       peers(size_t(place.process == 0 ? place.count : 1)) {}
 
-Result<std::unique_ptr<Job>> Job::join(const JobPlace &place,
+Result<std::unique_ptr<JobMember>> JobMember::join(const JobPlace &place,
                                        int64_t ranksPerProcess,
                                        double deadlineSeconds) {
-  std::unique_ptr<Job> job(new Job(place, ranksPerProcess, deadlineSeconds));
+  std::unique_ptr<JobMember> job(new JobMember(place, ranksPerProcess, deadlineSeconds));
   Status met = job->meet();
   if (!met.ok())
     return Status(met.code(),
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Job>> Job::join(const JobPlace &place,
   return job;
 }
 
-Status Job::connectTo(Descriptor &socket, int64_t isData, int64_t until) {
+Status JobMember::connectTo(Descriptor &socket, int64_t isData, int64_t until) {
   Result<Descriptor> made = rt::connectTo(own.host, own.port, until);
   if (!made.ok())
     return Status(WEFT_RT_RANK_FAILED,
@@ -65,7 +65,7 @@ Status Job::connectTo(Descriptor &socket, int64_t isData, int64_t until) {
 }
 
 /// The first one's answer: come in, or why not.
-Status Job::awaitWelcome(int64_t until) {
+Status JobMember::awaitWelcome(int64_t until) {
   char head[frameHeadBytes];
   auto mayGoOn = [&] { return goOn(until - deadline); };
   WEFT_RT_RETURN_IF_ERROR(
@@ -81,7 +81,7 @@ Status Job::awaitWelcome(int64_t until) {
 }
 
 /// A failure as it came, or that it makes no sense.
-Status Job::decodeFailure(const std::string &content) {
+Status JobMember::decodeFailure(const std::string &content) {
   WireReader reader(content);
   int64_t code = reader.number();
   std::string text = reader.text();
@@ -91,7 +91,7 @@ Status Job::decodeFailure(const std::string &content) {
   return Status(weft_rt_status(code), text);
 }
 
-Status Job::meet() {
+Status JobMember::meet() {
   wakeUp = Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (isFirst()) {
     Result<Descriptor> made = listenAt(own.host, own.port);
@@ -109,7 +109,7 @@ Status Job::meet() {
   return Status();
 }
 
-Job::~Job() {
+JobMember::~JobMember() {
   if (!thread.joinable())
     return;
   leave();
@@ -117,7 +117,7 @@ Job::~Job() {
 }
 
 /// What is still to be sent is, if the others take it.
-void Job::leave() {
+void JobMember::leave() {
   WireWriter writer;
   std::unique_lock<std::mutex> guard(lock);
   writer.number(steps);
@@ -136,7 +136,7 @@ void Job::leave() {
   wake();
 }
 
-std::string Job::nameOf(int64_t process) const {
+std::string JobMember::nameOf(int64_t process) const {
   int64_t first = process * ranksPerProcess;
   return ranksPerProcess == 1
              ? format("rank %lld", (long long)first)
@@ -145,27 +145,27 @@ std::string Job::nameOf(int64_t process) const {
 }
 
 /// Those that this process is connected to.
-std::vector<int64_t> Job::others() const {
+std::vector<int64_t> JobMember::others() const {
   std::vector<int64_t> result;
   for (size_t process = isFirst() ? 1 : 0; process < peers.size(); ++process)
     result.push_back(int64_t(process));
   return result;
 }
 
-void Job::wake() {
+void JobMember::wake() {
   uint64_t one = 1;
   (void)!write(wakeUp.get(), &one, sizeof(one));
 }
 
 /// With the lock held.
-void Job::post(int64_t process, FrameKind kind, const std::string &content) {
+void JobMember::post(int64_t process, FrameKind kind, const std::string &content) {
   peers[size_t(process)].out += frameOf(kind, content);
   wake();
 }
 
 // ---- exchanges -------------------------------------------------------------
 
-Status Job::lateness(int64_t process) const {
+Status JobMember::lateness(int64_t process) const {
   const Peer &peer = peers[size_t(process)];
   std::string who = nameOf(process);
   if (peer.hasLeft)
@@ -180,7 +180,7 @@ Status Job::lateness(int64_t process) const {
                 who + " did not answer within " + seconds(deadline));
 }
 
-Status Job::awaitBlob(int64_t process, int64_t until, std::string &blob) {
+Status JobMember::awaitBlob(int64_t process, int64_t until, std::string &blob) {
   Peer &peer = peers[size_t(process)];
   std::unique_lock<std::mutex> guard(lock);
   bool isThere = changed.wait_for(
@@ -196,7 +196,7 @@ Status Job::awaitBlob(int64_t process, int64_t until, std::string &blob) {
   return Status();
 }
 
-Result<std::vector<std::string>> Job::gather(const std::string &mine) {
+Result<std::vector<std::string>> JobMember::gather(const std::string &mine) {
   std::vector<std::string> all = {mine};
   int64_t until = monotonicNow() + deadline;
   for (int64_t process : others()) {
@@ -213,7 +213,7 @@ Result<std::vector<std::string>> Job::gather(const std::string &mine) {
   return all;
 }
 
-Result<std::vector<std::string>> Job::askFirst(const std::string &mine) {
+Result<std::vector<std::string>> JobMember::askFirst(const std::string &mine) {
   {
     std::lock_guard<std::mutex> guard(lock);
     post(0, FrameKind::Blob, mine);
@@ -235,7 +235,7 @@ Result<std::vector<std::string>> Job::askFirst(const std::string &mine) {
   return failure();
 }
 
-Result<std::vector<std::string>> Job::exchange(const std::string &mine) {
+Result<std::vector<std::string>> JobMember::exchange(const std::string &mine) {
   if (mine.size() > mostBlob)
     return invalid(format("%zu bytes are too many to exchange", mine.size()));
   return isFirst() ? gather(mine) : askFirst(mine);
@@ -244,7 +244,7 @@ Result<std::vector<std::string>> Job::exchange(const std::string &mine) {
 // ---- tensors ---------------------------------------------------------------
 
 /// Says whether a transfer that has not moved since then goes on.
-Status Job::goOn(int64_t lastMove) {
+Status JobMember::goOn(int64_t lastMove) {
   if (hasFailed())
     return failure();
   if (monotonicNow() - lastMove > deadline)
@@ -253,7 +253,7 @@ Status Job::goOn(int64_t lastMove) {
   return Status();
 }
 
-Status Job::lost(const std::string &who, const Status &status) {
+Status JobMember::lost(const std::string &who, const Status &status) {
   if (status.ok())
     return status;
   // The thread that reads frames may know more in a moment.
@@ -266,7 +266,7 @@ Status Job::lost(const std::string &who, const Status &status) {
   return failure();
 }
 
-Status Job::send(int64_t to, const void *data, int64_t bytes) {
+Status JobMember::send(int64_t to, const void *data, int64_t bytes) {
   const Descriptor &socket = peers[size_t(to)].data;
   std::string head = frameHead(FrameKind::Data, uint64_t(bytes));
   int64_t begin = monotonicNow();
@@ -282,7 +282,7 @@ Status Job::send(int64_t to, const void *data, int64_t bytes) {
   return lost("what is sent to " + nameOf(to), status);
 }
 
-Status Job::receive(int64_t from, void *data, int64_t bytes) {
+Status JobMember::receive(int64_t from, void *data, int64_t bytes) {
   const Descriptor &socket = peers[size_t(from)].data;
   char head[frameHeadBytes];
   int64_t begin = monotonicNow();
@@ -305,7 +305,7 @@ Status Job::receive(int64_t from, void *data, int64_t bytes) {
 
 // ---- failure ---------------------------------------------------------------
 
-void Job::tell(const std::string &bytes) {
+void JobMember::tell(const std::string &bytes) {
   std::lock_guard<std::mutex> guard(lock);
   if (isFirst())
     messages.emplace_back(0, bytes);
@@ -315,7 +315,7 @@ void Job::tell(const std::string &bytes) {
 }
 
 /// With the lock held.
-void Job::failLocked(const Status &failure) {
+void JobMember::failLocked(const Status &failure) {
   if (hasFailed())
     return;
   firstFailure = failure;
@@ -333,17 +333,17 @@ void Job::failLocked(const Status &failure) {
   wake();
 }
 
-void Job::fail(const Status &failure) {
+void JobMember::fail(const Status &failure) {
   std::lock_guard<std::mutex> guard(lock);
   failLocked(failure);
 }
 
-Status Job::failure() {
+Status JobMember::failure() {
   std::lock_guard<std::mutex> guard(lock);
   return firstFailure;
 }
 
-Status Job::beginStep() {
+Status JobMember::beginStep() {
   std::lock_guard<std::mutex> guard(lock);
   ++steps;
   for (int64_t process : others())
@@ -352,7 +352,7 @@ Status Job::beginStep() {
 }
 
 /// Who has left is not missed unless somebody does more steps than it did.
-void Job::checkLeft(int64_t process) {
+void JobMember::checkLeft(int64_t process) {
   const Peer &peer = peers[size_t(process)];
   if (peer.hasLeft && peer.steps < steps)
     failLocked(Status(WEFT_RT_RANK_FAILED,
@@ -362,7 +362,7 @@ void Job::checkLeft(int64_t process) {
                              (long long)steps)));
 }
 
-void Job::listen(JobListener *who) {
+void JobMember::listen(JobListener *who) {
   std::lock_guard<std::mutex> guard(listenerLock);
   listening = who;
   wake();

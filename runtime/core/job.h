@@ -31,14 +31,14 @@ public:
 };
 
 /// A process' place among the others.
-class Job {
+class JobMember {
 public:
   /// Meets the others. Each process has as many ranks, one after the other.
-  static Result<std::unique_ptr<Job>> join(const JobPlace &place,
+  static Result<std::unique_ptr<JobMember>> join(const JobPlace &place,
                                            int64_t ranksPerProcess,
                                            double deadlineSeconds);
   /// Tells the others that this process is done.
-  ~Job();
+  ~JobMember();
 
   const JobPlace &place() const { return own; }
   bool isFirst() const { return own.process == 0; }
@@ -87,7 +87,7 @@ private:
 
   static constexpr int64_t protocol = 1; // moves with what is said
 
-  Job(const JobPlace &place, int64_t ranksPerProcess, double deadlineSeconds);
+  JobMember(const JobPlace &place, int64_t ranksPerProcess, double deadlineSeconds);
   Status meet();
   Status awaitWelcome(int64_t until);
   Status connectTo(Descriptor &socket, int64_t isData, int64_t deadline);

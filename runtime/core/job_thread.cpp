@@ -35,11 +35,11 @@ bool readSome(const Descriptor &socket, std::string &to, size_t most) {
 
 /// Says whether more is to be read of a process: not while what it sent before
 /// lies about.
-bool Job::isWanted(int64_t process) const {
+bool JobMember::isWanted(int64_t process) const {
   return peers[size_t(process)].blobs.size() < mostBlobs;
 }
 
-void Job::serve() {
+void JobMember::serve() {
   std::vector<pollfd> events;
   while (true) {
     events.clear();
@@ -79,7 +79,7 @@ void Job::serve() {
 }
 
 /// Tells the listener what has happened, without the lock.
-void Job::report() {
+void JobMember::report() {
   std::lock_guard<std::mutex> outer(listenerLock);
   if (!listening)
     return;
@@ -101,7 +101,7 @@ void Job::report() {
 
 // ---- who connects ----------------------------------------------------------
 
-void Job::readStrangers() {
+void JobMember::readStrangers() {
   while (listener && strangers.size() < mostStrangers) {
     Descriptor made = acceptFrom(listener);
     if (!made)
@@ -131,7 +131,7 @@ void Job::readStrangers() {
 }
 
 /// A process of this job with a wrong number is a mistake to tell of.
-void Job::refuse(Stranger &stranger, const std::string &why) {
+void JobMember::refuse(Stranger &stranger, const std::string &why) {
   WireWriter writer;
   writer.number(WEFT_RT_INVALID);
   writer.text(why);
@@ -141,7 +141,7 @@ void Job::refuse(Stranger &stranger, const std::string &why) {
   failLocked(invalid(why));
 }
 
-void Job::greet(Stranger &stranger, const Frame &frame) {
+void JobMember::greet(Stranger &stranger, const Frame &frame) {
   WireReader reader(frame.content);
   int64_t version = reader.number(), process = reader.number(),
           count = reader.number(), isData = reader.number();
@@ -176,7 +176,7 @@ void Job::greet(Stranger &stranger, const Frame &frame) {
 
 // ---- frames ----------------------------------------------------------------
 
-void Job::writePeer(int64_t process) {
+void JobMember::writePeer(int64_t process) {
   Peer &peer = peers[size_t(process)];
   while (!peer.out.empty()) {
     ssize_t sent = ::send(peer.control.get(), peer.out.data(), peer.out.size(),
@@ -187,7 +187,7 @@ void Job::writePeer(int64_t process) {
   }
 }
 
-void Job::readPeer(int64_t process) {
+void JobMember::readPeer(int64_t process) {
   Peer &peer = peers[size_t(process)];
   uint64_t most = isFirst() ? mostOfProcess : mostFrameBytes;
   bool isThere =
@@ -213,7 +213,7 @@ void Job::readPeer(int64_t process) {
   peer.out.clear();
 }
 
-void Job::takeIn(int64_t process, const Frame &frame) {
+void JobMember::takeIn(int64_t process, const Frame &frame) {
   Peer &peer = peers[size_t(process)];
   WireReader reader(frame.content);
   bool isRight = true;

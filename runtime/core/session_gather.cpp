@@ -75,7 +75,7 @@ bool Session::isWholeEverywhere(const weft_rt_tensor &result) const {
 }
 
 Status Session::sendParts(int32_t index) {
-  Job &job = *backend->job();
+  JobMember &job = *backend->job();
   const weft_rt_tensor &result = program().results[index];
   Result<Buffer> buffer = makeBuffer(bytesOf(result));
   if (!buffer.ok())
@@ -106,7 +106,7 @@ Status Session::receiveParts(const weft_rt_tensor &result, int64_t process,
 }
 
 Status Session::gatherResult(int32_t index, void *data, int64_t bytes) {
-  Job &job = *backend->job();
+  JobMember &job = *backend->job();
   const weft_rt_tensor &result = program().results[index];
   Result<std::vector<std::string>> wishes =
       job.exchange(format("result %d%s", index, data ? " wanted" : ""));

@@ -210,12 +210,12 @@ int64_t freePort() {
 
 /// Runs processes as threads; each gets its job, or why there is none.
 void together(int64_t count,
-              const std::function<void(int64_t, Job *, Status)> &work,
+              const std::function<void(int64_t, JobMember *, Status)> &work,
               int64_t port = freePort(), double deadline = 10) {
   std::vector<std::thread> threads;
   for (int64_t process = 0; process < count; ++process)
     threads.emplace_back([=, &work] {
-      Result<std::unique_ptr<Job>> job = Job::join(
+      Result<std::unique_ptr<JobMember>> job = JobMember::join(
           {process, count, process, "127.0.0.1", port}, 1, deadline);
       work(process, job.ok() ? job->get() : nullptr, job.status());
     });
@@ -223,8 +223,8 @@ void together(int64_t count,
     thread.join();
 }
 
-TEST(Job, ExchangesInOrder) {
-  together(4, [](int64_t process, Job *job, const Status &status) {
+TEST(JobMember, ExchangesInOrder) {
+  together(4, [](int64_t process, JobMember *job, const Status &status) {
     ASSERT_TRUE(job) << status.message();
     for (int round = 0; round < 20; ++round) {
       std::string tail = "." + std::to_string(round);
@@ -236,35 +236,37 @@ TEST(Job, ExchangesInOrder) {
   });
 }
 
-TEST(Job, HandsBytesOver) {
+TEST(JobMember, HandsBytesOver) {
   static constexpr int64_t bytes = 40'000'000;
-  together(3, [](int64_t process, Job *job, const Status &) {
+  together(3, [](int64_t process, JobMember *job, const Status &) {
     std::vector<char> data(static_cast<size_t>(bytes), char(process));
     for (int64_t other = 1; other < 3 && process == 0; ++other) {
       ASSERT_TRUE(job->receive(other, data.data(), bytes).ok());
       EXPECT_EQ(data.front(), char(other));
       EXPECT_EQ(data.back(), char(other));
     }
-    if (process != 0)
+    if (process != 0) {
       ASSERT_TRUE(job->send(0, data.data(), bytes).ok());
+    }
     EXPECT_TRUE(job->exchange("").ok());
   });
 }
 
-TEST(Job, OtherSizesThanExpectedAreAFailure) {
-  together(2, [](int64_t process, Job *job, const Status &) {
+TEST(JobMember, OtherSizesThanExpectedAreAFailure) {
+  together(2, [](int64_t process, JobMember *job, const Status &) {
     char data[8] = "";
     Status status = process == 0 ? job->receive(1, data, 8)
                                  : job->send(0, data, 7);
-    if (process == 0)
+    if (process == 0) {
       EXPECT_EQ(status.message(), "what comes from rank 1: not the 8 bytes "
                                   "that were expected");
+    }
     EXPECT_FALSE(job->exchange("").ok());
   });
 }
 
-TEST(Job, TheFirstFailureIsEverybodys) {
-  together(3, [](int64_t process, Job *job, const Status &) {
+TEST(JobMember, TheFirstFailureIsEverybodys) {
+  together(3, [](int64_t process, JobMember *job, const Status &) {
     ASSERT_TRUE(job->exchange("").ok());
     if (process == 2)
       job->fail(Status(WEFT_RT_NO_MEMORY, "rank 2 is full"));
@@ -274,54 +276,57 @@ TEST(Job, TheFirstFailureIsEverybodys) {
   });
 }
 
-TEST(Job, WhoLeavesIsMissedOnlyLater) {
-  together(2, [](int64_t process, Job *job, const Status &) {
+TEST(JobMember, WhoLeavesIsMissedOnlyLater) {
+  together(2, [](int64_t process, JobMember *job, const Status &) {
     ASSERT_TRUE(job->exchange("").ok());
     EXPECT_TRUE(job->beginStep().ok());
     if (process == 1)
       return;
     EXPECT_EQ(job->exchange("").status().message(), "rank 1 has left the job");
   });
-  together(2, [](int64_t process, Job *job, const Status &) {
+  together(2, [](int64_t process, JobMember *job, const Status &) {
     ASSERT_TRUE(job->exchange("").ok());
     EXPECT_TRUE(job->beginStep().ok());
     while (process == 0 && job->beginStep().ok())
       usleep(1000);
-    if (process == 0)
+    if (process == 0) {
       EXPECT_THAT(job->failure().message(),
                   HasSubstr("rank 1 has left the job after 1 steps"));
+    }
   });
 }
 
-TEST(Job, TwoWithOneNumberAreAFailure) {
+TEST(JobMember, TwoWithOneNumberAreAFailure) {
   int64_t port = freePort();
   std::thread twin([port] {
-    Result<std::unique_ptr<Job>> job =
-        Job::join({1, 3, 1, "127.0.0.1", port}, 1, 10);
-    if (job.ok())
+    Result<std::unique_ptr<JobMember>> job =
+        JobMember::join({1, 3, 1, "127.0.0.1", port}, 1, 10);
+    if (job.ok()) {
       EXPECT_FALSE((*job)->exchange("").ok());
+    }
   });
   together(
       2,
-      [](int64_t process, Job *job, const Status &status) {
+      [](int64_t process, JobMember *job, const Status &status) {
         (void)process;
         (void)status;
-        if (job)
+        if (job) {
           EXPECT_FALSE(job->exchange("").ok());
+        }
       },
       port, 1);
   twin.join();
 }
 
 /// Whatever strangers send, before and after a job is whole, the job goes on.
-TEST(Job, StrangersDoNotMatter) {
+TEST(JobMember, StrangersDoNotMatter) {
   int64_t port = freePort();
   std::mt19937 random(7);
   std::vector<Descriptor> strangers;
-  std::unique_ptr<Job> first;
+  std::unique_ptr<JobMember> first;
   {
-    Result<std::unique_ptr<Job>> job =
-        Job::join({0, 2, 0, "127.0.0.1", port}, 1, 20);
+    Result<std::unique_ptr<JobMember>> job =
+        JobMember::join({0, 2, 0, "127.0.0.1", port}, 1, 20);
     ASSERT_TRUE(job.ok()) << job.status().message();
     first = std::move(*job);
   }
@@ -339,8 +344,8 @@ TEST(Job, StrangersDoNotMatter) {
       strangers.push_back(std::move(*one));
   }
   std::thread other([port] {
-    Result<std::unique_ptr<Job>> job =
-        Job::join({1, 2, 1, "127.0.0.1", port}, 1, 20);
+    Result<std::unique_ptr<JobMember>> job =
+        JobMember::join({1, 2, 1, "127.0.0.1", port}, 1, 20);
     ASSERT_TRUE(job.ok()) << job.status().message();
     EXPECT_TRUE((*job)->exchange("b").ok());
   });
@@ -353,8 +358,8 @@ TEST(Job, StrangersDoNotMatter) {
 /// Sends a hello as process 1 of 2 would, and then these bytes.
 std::string afterHello(const std::string &bytes) {
   int64_t port = freePort();
-  Result<std::unique_ptr<Job>> job =
-      Job::join({0, 2, 0, "127.0.0.1", port}, 1, 10);
+  Result<std::unique_ptr<JobMember>> job =
+      JobMember::join({0, 2, 0, "127.0.0.1", port}, 1, 10);
   EXPECT_TRUE(job.ok());
   std::vector<Descriptor> sockets;
   for (int64_t isData : {0, 1}) {
@@ -371,7 +376,7 @@ std::string afterHello(const std::string &bytes) {
   return (*job)->exchange("").status().message();
 }
 
-TEST(Job, AMembersBytesThatMakeNoSenseEndTheJob) {
+TEST(JobMember, AMembersBytesThatMakeNoSenseEndTheJob) {
   const std::string nonsense = "rank 1 sends what makes no sense";
   EXPECT_EQ(afterHello("something else, that is no frame"), nonsense);
   EXPECT_EQ(afterHello(frameHead(FrameKind::Blob, uint64_t(1) << 60)),

@@ -34,6 +34,17 @@ StepCalls::~StepCalls() {
     api.cuMemFreeHost(number);
 }
 
+void StepCalls::dropGraphs() {
+  std::lock_guard<std::mutex> guard(graphLock);
+  CurrentContext current(rank.device);
+  isDropped = true;
+  for (auto &one : known) {
+    if (one->graph)
+      rank.api.cuGraphExecDestroy(one->graph);
+    one->graph = nullptr;
+  }
+}
+
 Status StepCalls::prepare() {
   const DriverApi &api = rank.api;
   DevicePointer place = 0;
@@ -91,7 +102,8 @@ Status StepCalls::tryCapture(Known &one) {
   int result = api.cuStreamEndCapture(rank.stream, &graph);
   if (status.ok() && result)
     status = driverError(api, "cuStreamEndCapture", result);
-  if (status.ok()) {
+  std::lock_guard<std::mutex> guard(graphLock);
+  if (status.ok() && !isDropped) {
     result = api.cuGraphInstantiateWithFlags(&one.graph, graph, 0);
     if (result)
       status = driverError(api, "cuGraphInstantiateWithFlags", result);
@@ -181,6 +193,9 @@ Status StepCalls::launchGraph(Known &one) {
   ++*number;
   WEFT_CUDA_CALL(api, cuMemcpyHtoDAsync_v2, deviceAddress(deviceNumber), number,
                  sizeof(*number), rank.stream);
+  std::lock_guard<std::mutex> guard(graphLock);
+  if (isDropped)
+    return Status(WEFT_RT_RANK_FAILED, ""); // another failure came first
   WEFT_CUDA_CALL(api, cuGraphLaunch, one.graph, rank.stream);
   ++counts.launches;
   return Status();

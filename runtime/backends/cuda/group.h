@@ -53,6 +53,9 @@ public:
   /// Says whether it is recorded.
   bool isRecorded(int64_t number);
 
+  /// An error that the connection has met by itself, if any.
+  virtual Status health() { return Status(); }
+
   /// Ends all waits; also what hangs on a device, as far as it can be ended.
   virtual void breakUp();
 

@@ -164,6 +164,24 @@ Status NcclGroup::capture(int64_t index, const Contribution &what) {
   return enqueue(index, -1, what, /*isLast=*/false);
 }
 
+Status NcclGroup::health() {
+  for (auto &end : ends) {
+    if (!end || isBroken)
+      continue;
+    std::lock_guard<std::mutex> guard(end->lock);
+    int state = nccl::success;
+    int result = end->communicator ? api.ncclCommGetAsyncError(
+                                         end->communicator, &state)
+                                   : nccl::success;
+    result = result ? result : state;
+    if (result != nccl::success && result != nccl::inProgress)
+      return within("channel " + quote(name),
+                    ncclError(api, "ncclCommGetAsyncError", result,
+                              end->communicator));
+  }
+  return Status();
+}
+
 void NcclGroup::breakUp() {
   Group::breakUp();
   if (isBroken.exchange(true))

@@ -25,7 +25,7 @@ struct NcclGroupOptions {
   int64_t scratch; // bytes that each member needs, as far as it is known
   UniqueId id;     // the same in all processes with members
   double deadlineSeconds;
-  const Job *job; // may be null
+  const JobMember *job; // may be null
 };
 
 class NcclGroup : public Group {
@@ -34,6 +34,8 @@ public:
   static Result<std::unique_ptr<Group>> create(const NcclApi &api,
                                                const NcclGroupOptions &options);
   ~NcclGroup() override;
+
+  Status health() override;
 
   /// Aborts the communicator, which ends what hangs on the devices.
   void breakUp() override;
@@ -65,7 +67,7 @@ private:
 
   const NcclApi &api;
   const std::string name; // of the channel
-  const Job *const job;
+  const JobMember *const job;
   std::vector<std::unique_ptr<Member>> ends; // [member]; null: not here
   std::atomic<bool> isBroken{false};
 };

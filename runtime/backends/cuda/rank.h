@@ -74,6 +74,7 @@ public:
 
   /// Notes what is done before communicators are aborted, which ends the rest.
   void freezeFlight();
+  void dropGraphs() { calls.dropGraphs(); }
 
   RankLog log;
   Device &device;

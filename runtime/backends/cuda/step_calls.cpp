@@ -115,8 +115,10 @@ StepCalls::Known *StepCalls::find() {
       return one.get();
   if (known.size() == mostKnown)
     return nullptr;
-  known.push_back(std::make_unique<Known>());
-  known.back()->chain = current;
+  auto made = std::make_unique<Known>();
+  made->chain = current;
+  std::lock_guard<std::mutex> guard(graphLock);
+  known.push_back(std::move(made));
   return known.back().get();
 }
 

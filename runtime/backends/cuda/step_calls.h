@@ -14,6 +14,7 @@
 #include "core/backend.h"
 
 #include <memory>
+#include <mutex>
 
 struct CUevent_st;
 struct CUgraphExec_st;
@@ -58,6 +59,10 @@ public:
   void begin();
   bool finish();
 
+  /// After a failure: destroys the graphs, on any thread, since NCCL aborts a
+  /// communicator only when no graph holds it. Nothing is launched any more.
+  void dropGraphs();
+
   /// What was captured so far.
   void report(GraphReport &report) const;
 
@@ -96,6 +101,8 @@ private:
   int64_t firstStart = 0;       // of the current chain, in the task
   std::vector<int64_t> tickets; // of the task's starts, as the rank knows them
   std::vector<std::unique_ptr<Known>> known;
+  std::mutex graphLock; // of all graphs
+  bool isDropped = false;
 
   // For captures.
   std::vector<CUevent_st *> events; // ends of the chain's starts

@@ -388,8 +388,10 @@ void CudaWorld::fail(Status newFailure) {
   }
   if (others)
     others->fail(firstFailure());
-  for (auto &rank : ranks)
+  for (auto &rank : ranks) {
     rank->freezeFlight();
+    rank->dropGraphs();
+  }
   for (auto &channel : groups)
     for (auto &group : channel)
       if (group)
@@ -443,8 +445,23 @@ void CudaWorld::look() {
     else
       fail(lateFailure(late));
   }
+  lookAtGroups();
   if (others)
     tellProgress();
+}
+
+/// NCCL notices some ranks that are gone. The job knows better which.
+void CudaWorld::lookAtGroups() {
+  constexpr int64_t patience = 1'000'000'000;
+  for (auto &channel : groups)
+    for (auto &group : channel) {
+      Status bad = group ? group->health() : Status();
+      if (bad.ok())
+        continue;
+      sickSince = sickSince ? sickSince : nanosecondsNow();
+      if (!others || nanosecondsNow() - sickSince > patience)
+        return fail(Status(WEFT_RT_RANK_FAILED, bad.message()));
+    }
 }
 
 } // namespace weft::rt::cuda
@@ -463,7 +480,7 @@ createCudaBackend(const BackendOptions &options) {
   Status started = world->start();
   if (started.ok())
     return std::unique_ptr<Backend>(std::move(world));
-  Job *job = world->job();
+  JobMember *job = world->job();
   if (!job)
     return started;
   // Where another process failed, there is its message.

@@ -43,7 +43,7 @@ public:
   Outcome run(RankTask task, void *context) override;
   RankLog &log(int64_t rank) override;
   bool hasStuckRank() const override { return isStuck; }
-  Job *job() override { return others.get(); }
+  JobMember *job() override { return others.get(); }
   GraphReport graphs() const override;
 
   /// Keeps the failure if it is the first, and ends the task on all ranks.
@@ -85,6 +85,7 @@ private:
   static void *watchdogMain(void *world);
   void watch();
   void look();
+  void lookAtGroups();
 
   // Other processes.
   void jobFailed(const Status &failure) override;
@@ -97,7 +98,7 @@ private:
   const BackendOptions options;
   const weft_rt_program &program; // rank 0's
   const DriverApi *driverApi = nullptr;
-  std::unique_ptr<Job> others;  // null: all ranks are here
+  std::unique_ptr<JobMember> others;  // null: all ranks are here
   std::vector<int64_t> rankIds; // one behind the other
   std::vector<ChannelGroups> layout; // [channel]
   std::vector<std::unique_ptr<Device>> devices;
@@ -113,6 +114,7 @@ private:
   std::vector<std::vector<int64_t>> progress;
   std::string lastProgress; // that was sent
   int64_t lateSince = 0;    // when process 0 was asked who is missing
+  int64_t sickSince = 0;    // when a group first had an error
 
   // The current task, and how far it is.
   std::mutex lock;

@@ -177,7 +177,7 @@ Status CudaWorld::openDevices() {
 Status CudaWorld::join() {
   if (options.place.count == 1)
     return Status();
-  Result<std::unique_ptr<Job>> joined = Job::join(
+  Result<std::unique_ptr<JobMember>> joined = JobMember::join(
       options.place, int64_t(rankIds.size()), options.deadlineSeconds);
   if (!joined.ok())
     return joined.status();

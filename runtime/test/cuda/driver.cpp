@@ -51,6 +51,10 @@ extern "C" int emulatedEnqueue(CUstream_st *stream, void (*work)(void *),
   return stream->submit([work, kept] { work(kept.get()); });
 }
 
+extern "C" bool emulatedIsCaptured(CUstream_st *stream) {
+  return stream && stream->isCapturing();
+}
+
 extern "C" void emulatedUuid(int device, char *uuid) {
   static const int64_t first = emulated::setting("EMULATED_GPU_FIRST", 0);
   std::memset(uuid, 0, 16);

@@ -40,6 +40,9 @@ extern "C" {
 int emulatedEnqueue(CUstream_st *stream, void (*work)(void *), void *context,
                     void (*destroy)(void *));
 
+/// Says whether what is put on a stream goes into a graph.
+bool emulatedIsCaptured(CUstream_st *stream);
+
 /// The 16 bytes that name a GPU.
 void emulatedUuid(int device, char *uuid);
 

@@ -101,6 +101,11 @@ namespace {
 struct Batch {
   std::shared_ptr<Link> link;
   std::vector<Call> calls;
+  bool isKept; // by a graph
+  ~Batch() {
+    if (isKept)
+      link->release();
+  }
 
   void run() const {
     int64_t sent = 0;
@@ -164,7 +169,11 @@ thread_local std::vector<Pending> pending;
 int flush() {
   int result = nccl::success;
   for (Pending &one : pending) {
-    auto *batch = new Batch{one.communicator->link, std::move(one.calls)};
+    bool isKept = emulatedIsCaptured(one.stream);
+    if (isKept)
+      one.communicator->link->keep();
+    auto *batch =
+        new Batch{one.communicator->link, std::move(one.calls), isKept};
     int refused = emulatedEnqueue(
         one.stream, [](void *context) { static_cast<Batch *>(context)->run(); },
         batch, [](void *context) { delete static_cast<Batch *>(context); });

@@ -213,7 +213,22 @@ void Link::abort() {
   changed.notify_all();
 }
 
+void Link::keep() {
+  std::lock_guard<std::mutex> guard(lock);
+  ++kept;
+}
+
+void Link::release() {
+  std::lock_guard<std::mutex> guard(lock);
+  --kept;
+  changed.notify_all();
+}
+
 void Link::close() {
+  {
+    std::unique_lock<std::mutex> guard(lock);
+    changed.wait(guard, [&] { return kept == 0; });
+  }
   isClosing = true;
   if (worker.joinable())
     worker.join();

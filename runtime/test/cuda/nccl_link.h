@@ -38,6 +38,10 @@ public:
   void sayTaken(int to);
   void awaitTaken(int64_t messages);
 
+  /// Graphs that hold calls of it. A communicator ends when none is left.
+  void keep();
+  void release();
+
   void abort();
   void close();
 
@@ -60,7 +64,7 @@ private:
   std::vector<Peer> peers;
   std::mutex lock, writing;
   std::condition_variable changed;
-  int64_t taken = 0;
+  int64_t taken = 0, kept = 0;
   std::atomic<bool> whole{false}, broken{false}, shares{false},
       isAborted{false}, isClosing{false};
   std::thread worker;

@@ -128,6 +128,14 @@ TEST(CudaProcesses, AllEndWhenOneIsKilled) {
     }
 }
 
+/// Also where NCCL notices it, too.
+TEST(CudaProcesses, NcclsNoticesAreNotFirst) {
+  std::vector<Ending> endings =
+      job(3, "EMULATED_GPUS=3 EMULATED_NCCL_NOTICES=1", "3 50 5",
+          {1, "", "kill=4"});
+  expectLines({endings[0], endings[2]}, 3, "rank 1 is gone");
+}
+
 TEST(CudaProcesses, OneThatNeverComesIsNamed) {
   expectLines(job(3, "EMULATED_GPUS=3", "3 1 1", {}, /*absent=*/2), 3,
               "rank 2 did not come to the rendezvous at 127.0.0.1:");
