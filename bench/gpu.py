@@ -401,7 +401,10 @@ def run(options):
 def main():
     options = arguments()
     if options.command == "pack":
-        pack(options)
+        try:
+            pack(options)
+        except (subprocess.CalledProcessError, OSError) as error:
+            sys.exit(f"gpu.py: error: the bundle is not packed: {error}")
     elif options.command == "part":
         run_part(options.name)
     else:

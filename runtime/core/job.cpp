@@ -324,7 +324,7 @@ void JobMember::failLocked(const Status &failure) {
   writer.number(failure.code());
   writer.text(failure.message().substr(0, 4096));
   for (int64_t process : others()) {
-    if (!peers[size_t(process)].isThere || peers[size_t(process)].hasLeft)
+    if (!peers[size_t(process)].control || peers[size_t(process)].hasLeft)
       continue;
     post(process, FrameKind::Failure, writer.bytes());
     writePeer(process); // the process may end at any moment

@@ -52,7 +52,7 @@ public:
   Result<std::vector<std::string>> exchange(const std::string &mine);
 
   /// Hands bytes from one process to another, one of which is the first, and
-  /// the other calls the other function.
+  /// the other calls the other function; after an exchange.
   Status send(int64_t to, const void *data, int64_t bytes);
   Status receive(int64_t from, void *data, int64_t bytes);
 
