@@ -51,12 +51,14 @@ def narrowed(element, value):
 
 def elementwise(rows, columns, element):
     full = f"tensor<{rows}x{columns}x{element}>"
-    body = f"    %m = arith.mulf %v0, %v1 : {element}\n    %r = arith.addf %m, %v0 : {element}\n"
-    text = generic("y", "map", [("a", full, False), ("b", full, False)], "e", full, body)
+    (first, a), (second, b) = in_f32(element, "wa", "%v0"), in_f32(element, "wb", "%v1")
+    body = (first + second + f"    %p = arith.mulf {a}, {b} : f32\n"
+            f"    %s = arith.addf %p, {a} : f32\n" + narrowed(element, "%s"))
+    text = "  %none = arith.constant -0.0 : f32\n" + generic("y", "map", [("a", full, False), ("b", full, False)], "e", full, body)
     return program(rows, columns, element, ["a", "b"], ["y"], text), 3
 
 
-def row_sum(rows, name, value, init, body, source, element):
+def row_sum(rows, name, value, init, body):
     wide = f"tensor<{rows}xf32>"
     return (f"  %{name}_e = tensor.empty() : {wide}\n"
             f"  %{name}_z = linalg.fill ins(%{init} : f32) outs(%{name}_e : {wide}) -> {wide}\n" +
@@ -71,7 +73,7 @@ def norm(rows, columns, element):
               "    %mean = arith.mulf %v1, %n : f32\n    %i = math.rsqrt %mean : f32\n"
               f"    %p = arith.mulf {value}, %i : f32\n" + narrowed(element, "%p"))
     body = ("  %none = arith.constant -0.0 : f32\n  %zero = arith.constant 0.0 : f32\n" +
-            row_sum(rows, "sum", [("x", full, False)], "zero", squares, "x", element) +
+            row_sum(rows, "sum", [("x", full, False)], "zero", squares) +
             generic("y", "map", [("x", full, False), ("sum", wide, True)], "e", full, scaled))
     return program(rows, columns, element, ["x"], ["y"], body), 2
 
@@ -80,19 +82,19 @@ def softmax(rows, columns, element):
     full, wide = f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}xf32>"
     text, value = in_f32(element, "w", "%v0")
     most = text + f"    %r = arith.maximumf %o, {value} : f32\n"
-    power = text + f"    %d = arith.subf {value}, %v1 : f32\n    %x = math.exp %d : f32\n"
+    power = text + f"    %d = arith.subf {value}, %v1 : f32\n    %power = math.exp %d : f32\n"
     body = ("  %none = arith.constant -0.0 : f32\n  %zero = arith.constant 0.0 : f32\n"
             "  %low = arith.constant 0xFF800000 : f32\n" +
-            row_sum(rows, "max", [("x", full, False)], "low", most, "x", element) +
+            row_sum(rows, "max", [("x", full, False)], "low", most) +
             row_sum(rows, "sum", [("x", full, False), ("max", wide, True)], "zero",
-                    power + "    %r = arith.addf %o, %x : f32\n", "x", element) +
+                    power + "    %r = arith.addf %o, %power : f32\n") +
             generic("y", "map", [("x", full, False), ("max", wide, True), ("sum", wide, True)], "e",
-                    full, power + "    %q = arith.divf %x, %v2 : f32\n" + narrowed(element, "%q")))
+                    full, power + "    %q = arith.divf %power, %v2 : f32\n" + narrowed(element, "%q")))
     return program(rows, columns, element, ["x"], ["y"], body), 2
 
 
 def adamw(rows, columns, element):
-    full = "tensor<%dx%dxf32>" % (rows, columns)
+    full = f"tensor<{rows}x{columns}xf32>"
     new_m = ("    %k = arith.constant 0.9 : f32\n    %l = arith.constant 0.1 : f32\n"
              "    %x = arith.mulf %v0, %k : f32\n    %y = arith.mulf %v1, %l : f32\n")
     new_v = ("    %k = arith.constant 0.99 : f32\n    %l = arith.constant 0.01 : f32\n"
@@ -115,8 +117,8 @@ KERNELS = {"elementwise": elementwise, "norm": norm, "softmax": softmax, "adamw"
 
 
 def matmul(m, n, k, element):
-    sums = "tensor<%dx%dxf32>" % (m, n)
-    out = "tensor<%dx%dx%s>" % (m, n, element)
+    sums = f"tensor<{m}x{n}xf32>"
+    out = f"tensor<{m}x{n}x{element}>"
     text = "" if element == "f32" else f"""  %e = tensor.empty() : {out}
   %y = linalg.map {{ arith.truncf }} ins(%p : {sums}) outs(%e : {out})
 """

@@ -64,10 +64,10 @@ struct Block {
 
 /// How the steps that ran were given to the device: what was captured.
 struct GraphReport {
-  bool canCapture = false; // the backend, at all
-  std::string reason;      // why nothing is captured; "": it is
-  bool readsScalars = false; // which end chains
-  int64_t graphs = 0, launches = 0; // of the local rank with most calls
+  bool canCapture = false;                 // the backend, at all
+  std::string reason;                      // why nothing is captured; "": it is
+  bool readsScalars = false;               // which end chains
+  int64_t graphs = 0, launches = 0;        // of the local rank with most calls
   int64_t capturedCalls = 0, allCalls = 0; // in all steps, of that rank
 };
 

@@ -29,15 +29,17 @@ std::string encodeBlobs(const std::vector<std::string> &blobs) {
 
 } // namespace
 
-JobMember::JobMember(const JobPlace &place, int64_t ranksPerProcess, double deadlineSeconds)
+JobMember::JobMember(const JobPlace &place, int64_t ranksPerProcess,
+                     double deadlineSeconds)
     : own(place), ranksPerProcess(ranksPerProcess),
       deadline(int64_t(deadlineSeconds * 1e9)),
       peers(size_t(place.process == 0 ? place.count : 1)) {}
 
 Result<std::unique_ptr<JobMember>> JobMember::join(const JobPlace &place,
-                                       int64_t ranksPerProcess,
-                                       double deadlineSeconds) {
-  std::unique_ptr<JobMember> job(new JobMember(place, ranksPerProcess, deadlineSeconds));
+                                                   int64_t ranksPerProcess,
+                                                   double deadlineSeconds) {
+  std::unique_ptr<JobMember> job(
+      new JobMember(place, ranksPerProcess, deadlineSeconds));
   Status met = job->meet();
   if (!met.ok())
     return Status(met.code(),
@@ -158,7 +160,8 @@ void JobMember::wake() {
 }
 
 /// With the lock held.
-void JobMember::post(int64_t process, FrameKind kind, const std::string &content) {
+void JobMember::post(int64_t process, FrameKind kind,
+                     const std::string &content) {
   peers[size_t(process)].out += frameOf(kind, content);
   wake();
 }
@@ -184,7 +187,8 @@ Status JobMember::awaitBlob(int64_t process, int64_t until, std::string &blob) {
   Peer &peer = peers[size_t(process)];
   std::unique_lock<std::mutex> guard(lock);
   bool isThere = changed.wait_for(
-      guard, std::chrono::nanoseconds(std::max<int64_t>(until - monotonicNow(), 0)),
+      guard,
+      std::chrono::nanoseconds(std::max<int64_t>(until - monotonicNow(), 0)),
       [&] { return hasFailed() || peer.hasLeft || !peer.blobs.empty(); });
   if (hasFailed())
     return firstFailure;
@@ -291,9 +295,9 @@ Status JobMember::receive(int64_t from, void *data, int64_t bytes) {
   uint64_t announced = 0;
   if (status.ok() && (readFrameHead(head, announced) != FrameKind::Data ||
                       announced != uint64_t(bytes)))
-    status = Status(WEFT_RT_RANK_FAILED,
-                    format("not the %lld bytes that were expected",
-                           (long long)bytes));
+    status = Status(
+        WEFT_RT_RANK_FAILED,
+        format("not the %lld bytes that were expected", (long long)bytes));
   constexpr int64_t part = int64_t(1) << 24;
   for (int64_t at = 0; at < bytes && status.ok(); at += part) {
     begin = monotonicNow();

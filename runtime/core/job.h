@@ -34,9 +34,8 @@ public:
 class JobMember {
 public:
   /// Meets the others. Each process has as many ranks, one after the other.
-  static Result<std::unique_ptr<JobMember>> join(const JobPlace &place,
-                                           int64_t ranksPerProcess,
-                                           double deadlineSeconds);
+  static Result<std::unique_ptr<JobMember>>
+  join(const JobPlace &place, int64_t ranksPerProcess, double deadlineSeconds);
   /// Tells the others that this process is done.
   ~JobMember();
 
@@ -87,7 +86,8 @@ private:
 
   static constexpr int64_t protocol = 1; // moves with what is said
 
-  JobMember(const JobPlace &place, int64_t ranksPerProcess, double deadlineSeconds);
+  JobMember(const JobPlace &place, int64_t ranksPerProcess,
+            double deadlineSeconds);
   Status meet();
   Status awaitWelcome(int64_t until);
   Status connectTo(Descriptor &socket, int64_t isData, int64_t deadline);

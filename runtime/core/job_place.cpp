@@ -68,9 +68,8 @@ Status readLauncher(const Launcher &launcher, JobPlace &place) {
 
 /// A script that SLURM runs on its own, without srun, is no process of a job.
 bool isStepOfSlurm() {
-  return !variable(slurm.count).empty() &&
-         (variable("SLURM_JOB_ID").empty() ||
-          !variable("SLURM_STEP_ID").empty());
+  return !variable(slurm.count).empty() && (variable("SLURM_JOB_ID").empty() ||
+                                            !variable("SLURM_STEP_ID").empty());
 }
 
 /// A port that jobs on one machine do not share, but for bad luck.
@@ -175,8 +174,9 @@ Status parseAddress(const std::string &what, const std::string &text,
   else if (host.find(':') != std::string::npos)
     host.clear();
   if (colon == std::string::npos || host.empty())
-    return invalid(what + " takes a host and a port, as in 10.0.0.1:29600, "
-                          "not " +
+    return invalid(what +
+                   " takes a host and a port, as in 10.0.0.1:29600, "
+                   "not " +
                    quote(text));
   return parseNumber("the port of " + what, text.substr(colon + 1), 1, mostPort,
                      port);

@@ -190,8 +190,7 @@ void JobMember::writePeer(int64_t process) {
 void JobMember::readPeer(int64_t process) {
   Peer &peer = peers[size_t(process)];
   uint64_t most = isFirst() ? mostOfProcess : mostFrameBytes;
-  bool isThere =
-      readSome(peer.control, peer.in, size_t(most) + frameHeadBytes);
+  bool isThere = readSome(peer.control, peer.in, size_t(most) + frameHeadBytes);
   bool isBad = false;
   while (isWanted(process)) {
     std::optional<Frame> frame = takeFrame(peer.in, most, isBad);

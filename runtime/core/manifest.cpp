@@ -338,9 +338,7 @@ Status checkProgram(const weft_rt_program &program) {
   return checkCertificate(program);
 }
 
-namespace {
-
-} // namespace
+namespace {} // namespace
 
 std::string describeInterface(const weft_rt_program &program) {
   return describeMesh(program) +

@@ -59,8 +59,7 @@ layOutSafetensors(std::vector<TensorEntry> tensors, const std::string &file) {
         elementCount(entry.shape.data(), entry.shape.size());
     if (!count || (bitWidth(entry.type) == 4 && *count % 2 != 0))
       return invalid(
-          "cannot write " + quote(entry.name) + " to " + quote(file) +
-          ": " +
+          "cannot write " + quote(entry.name) + " to " + quote(file) + ": " +
           tensorTypeName(entry.type, entry.shape.data(), entry.shape.size()) +
           " does not fill whole bytes");
     entry.begin = at;

@@ -39,8 +39,7 @@ int64_t wholeBytes(const weft_rt_tensor &tensor) {
 }
 
 int64_t bytesOf(const weft_rt_tensor &tensor) {
-  return byteSize(tensor.type,
-                  *elementCount(tensor.local_shape, tensor.rank));
+  return byteSize(tensor.type, *elementCount(tensor.local_shape, tensor.rank));
 }
 
 } // namespace

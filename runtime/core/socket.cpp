@@ -51,8 +51,8 @@ void prepare(const Descriptor &socket) {
 }
 
 Descriptor openFor(const addrinfo &address) {
-  return Descriptor(socket(address.ai_family,
-                           SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return Descriptor(
+      socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 /// Connects to one address; 0, or an errno.
@@ -134,8 +134,8 @@ Result<Descriptor> listenAt(const std::string &host, int64_t port) {
 }
 
 Descriptor acceptFrom(const Descriptor &listener) {
-  Descriptor made(accept4(listener.get(), nullptr, nullptr,
-                          SOCK_NONBLOCK | SOCK_CLOEXEC));
+  Descriptor made(
+      accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (made)
     prepare(made);
   return made;

@@ -41,7 +41,6 @@ Job::Job(const BackendUnderTest &backend, std::vector<weft_rt_axis> givenAxes,
       memoryBytes(memoryBytes) {
   describe();
   options.programs.assign(table.num_ranks, &table);
-  options.graphs = std::getenv("WEFT_CTS_GRAPHS") != nullptr;
   Result<std::unique_ptr<Backend>> created = backend.create(options);
   if (!created.ok()) {
     std::fprintf(stderr, "%s\n", created.status().message().c_str());

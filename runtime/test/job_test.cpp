@@ -31,14 +31,27 @@ using Variables = std::map<std::string, std::string>;
 class Environment {
 public:
   explicit Environment(const Variables &given) {
-    for (const char *name :
-         {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT",
-          "TORCHELASTIC_USE_AGENT_STORE", "OMPI_COMM_WORLD_RANK",
-          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-          "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_MCA_ess_base_jobid",
-          "PMIX_NAMESPACE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID",
-          "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_NNODES", "SLURM_NODELIST",
-          "SLURM_STEP_NODELIST", "SLURM_STEP_NUM_NODES"})
+    for (const char *name : {"RANK",
+                             "WORLD_SIZE",
+                             "LOCAL_RANK",
+                             "MASTER_ADDR",
+                             "MASTER_PORT",
+                             "TORCHELASTIC_USE_AGENT_STORE",
+                             "OMPI_COMM_WORLD_RANK",
+                             "OMPI_COMM_WORLD_SIZE",
+                             "OMPI_COMM_WORLD_LOCAL_RANK",
+                             "OMPI_COMM_WORLD_LOCAL_SIZE",
+                             "OMPI_MCA_ess_base_jobid",
+                             "PMIX_NAMESPACE",
+                             "SLURM_PROCID",
+                             "SLURM_NTASKS",
+                             "SLURM_LOCALID",
+                             "SLURM_JOB_ID",
+                             "SLURM_STEP_ID",
+                             "SLURM_NNODES",
+                             "SLURM_NODELIST",
+                             "SLURM_STEP_NODELIST",
+                             "SLURM_STEP_NUM_NODES"})
       unsetenv(name);
     for (const auto &[name, value] : given)
       setenv(name.c_str(), value.c_str(), 1);
@@ -77,12 +90,9 @@ TEST(JobPlace, IsAloneIfNobodySaysMore) {
 }
 
 TEST(JobPlace, IsWhatTorchrunSays) {
-  Variables given = {{"RANK", "5"},
-                     {"WORLD_SIZE", "16"},
-                     {"LOCAL_RANK", "1"},
-                     {"MASTER_ADDR", "n1"},
-                     {"MASTER_PORT", "29500"},
-                     {"SLURM_NTASKS", "2"}};
+  Variables given = {
+      {"RANK", "5"},         {"WORLD_SIZE", "16"},     {"LOCAL_RANK", "1"},
+      {"MASTER_ADDR", "n1"}, {"MASTER_PORT", "29500"}, {"SLURM_NTASKS", "2"}};
   EXPECT_EQ(placeText(given), "5 of 16, 1 here, n1:29500");
   // Its agent listens there.
   given["TORCHELASTIC_USE_AGENT_STORE"] = "True";
@@ -110,9 +120,9 @@ TEST(JobPlace, IsWhatSrunSays) {
                      {"SLURM_LOCALID", "1"},  {"SLURM_JOB_ID", "12"},
                      {"SLURM_STEP_ID", "0"},  {"SLURM_NNODES", "2"},
                      {"SLURM_NODELIST", "n1"}};
-  for (auto [list, host] : {std::pair("gpu[07-12,20],x1", "gpu07"),
-                            std::pair("a,b", "a"), std::pair("n[3]", "n3"),
-                            std::pair("one", "one")}) {
+  for (auto [list, host] :
+       {std::pair("gpu[07-12,20],x1", "gpu07"), std::pair("a,b", "a"),
+        std::pair("n[3]", "n3"), std::pair("one", "one")}) {
     given["SLURM_STEP_NODELIST"] = list;
     EXPECT_THAT(placeText(given),
                 HasSubstr(std::string("3 of 4, 1 here, ") + host + ":"));
@@ -145,8 +155,8 @@ TEST(JobPlace, IsFirstOfAllWhatTheCallerSays) {
 // ---- bytes -----------------------------------------------------------------
 
 TEST(Wire, FramesComeAsTheyWent) {
-  std::string bytes = frameOf(FrameKind::Blob, "abc") +
-                      frameOf(FrameKind::Leave, "");
+  std::string bytes =
+      frameOf(FrameKind::Blob, "abc") + frameOf(FrameKind::Leave, "");
   std::string arrived;
   std::vector<std::string> found;
   bool isBad = false;
@@ -215,8 +225,8 @@ void together(int64_t count,
   std::vector<std::thread> threads;
   for (int64_t process = 0; process < count; ++process)
     threads.emplace_back([=, &work] {
-      Result<std::unique_ptr<JobMember>> job = JobMember::join(
-          {process, count, process, "127.0.0.1", port}, 1, 10);
+      Result<std::unique_ptr<JobMember>> job =
+          JobMember::join({process, count, process, "127.0.0.1", port}, 1, 10);
       work(process, job.ok() ? job->get() : nullptr, job.status());
     });
   for (std::thread &thread : threads)
@@ -230,8 +240,8 @@ TEST(JobMember, ExchangesInOrder) {
       std::string tail = "." + std::to_string(round);
       auto all = job->exchange(std::to_string(process) + tail);
       ASSERT_TRUE(all.ok()) << all.status().message();
-      EXPECT_THAT(*all, ElementsAre("0" + tail, "1" + tail, "2" + tail,
-                                    "3" + tail));
+      EXPECT_THAT(*all,
+                  ElementsAre("0" + tail, "1" + tail, "2" + tail, "3" + tail));
     }
   });
 }
@@ -257,8 +267,8 @@ TEST(JobMember, OtherSizesThanExpectedAreAFailure) {
   together(2, [](int64_t process, JobMember *job, const Status &) {
     char data[8] = "";
     ASSERT_TRUE(job->exchange("").ok());
-    Status status = process == 0 ? job->receive(1, data, 8)
-                                 : job->send(0, data, 7);
+    Status status =
+        process == 0 ? job->receive(1, data, 8) : job->send(0, data, 7);
     if (process == 0) {
       EXPECT_EQ(status.message(), "what comes from rank 1: not the 8 bytes "
                                   "that were expected");
@@ -307,9 +317,8 @@ TEST(JobMember, TwoWithOneNumberAreAFailure) {
           JobMember::join({process, 3, process, "127.0.0.1", port}, 1, 10);
       Status status = job.ok() ? (*job)->exchange("").status() : job.status();
       EXPECT_EQ(status.code(), WEFT_RT_INVALID);
-      EXPECT_THAT(
-          status.message(),
-          HasSubstr("two processes say that they are process 1 of 3"));
+      EXPECT_THAT(status.message(),
+                  HasSubstr("two processes say that they are process 1 of 3"));
     });
   for (std::thread &thread : threads)
     thread.join();

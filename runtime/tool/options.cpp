@@ -212,7 +212,8 @@ const Flag flags[] = {
      "load this shared library, which holds a backend and runs its code",
      storePath<&ToolOptions::backendLibrary>},
     {"--processes", "N",
-     "N processes share the ranks, one after the other (default: what torchrun, "
+     "N processes share the ranks, one after the other (default: what "
+     "torchrun, "
      "mpirun or srun say in the environment; 1: this one alone)",
      storeInteger<&ToolOptions::processes, 1 << 16>},
     {"--process", "I", "with --processes: which of them this is, from 0",

@@ -232,9 +232,9 @@ Status Tool::findProcess() {
         lastError(weft_rt_load_backend(options.backendLibrary.c_str())));
   weft_rt_options given = sessionOptions();
   int64_t processes = 1;
-  return lastError(weft_rt_find_process(given.backend ? given.backend
-                                                      : program->backend,
-                                        &given, &process, &processes));
+  return lastError(
+      weft_rt_find_process(given.backend ? given.backend : program->backend,
+                           &given, &process, &processes));
 }
 
 /// The first process alone writes.

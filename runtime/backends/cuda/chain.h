@@ -20,7 +20,7 @@ enum class CallKind : int32_t { Gemm, Attention, Launch, Copy, Start, Wait };
 struct ChainCall {
   CallKind kind;
   int32_t op;
-  const void *what;     // its descriptor
+  const void *what; // its descriptor
   size_t buffers, numBuffers;
   size_t scalars, numScalars;
 

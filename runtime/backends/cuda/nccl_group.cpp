@@ -170,14 +170,14 @@ Status NcclGroup::health() {
       continue;
     std::lock_guard<std::mutex> guard(end->lock);
     int state = nccl::success;
-    int result = end->communicator ? api.ncclCommGetAsyncError(
-                                         end->communicator, &state)
-                                   : nccl::success;
+    int result = end->communicator
+                     ? api.ncclCommGetAsyncError(end->communicator, &state)
+                     : nccl::success;
     result = result ? result : state;
     if (result != nccl::success && result != nccl::inProgress)
-      return within("channel " + quote(name),
-                    ncclError(api, "ncclCommGetAsyncError", result,
-                              end->communicator));
+      return within(
+          "channel " + quote(name),
+          ncclError(api, "ncclCommGetAsyncError", result, end->communicator));
   }
   return Status();
 }

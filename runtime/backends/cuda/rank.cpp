@@ -32,8 +32,8 @@ CudaRank::CudaRank(CudaWorld &world, int64_t rank, Device &device,
     : log(*world.options.programs[rank], world.options.traceEvents,
           world.options.profile),
       device(device), world(world), contractions(contractions),
-      self{rank, &calls}, program(*world.options.programs[rank]), api(device.api),
-      flight(device), calls(*this),
+      self{rank, &calls}, program(*world.options.programs[rank]),
+      api(device.api), flight(device), calls(*this),
       perturbState(world.options.perturbSeed
                        ? world.options.perturbSeed * 1000003 + uint64_t(rank)
                        : 0) {
@@ -230,8 +230,7 @@ bool CudaRank::isQuiet() {
   std::lock_guard<std::mutex> guard(flight.lock);
   for (InFlight &entry : flight.all())
     if (entry.ticket && entry.number >= 0 &&
-        entry.seat->group->isRecorded(entry.number) &&
-        !entry.isOver(api))
+        entry.seat->group->isRecorded(entry.number) && !entry.isOver(api))
       return false;
   return true;
 }

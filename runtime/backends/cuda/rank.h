@@ -59,8 +59,8 @@ public:
 
   /// Starts a collective that a graph holds, for all but the device; a ticket,
   /// or a negative number.
-  int64_t noteStart(const weft_rt_collective &collective,
-                    const Notes *notes, int64_t launch);
+  int64_t noteStart(const weft_rt_collective &collective, const Notes *notes,
+                    int64_t launch);
   /// Makes the stream wait for all that the program has not waited for.
   Status awaitOpen();
   bool poisonsFlight() const { return world.options.poisonsFlight; }
@@ -99,8 +99,8 @@ private:
   Status tryRead(weft_rt_type type, const void *source, int64_t &value);
   Status tryStart(int32_t op, const weft_rt_collective &collective,
                   const void *const *in, void *const *out, int64_t &ticket);
-  Status tryNoteStart(const weft_rt_collective &collective,
-                      const Notes *notes, int64_t launch, int64_t &ticket);
+  Status tryNoteStart(const weft_rt_collective &collective, const Notes *notes,
+                      int64_t launch, int64_t &ticket);
   Status tryWait(InFlight &entry);
   Status injectFault(const weft_rt_collective &collective, int64_t number);
   Status checkStart(const weft_rt_collective &collective, const void *const *in,

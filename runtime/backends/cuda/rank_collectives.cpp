@@ -172,9 +172,7 @@ Status CudaRank::tryNoteStart(const weft_rt_collective &collective,
 int64_t CudaRank::noteStart(const weft_rt_collective &collective,
                             const Notes *notes, int64_t launch) {
   int64_t ticket = -1;
-  return check(tryNoteStart(collective, notes, launch, ticket))
-             ? ticket
-             : -1;
+  return check(tryNoteStart(collective, notes, launch, ticket)) ? ticket : -1;
 }
 
 Status CudaRank::awaitOpen() {
@@ -254,8 +252,7 @@ std::vector<InFlight *> CudaRank::channelHeads() {
   std::vector<InFlight *> heads(seats.size(), nullptr);
   for (InFlight &entry : flight.all()) {
     if (!entry.ticket || entry.isNoted || entry.number < 0 ||
-        (entry.seat->group->isRecorded(entry.number) &&
-         entry.isOver(api)))
+        (entry.seat->group->isRecorded(entry.number) && entry.isOver(api)))
       continue;
     InFlight *&head = heads[entry.collective->channel];
     if (!head || entry.ticket < head->ticket)

@@ -53,8 +53,7 @@ bool StepCalls::attention(int32_t op, const weft_rt_attention &desc,
 
 bool StepCalls::launch(int32_t op, const weft_rt_launch &launch,
                        void *const *buffers, const int64_t *scalars) {
-  bool isKnown =
-      launch.kernel >= 0 && launch.kernel < rank.program.num_kernels;
+  bool isKnown = launch.kernel >= 0 && launch.kernel < rank.program.num_kernels;
   if (!isOn || !isKnown)
     return rank.launch(op, launch, buffers, scalars);
   const weft_rt_kernel_entry &entry = rank.program.kernels[launch.kernel];
@@ -187,8 +186,7 @@ bool StepCalls::book(Known &one) {
   for (const ChainCall &call : one.chain.all()) {
     if (call.kind == CallKind::Start) {
       auto &collective = *static_cast<const weft_rt_collective *>(call.what);
-      int64_t ticket =
-          rank.noteStart(collective, &one.notes[start++], *number);
+      int64_t ticket = rank.noteStart(collective, &one.notes[start++], *number);
       tickets.push_back(ticket);
       if (ticket < 0)
         return false;

@@ -83,10 +83,8 @@ private:
   Status tryCapture(Known &known);
   Status makeRoom(Known &known);
   Status captureCalls(Known &known);
-  Status captureCall(const Known &known, const ChainCall &call,
-                     int64_t &start);
-  Status captureStart(const Known &known, const ChainCall &call,
-                      int64_t start);
+  Status captureCall(const Known &known, const ChainCall &call, int64_t &start);
+  Status captureStart(const Known &known, const ChainCall &call, int64_t start);
   Status joinStreams(const Chain &chain);
   Status joinStream(CUstream_st *side);
   Status launchGraph(Known &known);

@@ -130,13 +130,11 @@ CudaWorld::openGroup(int32_t channel, const std::vector<int64_t> &members,
   Result<const NcclApi *> ncclApi = loadNccl();
   if (!ncclApi.ok())
     return ncclApi.status();
-  NcclGroupOptions given = {{},
-                            members,
-                            name,
-                            scratchOf(channel, int64_t(members.size())),
-                            id,
-                            options.deadlineSeconds,
-                            others.get()};
+  NcclGroupOptions given = {
+      {},          members,
+      name,        scratchOf(channel, int64_t(members.size())),
+      id,          options.deadlineSeconds,
+      others.get()};
   for (int64_t rank : members)
     given.devices.push_back(deviceOf(rank));
   return NcclGroup::create(**ncclApi, given);
@@ -220,9 +218,8 @@ Status CudaWorld::start() {
   graphReason = whyNoGraphs();
   for (size_t i = 0; i < rankIds.size(); ++i) {
     size_t device = i % devices.size();
-    ranks.push_back(std::make_unique<CudaRank>(*this, rankIds[i],
-                                               *devices[device],
-                                               *contractions[device]));
+    ranks.push_back(std::make_unique<CudaRank>(
+        *this, rankIds[i], *devices[device], *contractions[device]));
     WEFT_RT_RETURN_IF_ERROR(ranks.back()->prepare(rehearsals[i]));
   }
   WEFT_RT_RETURN_IF_ERROR(startThreads());

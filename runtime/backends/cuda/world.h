@@ -67,7 +67,9 @@ private:
   std::string introduction(const Status &own) const;
   Status openGroups();
   bool isHere(int64_t rank) const;
-  CudaRank &localRank(int64_t rank) { return *ranks[size_t(rank - rankIds[0])]; }
+  CudaRank &localRank(int64_t rank) {
+    return *ranks[size_t(rank - rankIds[0])];
+  }
   Device *deviceOf(int64_t rank) const;
   bool needsId(const std::vector<int64_t> &members) const;
   Result<std::vector<UniqueId>> shareIds();
@@ -98,15 +100,15 @@ private:
   const BackendOptions options;
   const weft_rt_program &program; // rank 0's
   const DriverApi *driverApi = nullptr;
-  std::unique_ptr<JobMember> others;  // null: all ranks are here
-  std::vector<int64_t> rankIds; // one behind the other
+  std::unique_ptr<JobMember> others; // null: all ranks are here
+  std::vector<int64_t> rankIds;      // one behind the other
   std::vector<ChannelGroups> layout; // [channel]
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Contractions>> contractions; // [device]
   std::vector<Rehearsal> rehearsals;                       // [local rank]
   std::vector<std::vector<std::unique_ptr<Group>>> groups; // [channel][group]
-  std::vector<std::unique_ptr<CudaRank>> ranks; // [local rank]
-  std::string graphReason;                      // "": steps are captured
+  std::vector<std::unique_ptr<CudaRank>> ranks;            // [local rank]
+  std::string graphReason; // "": steps are captured
 
   // What is known of other processes' ranks: collectives that they have come
   // to, [rank][channel]; in process 0.

@@ -222,8 +222,8 @@ Status CudaWorld::meet(const Status &own) {
         return Status(WEFT_RT_INCOMPATIBLE,
                       format("%s and %s have the same GPU on %s: there must be "
                              "one for each rank",
-                             others->nameOf(owner->second).c_str(),
-                             who.c_str(), quote(one.host).c_str()));
+                             others->nameOf(owner->second).c_str(), who.c_str(),
+                             quote(one.host).c_str()));
   }
   return Status();
 }
@@ -242,9 +242,8 @@ Result<std::vector<UniqueId>> CudaWorld::shareIds() {
   for (const ChannelGroups &channel : layout)
     for (const std::vector<int64_t> &members : channel.groups) {
       ids.push_back({});
-      makers.push_back(needsId(members)
-                           ? members[0] / int64_t(rankIds.size())
-                           : -1);
+      makers.push_back(needsId(members) ? members[0] / int64_t(rankIds.size())
+                                        : -1);
       if (makers.back() < 0 || !isHere(members[0]))
         continue;
       Result<const NcclApi *> api = loadNccl();
@@ -266,8 +265,8 @@ Result<std::vector<UniqueId>> CudaWorld::shareIds() {
     const std::string &bytes = (*all)[size_t(makers[i])];
     size_t &at = taken[size_t(makers[i])];
     if (at + sizeof(UniqueId) > bytes.size())
-      return Status(WEFT_RT_RANK_FAILED, others->nameOf(makers[i]) +
-                                             " sends what makes no sense");
+      return Status(WEFT_RT_RANK_FAILED,
+                    others->nameOf(makers[i]) + " sends what makes no sense");
     std::memcpy(ids[i].internal, bytes.data() + at, sizeof(UniqueId));
     at += sizeof(UniqueId);
   }

@@ -24,11 +24,12 @@
  *
  * Ranks. A backend may run only some of a program's ranks in this process, the
  * session's ranks (weft_rt_session_ranks), or none; `cuda` does in a job of
- * several processes, the others of this build run all. Arguments and results are dense tensors of the global shape all the
- * same: an argument is given whole, and the ranks get their shares of it; a
- * result is refused unless these ranks hold all parts of it, or a job gathers
- * it (weft_rt_session_get_result). Statistics, traffic, profile, trace, flight
- * record and calls are those of the session's ranks.
+ * several processes, the others of this build run all. Arguments and results
+ * are dense tensors of the global shape all the same: an argument is given
+ * whole, and the ranks get their shares of it; a result is refused unless these
+ * ranks hold all parts of it, or a job gathers it (weft_rt_session_get_result).
+ * Statistics, traffic, profile, trace, flight record and calls are those of the
+ * session's ranks.
  *
  * Processes. The ranks are threads of the process that created the session. A
  * process that is forked from it has none of them: there every call that needs

@@ -36,8 +36,8 @@ int emulated::refuseUnsafe() {
   for (auto &known : captures()) {
     std::shared_ptr<Capture> capture = known.lock();
     bool isOwn = capture && capture->thread == std::this_thread::get_id();
-    if (!capture || !(capture->mode == global ||
-                      (capture->mode == threadLocal && isOwn)))
+    if (!capture ||
+        !(capture->mode == global || (capture->mode == threadLocal && isOwn)))
       continue;
     capture->isInvalid = true;
     result = captureUnsupported;
@@ -108,8 +108,8 @@ int CUstream_st::wait(CUevent_st &event) {
         capture = event.capture;
         frontier.clear();
         auto &known = capture->streams;
-        lane = size_t(std::find(known.begin(), known.end(), this) -
-                      known.begin());
+        lane =
+            size_t(std::find(known.begin(), known.end(), this) - known.begin());
         if (lane == known.size())
           known.push_back(this);
       }

@@ -167,8 +167,8 @@ TEST(CudaFaults, AHangEndsAtTheDeadline) {
 TEST(CudaGraphs, AStepIsOneLaunch) {
   for (const char *seed : {"", "EMULATED_GPU_DELAYS=3 "})
     for (const char *gpus : {"2", "4"}) {
-      std::string environment = std::string(seed) + "CUDA_STEP_GRAPHS=1 " +
-                                "EMULATED_GPUS=" + gpus;
+      std::string environment =
+          std::string(seed) + "CUDA_STEP_GRAPHS=1 " + "EMULATED_GPUS=" + gpus;
       Ending run = step(environment, std::string(gpus) + " 6");
       EXPECT_EQ(run.text, "1 graphs, 5 launches, 45 of 54 calls\nok\n");
     }

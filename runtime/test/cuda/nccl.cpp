@@ -126,9 +126,9 @@ struct Batch {
     for (int to = 0; to < link->size() && call.kind != Kind::Send &&
                      call.kind != Kind::Recv;
          ++to)
-      link->send(to, in + (call.kind == Kind::ReduceScatter ? size_t(to) : 0) *
-                              bytes,
-                 bytes);
+      link->send(
+          to, in + (call.kind == Kind::ReduceScatter ? size_t(to) : 0) * bytes,
+          bytes);
     return call.kind == Kind::Send ? 1 : 0;
   }
 
@@ -149,8 +149,8 @@ struct Batch {
     for (int from = 0; from < link->size(); ++from)
       if (!link->receive(from, bytes, inputs[size_t(from)]))
         return false;
-    for (size_t from = 0;
-         from < inputs.size() && call.kind == Kind::AllGather; ++from)
+    for (size_t from = 0; from < inputs.size() && call.kind == Kind::AllGather;
+         ++from)
       std::memcpy(out + from * bytes, inputs[from].data(), bytes);
     if (call.kind != Kind::AllGather)
       add(call.type, inputs, call.count, out);

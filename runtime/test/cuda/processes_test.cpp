@@ -183,9 +183,9 @@ TEST(CudaProcesses, WhatDoesNotFitTogetherIsSaid) {
 }
 
 TEST(CudaProcesses, TooLittleMemoryOnOneEndsAll) {
-  expectLines(job(2, "EMULATED_GPUS=2", "2 1 5",
-                  {1, "EMULATED_GPU_MEMORY=100", ""}),
-              1, "of the program's ranks need 0.00 GiB");
+  expectLines(
+      job(2, "EMULATED_GPUS=2", "2 1 5", {1, "EMULATED_GPU_MEMORY=100", ""}), 1,
+      "of the program's ranks need 0.00 GiB");
 }
 
 TEST(CudaProcesses, WrongNumbersAreSaid) {

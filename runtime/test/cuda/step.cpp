@@ -12,8 +12,9 @@
 // x is another one in each step. With "scalar" the step looks at x in between
 // and does something else where it is not 0; "kill" ends the process before
 // step N; "plan" gives the program another plan hash. In a job of several
-// processes the first one checks results. It ends with 0 and "ok", with 1 or 3 and one line that begins with "error: ", or
-// with 4 and "wrong", where results are not what a plain loop gives.
+// processes the first one checks results. It ends with 0 and "ok", with 1 or 3
+// and one line that begins with "error: ", or with 4 and "wrong", where results
+// are not what a plain loop gives.
 
 #include "weft-rt/session.h"
 

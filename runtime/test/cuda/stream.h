@@ -39,10 +39,9 @@ struct Capture {
 
 /// CUresult
 constexpr int captureUnsupported = 900, captureInvalidated = 901,
-              captureMerge = 902, captureUnmatched = 903,
-              captureUnjoined = 904, captureIsolation = 905,
-              captureImplicit = 906, capturedEvent = 907,
-              captureWrongThread = 908;
+              captureMerge = 902, captureUnmatched = 903, captureUnjoined = 904,
+              captureIsolation = 905, captureImplicit = 906,
+              capturedEvent = 907, captureWrongThread = 908;
 
 /// Held by all that looks at captures.
 std::mutex &captureLock();
