@@ -356,7 +356,7 @@ def part_contractions(cases):
 
 def part_step(cases):
     def measure(case):
-        steps = 5 if cases.small else 20
+        steps = 3 if cases.small else 20
         with tempfile.TemporaryDirectory() as scratch:
             inputs = Path(scratch) / "in"
             make_inputs(case["program"], inputs)
