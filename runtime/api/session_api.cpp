@@ -7,6 +7,7 @@
 #include "core/session.h"
 #include "core/types.h"
 
+#include <cstddef>
 #include <cstring>
 
 using namespace weft::rt;
@@ -41,9 +42,21 @@ int32_t findTensor(const weft_rt_tensor *tensors, int32_t count,
   return -1;
 }
 
+/// What the caller knows of the options; the rest is as if it had not been
+/// said. Other sizes are refused where options are checked.
 weft_rt_options orDefault(const weft_rt_options *options) {
-  weft_rt_options defaults = WEFT_RT_OPTIONS_INIT;
-  return options ? *options : defaults;
+  weft_rt_options known = WEFT_RT_OPTIONS_INIT;
+  if (!options)
+    return known;
+  constexpr size_t first = offsetof(weft_rt_options, processes);
+  if (options->struct_size == first)
+    std::memcpy(&known, options, first);
+  else if (options->struct_size == sizeof(known))
+    known = *options;
+  else
+    return known.struct_size = options->struct_size, known;
+  known.struct_size = sizeof(known);
+  return known;
 }
 
 } // namespace
@@ -97,6 +110,28 @@ const int64_t *weft_rt_session_ranks(const weft_rt_session *session,
   return ranks.data();
 }
 
+int64_t weft_rt_session_process(const weft_rt_session *session,
+                                int64_t *processes) {
+  JobPlace place = session->impl->place();
+  *processes = place.count;
+  return place.process;
+}
+
+weft_rt_status weft_rt_find_process(const char *backend,
+                                    const weft_rt_options *options,
+                                    int64_t *process, int64_t *processes) {
+  registerBackendsOfThisBuild();
+  Result<BackendEntry> entry = findBackend(backend);
+  if (!entry.ok())
+    return report(entry.status());
+  Result<JobPlace> place = placeFor(*entry, orDefault(options));
+  if (!place.ok())
+    return report(place.status());
+  *process = place->process;
+  *processes = place->count;
+  return WEFT_RT_OK;
+}
+
 int32_t weft_rt_session_find_argument(const weft_rt_session *session,
                                       const char *name) {
   const weft_rt_program &program = session->impl->program();
@@ -146,6 +181,13 @@ void weft_rt_session_traffic(const weft_rt_session *session,
   TrafficCount traffic = session->impl->traffic(kind, channel);
   *count = traffic.count;
   *bytes = traffic.bytes;
+}
+
+void weft_rt_session_graphs(weft_rt_session *session, weft_rt_graphs *graphs) {
+  const GraphReport &found = session->impl->graphs();
+  *graphs = {found.canCapture, found.reason.c_str(), found.readsScalars,
+             found.graphs,     found.launches,       found.capturedCalls,
+             found.allCalls};
 }
 
 weft_rt_status weft_rt_session_profile(weft_rt_session *session,

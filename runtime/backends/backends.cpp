@@ -13,9 +13,10 @@ namespace weft::rt {
 
 void registerBackendsOfThisBuild() {
   static const bool isDone = [] {
-    for (const BackendEntry &entry : {BackendEntry{"host", createHostBackend},
-                                      BackendEntry{"cuda", createCudaBackend},
-                                      BackendEntry{"null", createNullBackend}})
+    for (const BackendEntry &entry :
+         {BackendEntry{"host", createHostBackend},
+          BackendEntry{"cuda", createCudaBackend, true},
+          BackendEntry{"null", createNullBackend}})
       (void)registerBackend(entry); // fails only if somebody took the name
     return true;
   }();

@@ -8,6 +8,7 @@
 #ifndef WEFT_RT_CORE_BACKEND_H
 #define WEFT_RT_CORE_BACKEND_H
 
+#include "core/job.h"
 #include "core/rank_log.h"
 #include "core/sharding.h"
 #include "core/status.h"
@@ -40,6 +41,8 @@ struct BackendOptions {
   bool catchesSignals = false; // faults of compiled code fail its rank
   int32_t (*poll)(void *) = nullptr; // asked while tasks run; not 0: end them
   void *pollContext = nullptr;
+  JobPlace place;      // one of several only if the backend spans processes
+  bool graphs = false; // steps may be captured and replayed
 };
 
 /// What a rank runs: compiled code's entry within a thin wrapper.
@@ -57,6 +60,15 @@ struct Block {
   int64_t rank;
   void *data;
   int64_t bytes;
+};
+
+/// How the steps that ran were given to the device: what was captured.
+struct GraphReport {
+  bool canCapture = false;                 // the backend, at all
+  std::string reason;                      // why nothing is captured; "": it is
+  bool readsScalars = false;               // which end chains
+  int64_t graphs = 0, launches = 0;        // of the local rank with most calls
+  int64_t capturedCalls = 0, allCalls = 0; // in all steps, of that rank
 };
 
 /// How work of all ranks ended.
@@ -106,6 +118,12 @@ public:
   /// The calls of the last task, rank by rank, one a line; "" where they are
   /// not kept.
   virtual std::string calls() const { return ""; }
+
+  /// What is captured; why it is not is known before the first task.
+  virtual GraphReport graphs() const { return {}; }
+
+  /// The other processes of the job, or null: all ranks are here.
+  virtual JobMember *job() { return nullptr; }
 
   /// Says whether some rank did not stop after a failure. Memory that it may
   /// still use must then never be freed, nor this object be destroyed.

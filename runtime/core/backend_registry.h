@@ -15,10 +15,11 @@ namespace weft::rt {
 struct BackendEntry {
   const char *name;
   Result<std::unique_ptr<Backend>> (*create)(const BackendOptions &options);
+  bool spansProcesses = false; // ranks may be in several
 };
 
 /// Raised whenever backend.h, or what it includes, changes.
-constexpr uint32_t backendVersion = 1;
+constexpr uint32_t backendVersion = 2;
 
 /// What a shared library exports as `weft_rt_backend`. C++ objects cross the
 /// border, so that it must come from the same compiler as this runtime.

@@ -338,10 +338,8 @@ Status checkProgram(const weft_rt_program &program) {
   return checkCertificate(program);
 }
 
-namespace {
+namespace {} // namespace
 
-/// What ranks must agree on so that they can share arguments, results and
-/// channels.
 std::string describeInterface(const weft_rt_program &program) {
   return describeMesh(program) +
          describeTensors(program, "arguments", program.args, program.num_args,
@@ -350,8 +348,6 @@ std::string describeInterface(const weft_rt_program &program) {
                          program.num_results, "in place of", program.args) +
          describeChannels(program);
 }
-
-} // namespace
 
 Status checkSamePlan(const weft_rt_program *const *programs, int64_t count) {
   const weft_rt_program &first = *programs[0];

@@ -24,6 +24,10 @@ Status checkProgram(const weft_rt_program &program);
 Status checkLaunch(const weft_rt_program &program, const weft_rt_launch &launch,
                    int32_t numConfig = -1);
 
+/// What ranks must agree on so that they can share arguments, results and
+/// channels.
+std::string describeInterface(const weft_rt_program &program);
+
 /// Fails unless the ranks' programs were planned together: equal plan hashes,
 /// certificates, meshes, arguments, results and channels.
 Status checkSamePlan(const weft_rt_program *const *programs, int64_t count);

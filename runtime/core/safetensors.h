@@ -70,6 +70,11 @@ private:
   std::vector<TensorEntry> entries;
 };
 
+/// Lays a file out: gives byte ranges to tensors, in the order of their bytes.
+/// `file` names the file in messages.
+Result<std::vector<TensorEntry>>
+layOutSafetensors(std::vector<TensorEntry> tensors, const std::string &file);
+
 /// Lays a file out and writes its header. Takes names, types and shapes, and
 /// returns them with byte ranges, in the order in which their bytes must be
 /// appended to `file`.

@@ -47,7 +47,7 @@ std::string headerText(const std::vector<TensorEntry> &tensors) {
 } // namespace
 
 Result<std::vector<TensorEntry>>
-beginSafetensors(OutputFile &file, std::vector<TensorEntry> tensors) {
+layOutSafetensors(std::vector<TensorEntry> tensors, const std::string &file) {
   std::sort(tensors.begin(), tensors.end(),
             [](const TensorEntry &a, const TensorEntry &b) {
               int left = typePosition(a.type), right = typePosition(b.type);
@@ -59,15 +59,23 @@ beginSafetensors(OutputFile &file, std::vector<TensorEntry> tensors) {
         elementCount(entry.shape.data(), entry.shape.size());
     if (!count || (bitWidth(entry.type) == 4 && *count % 2 != 0))
       return invalid(
-          "cannot write " + quote(entry.name) + " to " + quote(file.path()) +
-          ": " +
+          "cannot write " + quote(entry.name) + " to " + quote(file) + ": " +
           tensorTypeName(entry.type, entry.shape.data(), entry.shape.size()) +
           " does not fill whole bytes");
     entry.begin = at;
     at += byteSize(entry.type, *count);
     entry.end = at;
   }
-  std::string header = headerText(tensors);
+  return tensors;
+}
+
+Result<std::vector<TensorEntry>>
+beginSafetensors(OutputFile &file, std::vector<TensorEntry> given) {
+  Result<std::vector<TensorEntry>> tensors =
+      layOutSafetensors(std::move(given), file.path());
+  if (!tensors.ok())
+    return tensors;
+  std::string header = headerText(*tensors);
   uint8_t length[8];
   for (int i = 0; i < 8; ++i)
     length[i] = static_cast<uint64_t>(header.size()) >> (8 * i) & 0xff;

@@ -158,6 +158,7 @@ backendOptions(const weft_rt_options &options,
   result.poll = options.poll;
   result.pollContext = options.poll_context;
   result.faults.assign(options.faults, options.faults + options.num_faults);
+  result.graphs = options.no_graphs == 0;
   return result;
 }
 
@@ -200,9 +201,31 @@ Session::create(std::vector<const weft_rt_program *> programs,
   Result<BackendEntry> entry = chooseBackend(options, session->programs);
   if (!entry.ok())
     return entry.status();
-  WEFT_RT_RETURN_IF_ERROR(
-      session->start(*entry, backendOptions(options, session->programs)));
+  Result<JobPlace> place = placeFor(*entry, options);
+  if (!place.ok())
+    return place.status();
+  BackendOptions given = backendOptions(options, session->programs);
+  given.place = *place;
+  WEFT_RT_RETURN_IF_ERROR(session->start(*entry, given));
   return session;
+}
+
+Result<JobPlace> placeFor(const BackendEntry &entry,
+                          const weft_rt_options &options) {
+  if (entry.spansProcesses)
+    return placeInJob({options.processes, options.process,
+                       options.local_process,
+                       options.rendezvous ? options.rendezvous : ""});
+  if (options.processes > 1)
+    return invalid(format("the backend %s has all ranks in one process, and "
+                          "the job is to have %lld",
+                          quote(entry.name).c_str(),
+                          (long long)options.processes));
+  return JobPlace();
+}
+
+JobPlace Session::place() const {
+  return backend->job() ? backend->job()->place() : JobPlace();
 }
 
 void Session::close(std::unique_ptr<Session> session) {
@@ -332,24 +355,40 @@ Status Session::getResult(int32_t index, void *data, int64_t bytes) {
   if (index < 0 || index >= program().num_results)
     return invalid(format("result %d of %d", index, program().num_results));
   const weft_rt_tensor &tensor = program().results[index];
-  if (bytes != globalBytes(tensor))
+  if (data && bytes != globalBytes(tensor))
     return invalid(format("buffer for result %s has %lld bytes, expected %lld",
                           quote(tensor.name).c_str(), (long long)bytes,
                           (long long)globalBytes(tensor)));
   if (stepsDone == 0)
     return invalid(format("result %s does not exist before the first step",
                           quote(tensor.name).c_str()));
+  if (backend->job() && !isWholeEverywhere(tensor))
+    return gatherResult(index, data, bytes);
+  if (!data)
+    return backend->job() ? Status()
+                          : invalid(format("result %s is to be written to no "
+                                           "address",
+                                           quote(tensor.name).c_str()));
   std::vector<bool> isHere(programs.size()); // [the part's first holder]
+  for (const RankMemory &own : memory)
+    isHere[firstHolder(program(), tensor, own.rank)] = true;
+  WEFT_RT_RETURN_IF_ERROR(checkWhole(tensor, isHere));
+  return note(backend->download(tensor.type, shardsToGive(index), data));
+}
+
+/// One local holder of each part that is here.
+std::vector<Shard> Session::shardsToGive(int32_t index) {
+  const weft_rt_tensor &tensor = program().results[index];
+  std::vector<bool> isHere(programs.size());
   std::vector<Shard> shards;
   for (const RankMemory &own : memory) {
-    Region region = regionOf(program(), tensor, own.rank);
     int64_t part = firstHolder(program(), tensor, own.rank);
     if (!isHere[part])
-      shards.push_back({own.rank, own.results[index], std::move(region)});
+      shards.push_back({own.rank, own.results[index],
+                        regionOf(program(), tensor, own.rank)});
     isHere[part] = true;
   }
-  WEFT_RT_RETURN_IF_ERROR(checkWhole(tensor, isHere));
-  return note(backend->download(tensor.type, shards, data));
+  return shards;
 }
 
 /// Fails unless each part of a result that has elements is here; parts go by

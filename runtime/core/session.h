@@ -23,6 +23,11 @@ struct RankMemory {
   void *arena = nullptr;
 };
 
+/// The place of this process that options say for a backend, or the
+/// environment.
+Result<JobPlace> placeFor(const BackendEntry &entry,
+                          const weft_rt_options &options);
+
 /// Arguments in, steps, results out.
 class Session {
 public:
@@ -46,6 +51,8 @@ public:
   weft_rt_stats stats() const;
   TrafficCount traffic(weft_rt_collective_kind kind, int32_t channel) const;
   Result<const std::vector<weft_rt_profile_row> *> profile();
+  JobPlace place() const;
+  const GraphReport &graphs() { return lastGraphs = backend->graphs(); }
   const char *flightRecord();
   const char *calls();
   Status writeTrace(const std::string &path) const;
@@ -63,6 +70,14 @@ private:
   Status checkArgumentsSet() const;
   Status checkWhole(const weft_rt_tensor &result,
                     const std::vector<bool> &isHere) const;
+  std::vector<Shard> shardsToGive(int32_t index);
+  std::vector<int64_t> partsOf(const weft_rt_tensor &result,
+                               int64_t process) const;
+  bool isWholeEverywhere(const weft_rt_tensor &result) const;
+  Status gatherResult(int32_t index, void *data, int64_t bytes);
+  Status sendParts(int32_t index);
+  Status receiveParts(const weft_rt_tensor &result, int64_t process,
+                      void *data);
   Status note(Outcome outcome);
   Status poisonBuffers();
   Status runStep();
@@ -83,6 +98,7 @@ private:
   bool failed = false;
   std::string flightText, callText;
   Profile lastProfile;
+  GraphReport lastGraphs;
 };
 
 } // namespace weft::rt

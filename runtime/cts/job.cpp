@@ -14,11 +14,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 namespace weft::rt::cts {
 namespace {
+
+const char kernelsPtx[] =
+#include "kernels_ptx.inc"
+    ;
 
 std::vector<BackendUnderTest> chosenBackends() {
   const char *name = std::getenv("WEFT_CTS_BACKEND");
@@ -77,9 +79,8 @@ void Job::describe() {
 
 /// Kernels are in the image, by their names.
 void Job::takeKernels() {
-  std::ifstream file(WEFT_RT_CTS_IMAGE, std::ios::binary);
-  imageData.assign(std::istreambuf_iterator<char>(file), {});
-  image = {"cts", imageData.data(), int64_t(imageData.size())};
+  image = {"cts", reinterpret_cast<const uint8_t *>(kernelsPtx),
+           sizeof(kernelsPtx) - 1};
   table.images = &image;
   table.num_images = 1;
   for (weft_rt_kernel_entry &kernel : kernels) {

@@ -122,7 +122,6 @@ private:
   std::vector<ChannelSpec> specs;
   std::vector<weft_rt_channel> channels;
   std::vector<weft_rt_kernel_entry> kernels;
-  Bytes imageData;
   weft_rt_image image = {};
   weft_rt_program table = {};
   std::unique_ptr<Backend> ranks;

@@ -5,6 +5,8 @@
 
 #include "tool/options.h"
 
+#include "core/job_place.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -63,10 +65,18 @@ Status storeBackend(ToolOptions &options, const std::string &flag,
   return Status();
 }
 
-template <int64_t ToolOptions::*member, int64_t most>
+template <int64_t ToolOptions::*member, int64_t most, int64_t least = 1>
 Status storeInteger(ToolOptions &options, const std::string &flag,
                     const std::string &value) {
-  return parseInteger(flag, value, 1, most, options.*member);
+  return parseInteger(flag, value, least, most, options.*member);
+}
+
+Status storeRendezvous(ToolOptions &options, const std::string &flag,
+                       const std::string &value) {
+  std::string host;
+  int64_t port = 0;
+  options.rendezvous = value;
+  return parseAddress(flag, value, host, port);
 }
 
 template <bool ToolOptions::*member>
@@ -201,6 +211,20 @@ const Flag flags[] = {
     {"--backend-library", "FILE",
      "load this shared library, which holds a backend and runs its code",
      storePath<&ToolOptions::backendLibrary>},
+    {"--processes", "N",
+     "N processes share the ranks, one after the other (default: what "
+     "torchrun, "
+     "mpirun or srun say in the environment; 1: this one alone)",
+     storeInteger<&ToolOptions::processes, 1 << 16>},
+    {"--process", "I", "with --processes: which of them this is, from 0",
+     storeInteger<&ToolOptions::process, (1 << 16) - 1, 0>},
+    {"--local-process", "I", "with --processes: which on its machine, from 0",
+     storeInteger<&ToolOptions::localProcess, (1 << 16) - 1, 0>},
+    {"--rendezvous", "HOST:PORT", "where process 0 listens for the others",
+     storeRendezvous},
+    {"--no-graphs", nullptr,
+     "enqueue steps call by call, also where a backend can capture them",
+     storeFlag<&ToolOptions::noGraphs>},
     {"--calls", nullptr,
      "print what the ranks asked of a backend that writes it down, as null",
      storeFlag<&ToolOptions::calls>},
@@ -252,6 +276,11 @@ Result<ToolOptions> parseOptions(int argc, const char *const *argv,
   }
   if (!isEmbedded && options.program.empty() && !options.help)
     return invalid("no program given");
+  if (options.processes > 1 && options.process < 0)
+    return invalid("--processes needs --process: which of them this is");
+  if (options.processes == 0 &&
+      (options.process >= 0 || options.localProcess >= 0))
+    return invalid("--process and --local-process need --processes");
   return options;
 }
 

@@ -28,14 +28,16 @@ struct RankProgram {
 /// What the command line asks for; empty strings: not asked for.
 struct ToolOptions {
   std::string program; // path of the shared object
-  std::string inputs, outputs, trace, stats, backend, backendLibrary;
+  std::string inputs, outputs, trace, stats, backend, backendLibrary,
+      rendezvous;
   std::vector<std::string> print; // names of scalar results
   int64_t ranks = 0, steps = 1, threads = 0, perturb = 0;
+  int64_t processes = 0, process = -1, localProcess = -1; // -1: not said
   double deadline = 0;
   std::vector<weft_rt_fault> faults;
   std::vector<LinkOption> links;
   std::vector<RankProgram> rankPrograms;
-  bool sharedLink = false, forceThreads = false;
+  bool sharedLink = false, forceThreads = false, noGraphs = false;
   bool calls = false, digest = false, quiet = false, inspect = false,
        poison = false, profile = false, help = false;
 };

@@ -58,6 +58,22 @@ std::string plannedTraffic(const weft_rt_program &program) {
   return joined(entries);
 }
 
+/// What was captured, or why not; "" where the backend has no graphs.
+std::string graphsText(weft_rt_session *session) {
+  weft_rt_graphs graphs;
+  weft_rt_session_graphs(session, &graphs);
+  if (!graphs.can_capture)
+    return "";
+  return format("  \"graphs\": {\"captured\": %s, \"why_not\": %s, "
+                "\"reads_scalars\": %s, \"graphs\": %lld, \"launches\": "
+                "%lld, \"captured_calls\": %lld, \"calls\": %lld},\n",
+                *graphs.reason ? "false" : "true",
+                jsonString(graphs.reason).c_str(),
+                graphs.reads_scalars ? "true" : "false",
+                (long long)graphs.graphs, (long long)graphs.launches,
+                (long long)graphs.captured_calls, (long long)graphs.calls);
+}
+
 std::string stepTimes(const std::vector<double> &seconds) {
   std::string text = "[";
   for (size_t i = 0; i < seconds.size(); ++i)
@@ -89,6 +105,7 @@ std::string statsText(weft_rt_session *session, bool withProfile,
   number("threads_per_rank", stats.threads_per_rank);
   number("steps", stats.steps);
   text += "  \"step_ms\": " + stepTimes(seconds) + ",\n";
+  text += graphsText(session);
   number("argument_bytes", stats.argument_bytes);
   number("result_bytes", stats.result_bytes);
   number("arena_bytes", stats.arena_bytes);

@@ -50,7 +50,8 @@ bool fits(const TensorEntry &entry, const weft_rt_tensor &argument) {
                     argument.shape + argument.rank);
 }
 
-/// Joins results one after the other in one buffer.
+/// Joins results one after the other in one buffer; without one, gives what
+/// this process has of them.
 class ResultReader {
 public:
   explicit ResultReader(weft_rt_session *session) : session(session) {}
@@ -67,7 +68,7 @@ public:
 
   /// Where the last byte is not full, its other bits are zeros.
   Status read(int32_t index, int64_t bytes) {
-    if (bytes > 0)
+    if (buffer && bytes > 0)
       buffer[bytes - 1] = 0;
     weft_rt_status status =
         weft_rt_session_get_result(session, index, buffer.get(), bytes);
@@ -128,8 +129,9 @@ weft_rt_status setArguments(weft_rt_session *session,
   return WEFT_RT_OK;
 }
 
-Result<std::vector<TensorEntry>> beginOutputs(const weft_rt_program &program,
-                                              OutputFile &file) {
+namespace {
+
+std::vector<TensorEntry> entriesOf(const weft_rt_program &program) {
   std::vector<TensorEntry> entries;
   for (int32_t i = 0; i < program.num_results; ++i) {
     const weft_rt_tensor &result = program.results[i];
@@ -139,26 +141,40 @@ Result<std::vector<TensorEntry>> beginOutputs(const weft_rt_program &program,
     entry.shape.assign(result.shape, result.shape + result.rank);
     entries.push_back(std::move(entry));
   }
-  return beginSafetensors(file, std::move(entries));
+  return entries;
+}
+
+} // namespace
+
+Result<std::vector<TensorEntry>> beginOutputs(const weft_rt_program &program,
+                                              OutputFile &file) {
+  return beginSafetensors(file, entriesOf(program));
+}
+
+Result<std::vector<TensorEntry>> outputOrder(const weft_rt_program &program,
+                                             const std::string &path) {
+  return layOutSafetensors(entriesOf(program), path);
 }
 
 Status writeResults(weft_rt_session *session,
-                    const std::vector<TensorEntry> &order, OutputFile &file) {
+                    const std::vector<TensorEntry> &order, OutputFile *file) {
   int64_t largest = 1;
   for (const TensorEntry &entry : order)
     largest = std::max(largest, entry.end - entry.begin);
   ResultReader reader(session);
-  WEFT_RT_RETURN_IF_ERROR(reader.reserve(largest));
+  if (file)
+    WEFT_RT_RETURN_IF_ERROR(reader.reserve(largest));
   for (const TensorEntry &entry : order) {
     int64_t bytes = entry.end - entry.begin;
     WEFT_RT_RETURN_IF_ERROR(reader.read(
         weft_rt_session_find_result(session, entry.name.c_str()), bytes));
-    WEFT_RT_RETURN_IF_ERROR(file.append(reader.data(), bytes));
+    if (file)
+      WEFT_RT_RETURN_IF_ERROR(file->append(reader.data(), bytes));
   }
-  return file.commit();
+  return file ? file->commit() : Status();
 }
 
-Result<std::string> resultDigests(weft_rt_session *session) {
+Result<std::string> resultDigests(weft_rt_session *session, bool isFirst) {
   const weft_rt_program &program = *weft_rt_session_program(session);
   std::map<std::string, int32_t> byName;
   int64_t largest = 1;
@@ -167,15 +183,20 @@ Result<std::string> resultDigests(weft_rt_session *session) {
     largest = std::max(largest, weft_rt_tensor_bytes(&program.results[i]));
   }
   ResultReader reader(session);
-  WEFT_RT_RETURN_IF_ERROR(reader.reserve(largest));
+  if (isFirst)
+    WEFT_RT_RETURN_IF_ERROR(reader.reserve(largest));
   std::string text;
   for (const auto &[name, index] : byName) {
     int64_t bytes = weft_rt_tensor_bytes(&program.results[index]);
     WEFT_RT_RETURN_IF_ERROR(reader.read(index, bytes));
+    if (!isFirst)
+      continue;
     Sha256 hash;
     hash.add(reader.data(), bytes);
     text += "digest " + printable(name) + " " + hash.finish() + "\n";
   }
+  if (!isFirst)
+    return text;
   Sha256 all;
   all.add(text.data(), text.size());
   return text + "digest-of-all " + all.finish() + "\n";

@@ -24,14 +24,20 @@ weft_rt_status setArguments(weft_rt_session *session,
 Result<std::vector<TensorEntry>> beginOutputs(const weft_rt_program &program,
                                               OutputFile &file);
 
-/// Writes all results in the order that beginOutputs gave, and commits.
+/// The same order, without a file.
+Result<std::vector<TensorEntry>> outputOrder(const weft_rt_program &program,
+                                             const std::string &path);
+
+/// Writes all results in the order that beginOutputs gave, and commits. Without
+/// a file, in a job: gives this process' parts to who writes them.
 Status writeResults(weft_rt_session *session,
-                    const std::vector<TensorEntry> &order, OutputFile &file);
+                    const std::vector<TensorEntry> &order, OutputFile *file);
 
 /// The SHA-256 of each result's bytes, as writeResults writes them, one a line,
 /// by name: "digest loss 3f...". The last line, "digest-of-all 6b...", has that
-/// of the lines before it.
-Result<std::string> resultDigests(weft_rt_session *session);
+/// of the lines before it. `isFirst`: else, in a job, this process gives its
+/// parts, and nothing is told.
+Result<std::string> resultDigests(weft_rt_session *session, bool isFirst);
 
 } // namespace weft::rt
 

@@ -78,8 +78,11 @@ private:
   Status load();
   Status loadRankPrograms();
   Status checkInputFile();
+  Status findProcess();
+  Status createOutputs();
   Status checkOutputPaths();
   Status checkPrinted();
+  weft_rt_options sessionOptions();
   Status createSession();
   Status runSteps();
   Status printResults(int64_t step);
@@ -92,8 +95,10 @@ private:
   std::vector<std::unique_ptr<Executable>> executables;
   std::unique_ptr<SafetensorsReader> inputs;
   std::unique_ptr<OutputFile> outputs;
-  std::vector<TensorEntry> outputOrder;
+  std::vector<TensorEntry> order; // of outputs
   std::vector<PrintedResult> printed;
+  std::vector<weft_rt_link> links;
+  int64_t process = 0; // the first one of a job prints and writes
   SessionPtr session;
   std::vector<double> seconds;
 };
@@ -118,6 +123,7 @@ Status Tool::run() {
   WEFT_RT_RETURN_IF_ERROR(load());
   WEFT_RT_RETURN_IF_ERROR(checkInputFile());
   WEFT_RT_RETURN_IF_ERROR(checkPrinted());
+  WEFT_RT_RETURN_IF_ERROR(findProcess());
   WEFT_RT_RETURN_IF_ERROR(checkOutputPaths());
   WEFT_RT_RETURN_IF_ERROR(createSession());
   WEFT_RT_RETURN_IF_ERROR(runSteps());
@@ -220,28 +226,47 @@ Status Tool::checkPrinted() {
   return Status();
 }
 
-Status Tool::checkOutputPaths() {
-  if (!options.outputs.empty()) {
+Status Tool::findProcess() {
+  if (!options.backendLibrary.empty())
+    WEFT_RT_RETURN_IF_ERROR(
+        lastError(weft_rt_load_backend(options.backendLibrary.c_str())));
+  weft_rt_options given = sessionOptions();
+  int64_t processes = 1;
+  return lastError(
+      weft_rt_find_process(given.backend ? given.backend : program->backend,
+                           &given, &process, &processes));
+}
+
+/// The first process alone writes.
+Status Tool::createOutputs() {
+  if (process == 0) {
     Result<std::unique_ptr<OutputFile>> file =
         OutputFile::create(options.outputs);
     if (!file.ok())
       return file.status();
     outputs = std::move(*file);
-    Result<std::vector<TensorEntry>> order = beginOutputs(*program, *outputs);
-    if (!order.ok())
-      return order.status();
-    outputOrder = std::move(*order);
   }
+  Result<std::vector<TensorEntry>> found =
+      outputs ? beginOutputs(*program, *outputs)
+              : outputOrder(*program, options.outputs);
+  if (!found.ok())
+    return found.status();
+  order = std::move(*found);
+  return Status();
+}
+
+Status Tool::checkOutputPaths() {
+  if (!options.outputs.empty())
+    WEFT_RT_RETURN_IF_ERROR(createOutputs());
+  if (process != 0)
+    return Status();
   for (const std::string &path : {options.trace, options.stats})
     if (!path.empty())
       WEFT_RT_RETURN_IF_ERROR(checkWritable(path));
   return Status();
 }
 
-Status Tool::createSession() {
-  if (!options.backendLibrary.empty())
-    WEFT_RT_RETURN_IF_ERROR(
-        lastError(weft_rt_load_backend(options.backendLibrary.c_str())));
+weft_rt_options Tool::sessionOptions() {
   weft_rt_options given = WEFT_RT_OPTIONS_INIT;
   given.ranks = options.ranks;
   given.threads = int32_t(options.threads);
@@ -252,7 +277,7 @@ Status Tool::createSession() {
   given.profile = options.profile;
   given.num_faults = int32_t(options.faults.size());
   given.faults = options.faults.data();
-  std::vector<weft_rt_link> links;
+  links.clear();
   for (const LinkOption &link : options.links)
     links.push_back({link.axis.c_str(), link.latency, link.bandwidth});
   given.num_links = int32_t(links.size());
@@ -261,6 +286,17 @@ Status Tool::createSession() {
   given.perturb_seed = uint64_t(options.perturb);
   given.backend = options.backend.empty() ? nullptr : options.backend.c_str();
   given.catch_signals = 1;
+  given.processes = options.processes;
+  given.process = options.process < 0 ? 0 : options.process;
+  given.local_process = options.localProcess;
+  given.rendezvous =
+      options.rendezvous.empty() ? nullptr : options.rendezvous.c_str();
+  given.no_graphs = options.noGraphs;
+  return given;
+}
+
+Status Tool::createSession() {
+  weft_rt_options given = sessionOptions();
   weft_rt_session *created;
   WEFT_RT_RETURN_IF_ERROR(lastError(weft_rt_session_create(
       programs.data(), programs.size(), &given, &created)));
@@ -273,7 +309,9 @@ Status Tool::printResults(int64_t step) {
     uint64_t value;
     int64_t bytes = byteSize(result.type, 1);
     WEFT_RT_RETURN_IF_ERROR(lastError(weft_rt_session_get_result(
-        session.get(), result.index, &value, bytes)));
+        session.get(), result.index, process == 0 ? &value : nullptr, bytes)));
+    if (process != 0)
+      continue;
     std::printf("step %lld: %s = %s\n", (long long)step,
                 printable(result.name).c_str(),
                 scalarText(result.type, &value).c_str());
@@ -282,7 +320,7 @@ Status Tool::printResults(int64_t step) {
 }
 
 void Tool::showProgress(int64_t step) const {
-  if (options.quiet || !isatty(STDERR_FILENO))
+  if (options.quiet || process != 0 || !isatty(STDERR_FILENO))
     return;
   std::fprintf(stderr, "\rstep %lld/%lld: %.3f ms%s", (long long)step,
                (long long)options.steps, seconds.back() * 1e3,
@@ -311,14 +349,16 @@ Status Tool::runSteps() {
 }
 
 Status Tool::writeOutputs() {
-  if (outputs)
-    WEFT_RT_RETURN_IF_ERROR(writeResults(session.get(), outputOrder, *outputs));
+  if (!options.outputs.empty())
+    WEFT_RT_RETURN_IF_ERROR(writeResults(session.get(), order, outputs.get()));
   if (options.digest) {
-    Result<std::string> digests = resultDigests(session.get());
+    Result<std::string> digests = resultDigests(session.get(), process == 0);
     if (!digests.ok())
       return digests.status();
     std::fputs(digests->c_str(), stdout);
   }
+  if (process != 0)
+    return Status();
   if (options.calls)
     std::fputs(printableLines(weft_rt_session_calls(session.get())).c_str(),
                stdout);

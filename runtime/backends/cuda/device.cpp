@@ -78,6 +78,7 @@ Status Device::start() {
   char text[256] = "";
   WEFT_CUDA_CALL(api, cuDeviceGetName, text, int(sizeof(text)) - 1, handle);
   name = text;
+  WEFT_CUDA_CALL(api, cuDeviceGetUuid_v2, &uuid, handle);
   WEFT_CUDA_CALL(api, cuDeviceGetAttribute, &major, driver::capabilityMajor,
                  handle);
   WEFT_CUDA_CALL(api, cuDeviceGetAttribute, &minor, driver::capabilityMinor,

@@ -54,6 +54,7 @@ public:
   const DriverApi &api;
   const int ordinal;
   CUctx_st *context = nullptr;
+  DeviceUuid uuid = {};
 
 private:
   Device(const DriverApi &api, int ordinal) : api(api), ordinal(ordinal) {}

@@ -35,6 +35,7 @@ InFlight *Flight::take() {
     entry.number = -1;
     entry.isAwaited = entry.wasDone = entry.isNoted = false;
     entry.reachedAt = 0;
+    entry.notes = nullptr;
     ++numOpen;
     return &entry;
   }

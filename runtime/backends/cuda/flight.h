@@ -9,6 +9,7 @@
 #define WEFT_RT_CUDA_FLIGHT_H
 
 #include "backends/cuda/group.h"
+#include "backends/cuda/step_calls.h"
 #include "core/rank_log.h"
 
 #include <array>
@@ -34,6 +35,26 @@ struct InFlight {
   CUevent_st *input = nullptr, *done = nullptr;
   int64_t reachedAt = 0; // when the watchdog first saw its input ready
   Cost cost;             // of the start
+
+  /// Of a collective in a graph: where its launch's number is written.
+  const Notes *notes = nullptr;
+  int64_t launch = 0;
+
+  /// Says whether the device has come to it, and whether it has finished it
+  /// (an error is an end, too). Only where it is enqueued.
+  bool isReached(const DriverApi &api) const {
+    return notes ? notes->reached >= launch
+                 : api.cuEventQuery(input) != driver::notReady;
+  }
+  bool isOver(const DriverApi &api) const {
+    return notes ? notes->over >= launch
+                 : api.cuEventQuery(done) != driver::notReady;
+  }
+  /// The same without an error.
+  bool isFinished(const DriverApi &api) const {
+    return notes ? notes->over >= launch
+                 : api.cuEventQuery(done) == driver::success;
+  }
 };
 
 /// Hands out places.

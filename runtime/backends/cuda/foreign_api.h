@@ -18,6 +18,8 @@ struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
 struct ncclComm;
 
 namespace weft::rt::cuda {
@@ -37,7 +39,14 @@ constexpr int capabilityMajor = 75, capabilityMinor = 76;
 constexpr int maxDynamicSharedBytes = 8;
 // Flags
 constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
+// CUstreamCaptureMode: calls of other threads are no matter
+constexpr int captureThreadLocal = 1;
 } // namespace driver
+
+/// CUuuid.
+struct DeviceUuid {
+  char bytes[16];
+};
 
 struct DriverApi {
 #define WEFT_CUDA_FUNCTION(name, ...) int (*name)(__VA_ARGS__);

@@ -9,8 +9,8 @@
 
 namespace weft::rt::cuda {
 
-Group::Group(std::vector<int64_t> given, std::string channel)
-    : ranks(std::move(given)), channel(std::move(channel)),
+Group::Group(std::vector<int64_t> given, std::string channel, int64_t locals)
+    : ranks(std::move(given)), channel(std::move(channel)), locals(locals),
       started(ranks.size(), 0), slots(maxInFlight) {}
 
 Status Group::checkSame(int64_t index, int64_t number,
@@ -33,20 +33,36 @@ Status Group::checkSame(int64_t index, int64_t number,
              collectiveName(collective).c_str(), difference.c_str()));
 }
 
+/// With the lock held.
+void Group::arrive(int64_t index, int64_t number) {
+  Slot &slot = slots[number % maxInFlight];
+  bool isLast = slot.arrived + 1 == locals;
+  ++started[index];
+  slot.arrived = isLast ? 0 : slot.arrived + 1;
+  if (!isLast)
+    return;
+  ++whole;
+  changed.notify_all();
+}
+
+Result<int64_t> Group::count(int64_t index,
+                             const weft_rt_collective &collective) {
+  std::lock_guard<std::mutex> guard(lock);
+  int64_t number = started[index];
+  WEFT_RT_RETURN_IF_ERROR(checkSame(index, number, collective));
+  arrive(index, number);
+  return number;
+}
+
 Result<int64_t> Group::start(int64_t index, const Contribution &what) {
   std::unique_lock<std::mutex> guard(lock);
   int64_t number = started[index];
   WEFT_RT_RETURN_IF_ERROR(checkSame(index, number, *what.collective));
   Slot &slot = slots[number % maxInFlight];
-  bool isLast = slot.arrived + 1 == size();
+  bool isLast = slot.arrived + 1 == locals;
   if (!recordsAtOnce())
     WEFT_RT_RETURN_IF_ERROR(enqueue(index, number, what, isLast));
-  ++started[index];
-  slot.arrived = isLast ? 0 : slot.arrived + 1;
-  if (isLast) {
-    ++whole;
-    changed.notify_all();
-  }
+  arrive(index, number);
   guard.unlock();
   if (recordsAtOnce())
     WEFT_RT_RETURN_IF_ERROR(enqueue(index, number, what, isLast));
@@ -71,9 +87,9 @@ void Group::breakUp() {
   changed.notify_all();
 }
 
-bool Group::hasStarted(int64_t index, int64_t number) {
+int64_t Group::startedBy(int64_t index) {
   std::lock_guard<std::mutex> guard(lock);
-  return number < started[index];
+  return started[index];
 }
 
 } // namespace weft::rt::cuda

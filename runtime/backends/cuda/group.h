@@ -29,7 +29,8 @@ class Group {
 public:
   static constexpr int64_t maxInFlight = 1024; // of a member
 
-  Group(std::vector<int64_t> ranks, std::string channel);
+  /// `locals`: how many of the members are in this process.
+  Group(std::vector<int64_t> ranks, std::string channel, int64_t locals);
   virtual ~Group() = default;
 
   int64_t size() const { return int64_t(ranks.size()); }
@@ -40,6 +41,11 @@ public:
   /// have started, or the device refuses it.
   Result<int64_t> start(int64_t index, const Contribution &what);
 
+  /// The same in two halves, for what is captured and then launched again and
+  /// again: enqueues what this member does, and counts one more.
+  virtual Status capture(int64_t index, const Contribution &what) = 0;
+  Result<int64_t> count(int64_t index, const weft_rt_collective &collective);
+
   /// Returns when `done` of collective `number` of this member is recorded, or,
   /// with false, when the group is broken up.
   bool awaitRecorded(int64_t number);
@@ -47,11 +53,14 @@ public:
   /// Says whether it is recorded.
   bool isRecorded(int64_t number);
 
+  /// An error that the connection has met by itself, if any.
+  virtual Status health() { return Status(); }
+
   /// Ends all waits; also what hangs on a device, as far as it can be ended.
   virtual void breakUp();
 
-  /// Says whether a member has started collective `number`.
-  bool hasStarted(int64_t index, int64_t number);
+  /// How many collectives a member of this process has started.
+  int64_t startedBy(int64_t index);
 
 protected:
   /// Enqueues what this member can. `isLast`: all others have started it.
@@ -66,6 +75,7 @@ protected:
 private:
   Status checkSame(int64_t index, int64_t number,
                    const weft_rt_collective &collective);
+  void arrive(int64_t index, int64_t number);
 
   struct Slot {
     const weft_rt_collective *collective = nullptr;
@@ -74,6 +84,7 @@ private:
 
   const std::vector<int64_t> ranks;
   const std::string channel;
+  const int64_t locals;
   std::mutex lock;
   std::condition_variable changed;
   std::vector<int64_t> started; // [member]

@@ -36,12 +36,15 @@ NcclConfig configNamed(const std::string &name) {
 
 } // namespace
 
-NcclGroup::NcclGroup(const NcclApi &api, std::vector<int64_t> ranks,
-                     std::string channel)
-    : Group(std::move(ranks), channel), api(api), name(std::move(channel)) {}
+NcclGroup::NcclGroup(const NcclApi &api, const NcclGroupOptions &options,
+                     int64_t locals)
+    : Group(options.ranks, options.channel, locals), api(api),
+      name(options.channel), job(options.job) {}
 
 NcclGroup::~NcclGroup() {
   for (auto &end : ends) {
+    if (!end)
+      continue;
     CurrentContext current(*end->device);
     if (end->communicator)
       api.ncclCommDestroy(end->communicator);
@@ -53,36 +56,33 @@ NcclGroup::~NcclGroup() {
 }
 
 Result<std::unique_ptr<Group>>
-NcclGroup::create(const NcclApi &api,
-                  const std::vector<const Device *> &devices,
-                  std::vector<int64_t> ranks, std::string channel,
-                  int64_t scratch, double deadlineSeconds) {
-  std::unique_ptr<NcclGroup> group(
-      new NcclGroup(api, std::move(ranks), std::move(channel)));
-  WEFT_RT_RETURN_IF_ERROR(group->open(devices, scratch, deadlineSeconds));
+NcclGroup::create(const NcclApi &api, const NcclGroupOptions &options) {
+  int64_t locals = 0;
+  for (const Device *device : options.devices)
+    locals += device ? 1 : 0;
+  std::unique_ptr<NcclGroup> group(new NcclGroup(api, options, locals));
+  WEFT_RT_RETURN_IF_ERROR(group->open(options));
   return std::unique_ptr<Group>(std::move(group));
 }
 
-Status NcclGroup::open(const std::vector<const Device *> &devices,
-                       int64_t scratch, double deadlineSeconds) {
-  for (const Device *device : devices) {
-    ends.push_back(std::make_unique<Member>());
+Status NcclGroup::open(const NcclGroupOptions &options) {
+  for (const Device *device : options.devices) {
+    ends.push_back(device ? std::make_unique<Member>() : nullptr);
+    if (!device)
+      continue;
     Member &end = *ends.back();
     end.device = device;
     CurrentContext current(*device);
     WEFT_CUDA_CALL(device->api, cuStreamCreate, &end.stream,
                    driver::streamNonBlocking);
-    WEFT_RT_RETURN_IF_ERROR(provideScratch(end, scratch));
+    WEFT_RT_RETURN_IF_ERROR(provideScratch(end, options.scratch));
   }
-  Status status = connect(deadlineSeconds);
+  Status status = connect(options);
   return status.ok() ? status : within("channel " + quote(name), status);
 }
 
-Status NcclGroup::connect(double deadlineSeconds) {
-  UniqueId id;
-  if (int result = api.ncclGetUniqueId(&id))
-    return ncclError(api, "ncclGetUniqueId", result, nullptr);
-  int64_t deadline = nanosecondsNow() + int64_t(deadlineSeconds * 1e9);
+Status NcclGroup::connect(const NcclGroupOptions &options) {
+  int64_t deadline = nanosecondsNow() + int64_t(options.deadlineSeconds * 1e9);
   Status status;
   auto check = [&](const char *function, int result) {
     if (status.ok() && result != nccl::success && result != nccl::inProgress)
@@ -90,15 +90,18 @@ Status NcclGroup::connect(double deadlineSeconds) {
   };
   check("ncclGroupStart", api.ncclGroupStart());
   for (size_t i = 0; i < ends.size(); ++i) {
+    if (!ends[i])
+      continue;
     CurrentContext current(*ends[i]->device);
     NcclConfig config = configNamed(name);
     check("ncclCommInitRankConfig",
           api.ncclCommInitRankConfig(&ends[i]->communicator, int(ends.size()),
-                                     id, int(i), &config));
+                                     options.id, int(i), &config));
   }
   check("ncclGroupEnd", api.ncclGroupEnd());
   for (size_t i = 0; i < ends.size() && status.ok(); ++i)
-    status = settle(*ends[i], deadline);
+    if (ends[i])
+      status = settle(*ends[i], deadline);
   return status;
 }
 
@@ -106,7 +109,7 @@ Status NcclGroup::connect(double deadlineSeconds) {
 Status NcclGroup::settle(Member &member, int64_t deadline) {
   for (Pause pause; true; pause.sleep()) {
     std::lock_guard<std::mutex> guard(member.lock);
-    if (isBroken)
+    if (isBroken || (job && job->hasFailed()))
       return Status(WEFT_RT_RANK_FAILED, "");
     int state = nccl::success;
     int result = api.ncclCommGetAsyncError(member.communicator, &state);
@@ -157,11 +160,35 @@ Status NcclGroup::enqueue(int64_t index, int64_t, const Contribution &what,
   return Status();
 }
 
+Status NcclGroup::capture(int64_t index, const Contribution &what) {
+  return enqueue(index, -1, what, /*isLast=*/false);
+}
+
+Status NcclGroup::health() {
+  for (auto &end : ends) {
+    if (!end || isBroken)
+      continue;
+    std::lock_guard<std::mutex> guard(end->lock);
+    int state = nccl::success;
+    int result = end->communicator
+                     ? api.ncclCommGetAsyncError(end->communicator, &state)
+                     : nccl::success;
+    result = result ? result : state;
+    if (result != nccl::success && result != nccl::inProgress)
+      return within(
+          "channel " + quote(name),
+          ncclError(api, "ncclCommGetAsyncError", result, end->communicator));
+  }
+  return Status();
+}
+
 void NcclGroup::breakUp() {
   Group::breakUp();
   if (isBroken.exchange(true))
     return;
   for (auto &end : ends) {
+    if (!end)
+      continue;
     std::lock_guard<std::mutex> guard(end->lock);
     CurrentContext current(*end->device);
     if (end->communicator)

@@ -8,6 +8,7 @@
 #define WEFT_RT_CUDA_NCCL_GROUP_H
 
 #include "backends/cuda/group.h"
+#include "core/job.h"
 
 #include <atomic>
 
@@ -16,18 +17,30 @@ namespace weft::rt::cuda {
 /// Bytes of scratch that a member needs for a collective.
 int64_t scratchBytes(const weft_rt_collective &collective, int64_t size);
 
+/// What a communicator is made for.
+struct NcclGroupOptions {
+  std::vector<const Device *> devices; // [member]; null: of another process
+  std::vector<int64_t> ranks;
+  std::string channel;
+  int64_t scratch; // bytes that each member needs, as far as it is known
+  UniqueId id;     // the same in all processes with members
+  double deadlineSeconds;
+  const JobMember *job; // may be null
+};
+
 class NcclGroup : public Group {
 public:
-  /// Makes the communicator; all members' GPUs take part. `scratch`: bytes that
-  /// each member needs, as far as it is known.
-  static Result<std::unique_ptr<Group>>
-  create(const NcclApi &api, const std::vector<const Device *> &devices,
-         std::vector<int64_t> ranks, std::string channel, int64_t scratch,
-         double deadlineSeconds);
+  /// Makes the communicator; all members' GPUs take part.
+  static Result<std::unique_ptr<Group>> create(const NcclApi &api,
+                                               const NcclGroupOptions &options);
   ~NcclGroup() override;
+
+  Status health() override;
 
   /// Aborts the communicator, which ends what hangs on the devices.
   void breakUp() override;
+
+  Status capture(int64_t index, const Contribution &what) override;
 
 protected:
   Status enqueue(int64_t index, int64_t number, const Contribution &what,
@@ -45,17 +58,17 @@ private:
     std::vector<void *> blocks; // of scratch; the last one is in use
     int64_t scratchBytes = 0;
   };
-  NcclGroup(const NcclApi &api, std::vector<int64_t> ranks,
-            std::string channel);
-  Status open(const std::vector<const Device *> &devices, int64_t scratch,
-              double deadlineSeconds);
-  Status connect(double deadlineSeconds);
+  NcclGroup(const NcclApi &api, const NcclGroupOptions &options,
+            int64_t locals);
+  Status open(const NcclGroupOptions &options);
+  Status connect(const NcclGroupOptions &options);
   Status settle(Member &member, int64_t deadline);
   Status provideScratch(Member &member, int64_t bytes);
 
   const NcclApi &api;
   const std::string name; // of the channel
-  std::vector<std::unique_ptr<Member>> ends;
+  const JobMember *const job;
+  std::vector<std::unique_ptr<Member>> ends; // [member]; null: not here
   std::atomic<bool> isBroken{false};
 };
 

@@ -33,13 +33,14 @@ CudaRank::CudaRank(CudaWorld &world, int64_t rank, Device &device,
     : log(*world.options.programs[rank], world.options.traceEvents,
           world.options.profile),
       device(device), world(world), contractions(contractions),
-      attentions(attentions), self{rank, this},
+      attentions(attentions), self{rank, &calls},
       program(*world.options.programs[rank]), api(device.api), flight(device),
+      calls(*this),
       perturbState(world.options.perturbSeed
                        ? world.options.perturbSeed * 1000003 + uint64_t(rank)
                        : 0) {
   for (size_t channel = 0; channel < world.groups.size(); ++channel) {
-    Membership place = world.layout[channel].ofRank[rank];
+    Membership place = world.layout[channel].ofRank[rank]; // it is here
     seats.push_back({world.groups[channel][place.group].get(), place.index});
   }
 }
@@ -91,7 +92,7 @@ Status CudaRank::prepare(const Rehearsal &rehearsal) {
         contractions.prepare(*one.gemm, one.operands, workspace.bytes));
   for (const RehearsedConstant &one : rehearsal.constants)
     WEFT_RT_RETURN_IF_ERROR(onDevice(one.data, one.bytes).status());
-  return Status();
+  return world.graphReason.empty() ? calls.prepare() : Status();
 }
 
 /// What is enqueued still uses the old one, which stays until the end.
@@ -243,8 +244,7 @@ bool CudaRank::isQuiet() {
   std::lock_guard<std::mutex> guard(flight.lock);
   for (InFlight &entry : flight.all())
     if (entry.ticket && entry.number >= 0 &&
-        entry.seat->group->isRecorded(entry.number) &&
-        api.cuEventQuery(entry.done) == driver::notReady)
+        entry.seat->group->isRecorded(entry.number) && !entry.isOver(api))
       return false;
   return true;
 }
@@ -291,7 +291,9 @@ void CudaRank::serve() {
 }
 
 void CudaRank::runTask() {
-  if (weft_rt_enter(&home, world.task, world.context, &self)) {
+  calls.begin();
+  if (weft_rt_enter(&home, world.task, world.context, &self) &&
+      calls.finish()) {
     if (flight.open() > 0)
       world.fail(
           Status(WEFT_RT_RANK_FAILED,
@@ -454,6 +456,6 @@ bool CudaRank::readScalar(int32_t, weft_rt_type type, const void *source,
   return check(tryRead(type, source, value));
 }
 
-const weft_rt_api &CudaWorld::api() const { return rankApi<CudaRank>; }
+const weft_rt_api &CudaWorld::api() const { return rankApi<StepCalls>; }
 
 } // namespace weft::rt::cuda

@@ -8,6 +8,7 @@
 #define WEFT_RT_CUDA_RANK_H
 
 #include "backends/cuda/flight.h"
+#include "backends/cuda/late.h"
 #include "backends/cuda/world.h"
 #include "core/rank_log.h"
 
@@ -56,11 +57,24 @@ public:
   void fail(const char *message);
   [[noreturn]] void leave();
 
-  /// Fails if a collective has been ready for longer than the deadline.
-  Status checkDeadlines(int64_t now, int64_t deadline);
+  /// Starts a collective that a graph holds, for all but the device; a ticket,
+  /// or a negative number.
+  int64_t noteStart(const weft_rt_collective &collective, const Notes *notes,
+                    int64_t launch);
+  /// Makes the stream wait for all that the program has not waited for.
+  Status awaitOpen();
+  bool poisonsFlight() const { return world.options.poisonsFlight; }
+  void report(GraphReport &report) const { calls.report(report); }
+
+  /// A collective that has been ready for longer than the deadline, if any.
+  LateCollective findLate(int64_t now, int64_t deadline);
+
+  /// How many collectives of a channel this rank's device has come to.
+  int64_t reachedOn(int32_t channel);
 
   /// Notes what is done before communicators are aborted, which ends the rest.
   void freezeFlight();
+  void dropGraphs() { calls.dropGraphs(); }
 
   RankLog log;
   Device &device;
@@ -68,6 +82,7 @@ public:
   void *memory() const { return base; }
 
 private:
+  friend class StepCalls;
   static void *threadMain(void *rank);
   void serve();
   void runTask();
@@ -87,6 +102,8 @@ private:
   Status tryRead(weft_rt_type type, const void *source, int64_t &value);
   Status tryStart(int32_t op, const weft_rt_collective &collective,
                   const void *const *in, void *const *out, int64_t &ticket);
+  Status tryNoteStart(const weft_rt_collective &collective, const Notes *notes,
+                      int64_t launch, int64_t &ticket);
   Status tryWait(InFlight &entry);
   Status injectFault(const weft_rt_collective &collective, int64_t number);
   Status checkStart(const weft_rt_collective &collective, const void *const *in,
@@ -94,8 +111,6 @@ private:
   Status poisonOutputs(const weft_rt_collective &collective,
                        const void *const *in, void *const *out);
   std::vector<InFlight *> channelHeads();
-  Status lateFailure(const InFlight &entry);
-  bool hasReached(int32_t channel, int64_t number);
   void perturb();
 
   CudaWorld &world;
@@ -110,6 +125,7 @@ private:
   std::vector<void *> params;       // of a launch
   CUstream_st *stream = nullptr;
   Flight flight;
+  StepCalls calls;
   void *base = nullptr;
   int64_t baseBytes = 0;
   void *staging = nullptr; // pinned

@@ -14,15 +14,6 @@ namespace {
 
 Status follow() { return Status(WEFT_RT_RANK_FAILED, ""); }
 
-std::string listRanks(const std::vector<int64_t> &ranks) {
-  if (ranks.empty())
-    return "the devices, which all ranks have reached";
-  std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  for (size_t i = 0; i < ranks.size(); ++i)
-    text += (i ? ", " : " ") + std::to_string(ranks[i]);
-  return text;
-}
-
 } // namespace
 
 // ---- starting --------------------------------------------------------------
@@ -100,8 +91,7 @@ Status CudaRank::awaitPlace(InFlight *&entry) {
 void CudaRank::freezeFlight() {
   std::lock_guard<std::mutex> guard(flight.lock);
   for (InFlight &entry : flight.all())
-    entry.wasDone = entry.ticket && entry.isAwaited &&
-                    api.cuEventQuery(entry.done) == driver::success;
+    entry.wasDone = entry.ticket && entry.isAwaited && entry.isFinished(api);
 }
 
 /// Notes which of those that the program has waited for the device has
@@ -111,8 +101,7 @@ void CudaRank::noteFinished() {
   for (InFlight &entry : flight.all()) {
     if (!entry.ticket || !entry.isAwaited || entry.isNoted)
       continue;
-    bool isDone = isFrozen ? entry.wasDone
-                           : api.cuEventQuery(entry.done) == driver::success;
+    bool isDone = isFrozen ? entry.wasDone : entry.isFinished(api);
     if (!isDone)
       continue;
     const Seat &seat = *entry.seat;
@@ -158,6 +147,41 @@ Status CudaRank::tryStart(int32_t op, const weft_rt_collective &collective,
   return Status();
 }
 
+Status CudaRank::tryNoteStart(const weft_rt_collective &collective,
+                              const Notes *notes, int64_t launch,
+                              int64_t &ticket) {
+  int64_t record = log.start(collective);
+  InFlight *entry = nullptr;
+  WEFT_RT_RETURN_IF_ERROR(awaitPlace(entry));
+  const Seat &seat = seats[collective.channel];
+  Result<int64_t> number = seat.group->count(seat.index, collective);
+  if (!number.ok())
+    return number.status();
+  ticket = entry->ticket;
+  std::lock_guard<std::mutex> guard(flight.lock);
+  entry->collective = &collective;
+  entry->seat = &seat;
+  entry->record = record;
+  entry->number = *number;
+  entry->notes = notes;
+  entry->launch = launch;
+  entry->cost = {};
+  return Status();
+}
+
+int64_t CudaRank::noteStart(const weft_rt_collective &collective,
+                            const Notes *notes, int64_t launch) {
+  int64_t ticket = -1;
+  return check(tryNoteStart(collective, notes, launch, ticket)) ? ticket : -1;
+}
+
+Status CudaRank::awaitOpen() {
+  for (InFlight &entry : flight.all())
+    if (entry.ticket && !entry.isAwaited && !entry.notes && entry.number >= 0)
+      WEFT_RT_RETURN_IF_ERROR(tryWait(entry));
+  return Status();
+}
+
 int64_t CudaRank::startCollective(int32_t op,
                                   const weft_rt_collective &collective,
                                   const void *const *in, void *const *out) {
@@ -167,7 +191,10 @@ int64_t CudaRank::startCollective(int32_t op,
 
 // ---- waiting ---------------------------------------------------------------
 
+/// What a graph holds is over when the graph is.
 Status CudaRank::tryWait(InFlight &entry) {
+  if (entry.notes)
+    return Status();
   if (!entry.seat->group->awaitRecorded(entry.number))
     return follow();
   WEFT_CUDA_CALL(api, cuStreamWaitEvent, stream, entry.done, 0);
@@ -207,35 +234,16 @@ bool CudaRank::wait(int32_t op, int64_t ticket) {
 
 // ---- the watchdog ----------------------------------------------------------
 
-/// Says whether this rank's device has come to collective `number` of a
-/// channel, or past it.
-bool CudaRank::hasReached(int32_t channel, int64_t number) {
+int64_t CudaRank::reachedOn(int32_t channel) {
   const Seat &seat = seats[channel];
-  if (!seat.group->hasStarted(seat.index, number))
-    return false;
+  int64_t count = seat.group->startedBy(seat.index);
   std::lock_guard<std::mutex> guard(flight.lock);
   for (InFlight &entry : flight.all())
-    if (entry.ticket && entry.number == number &&
-        entry.collective->channel == channel)
-      return api.cuEventQuery(entry.input) != driver::notReady;
-  return true; // its place is another one's by now
-}
-
-Status CudaRank::lateFailure(const InFlight &entry) {
-  std::vector<int64_t> missing;
-  for (int64_t rank : entry.seat->group->members())
-    if (rank != self.rank &&
-        !world.ranks[rank]->hasReached(entry.collective->channel, entry.number))
-      missing.push_back(rank);
-  return Status(
-      WEFT_RT_RANK_FAILED,
-      format("%s on channel %s: rank %lld waited %g s for %s, in the group of "
-             "%s",
-             collectiveName(*entry.collective).c_str(),
-             quote(program.channels[entry.collective->channel].name).c_str(),
-             (long long)self.rank, world.options.deadlineSeconds,
-             listRanks(missing).c_str(),
-             listRanks(entry.seat->group->members()).c_str()));
+    if (entry.ticket && !entry.isNoted && entry.number >= 0 &&
+        entry.number < count && entry.collective->channel == channel &&
+        !entry.isReached(api))
+      count = entry.number;
+  return count;
 }
 
 /// The first collective of each channel that the device has not finished: the
@@ -244,8 +252,7 @@ std::vector<InFlight *> CudaRank::channelHeads() {
   std::vector<InFlight *> heads(seats.size(), nullptr);
   for (InFlight &entry : flight.all()) {
     if (!entry.ticket || entry.isNoted || entry.number < 0 ||
-        (entry.seat->group->isRecorded(entry.number) &&
-         api.cuEventQuery(entry.done) != driver::notReady))
+        (entry.seat->group->isRecorded(entry.number) && entry.isOver(api)))
       continue;
     InFlight *&head = heads[entry.collective->channel];
     if (!head || entry.ticket < head->ticket)
@@ -254,21 +261,22 @@ std::vector<InFlight *> CudaRank::channelHeads() {
   return heads;
 }
 
-Status CudaRank::checkDeadlines(int64_t now, int64_t deadline) {
-  InFlight late;
-  {
-    std::lock_guard<std::mutex> guard(flight.lock);
-    for (InFlight *head : channelHeads()) {
-      if (!head || api.cuEventQuery(head->input) == driver::notReady)
-        continue;
-      if (head->reachedAt == 0)
-        head->reachedAt = now;
-      bool isLate = now - head->reachedAt > deadline;
-      if (isLate && (!late.ticket || head->reachedAt < late.reachedAt))
-        late = *head;
-    }
+LateCollective CudaRank::findLate(int64_t now, int64_t deadline) {
+  LateCollective late;
+  int64_t since = INT64_MAX;
+  std::lock_guard<std::mutex> guard(flight.lock);
+  for (InFlight *head : channelHeads()) {
+    if (!head || !head->isReached(api))
+      continue;
+    if (head->reachedAt == 0)
+      head->reachedAt = now;
+    if (now - head->reachedAt <= deadline || head->reachedAt >= since)
+      continue;
+    since = head->reachedAt;
+    late = {self.rank, head->collective->channel, head->number,
+            collectiveName(*head->collective)};
   }
-  return late.ticket ? lateFailure(late) : Status();
+  return late;
 }
 
 } // namespace weft::rt::cuda

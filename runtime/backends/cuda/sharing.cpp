@@ -13,9 +13,10 @@
 
 namespace weft::rt::cuda {
 
-SharingGroup::SharingGroup(const Device &device, std::vector<int64_t> ranks,
+SharingGroup::SharingGroup(const Device &device,
+                           const std::vector<int64_t> &ranks,
                            std::string channel, int32_t operands)
-    : Group(std::move(ranks), std::move(channel)), device(device),
+    : Group(ranks, std::move(channel), int64_t(ranks.size())), device(device),
       operands(operands), brought(size_t(maxInFlight * size())),
       ins(new const void *[size_t(maxInFlight * size() * operands)]),
       outs(new void *[size_t(maxInFlight * size() * operands)]) {}
@@ -56,6 +57,12 @@ Status SharingGroup::enqueue(int64_t index, int64_t number,
   kept.in = in;
   kept.out = out;
   return isLast ? enqueueAll(&brought[first]) : Status();
+}
+
+Status SharingGroup::capture(int64_t, const Contribution &what) {
+  if (size() > 1)
+    return invalid("a collective of ranks that share a GPU");
+  return enqueueAll(&what);
 }
 
 Status SharingGroup::enqueueAll(const Contribution *all) {

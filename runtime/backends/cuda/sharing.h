@@ -21,13 +21,15 @@ public:
                                                int32_t operands);
   ~SharingGroup() override;
 
+  Status capture(int64_t index, const Contribution &what) override;
+
 protected:
   Status enqueue(int64_t index, int64_t number, const Contribution &what,
                  bool isLast) override;
   bool recordsAtOnce() const override { return false; }
 
 private:
-  SharingGroup(const Device &device, std::vector<int64_t> ranks,
+  SharingGroup(const Device &device, const std::vector<int64_t> &ranks,
                std::string channel, int32_t operands);
 
   Status enqueueAll(const Contribution *all);

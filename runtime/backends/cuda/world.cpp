@@ -18,7 +18,6 @@
 namespace weft::rt::cuda {
 namespace {
 
-constexpr int oldestDriver = 12000; // of CUDA 12.0
 constexpr auto shortWhile = std::chrono::milliseconds(50);
 
 std::string gibibytes(int64_t bytes) {
@@ -29,11 +28,14 @@ std::string gibibytes(int64_t bytes) {
 
 CudaWorld::CudaWorld(const BackendOptions &given)
     : options(given), program(*options.programs[0]) {
-  for (int64_t rank = 0; rank < program.num_ranks; ++rank)
-    rankIds.push_back(rank);
+  int64_t each = program.num_ranks / options.place.count;
+  for (int64_t i = 0; i < each; ++i)
+    rankIds.push_back(options.place.process * each + i);
 }
 
 CudaWorld::~CudaWorld() {
+  if (others)
+    others->listen(nullptr);
   {
     std::lock_guard<std::mutex> guard(lock);
     isEnding = true;
@@ -48,6 +50,7 @@ CudaWorld::~CudaWorld() {
   groups.clear();
   contractions.clear();
   devices.clear();
+  others = nullptr; // says that all is done here
 }
 
 // ---- before the first step -------------------------------------------------
@@ -59,49 +62,31 @@ Status CudaWorld::checkOptions() const {
   return Status();
 }
 
-/// One GPU for each rank, or all ranks on the only one.
-Status CudaWorld::openDevices() {
-  Result<const DriverApi *> driver = loadDriver();
-  if (!driver.ok())
-    return driver.status();
-  driverApi = *driver;
-  int result = driverApi->cuInit(0), version = 0, count = 0;
-  if (result == driver::stubLibrary)
-    return Status(
-        WEFT_RT_INCOMPATIBLE,
-        "backend 'cuda': libcuda.so.1 is the stub to link with, not a "
-        "driver: take its folder out of LD_LIBRARY_PATH");
-  if (result != driver::success && result != driver::noDevice)
-    return within("backend 'cuda'", driverError(*driverApi, "cuInit", result));
-  WEFT_CUDA_CALL(*driverApi, cuDriverGetVersion, &version);
-  if (version < oldestDriver)
-    return Status(WEFT_RT_INCOMPATIBLE,
-                  format("backend 'cuda': the NVIDIA driver is for CUDA %d.%d, "
-                         "expected 12.0 or newer: update it",
-                         version / 1000, version % 1000 / 10));
-  if (result == driver::success)
-    WEFT_CUDA_CALL(*driverApi, cuDeviceGetCount, &count);
-  if (count == 0)
-    return Status(WEFT_RT_INCOMPATIBLE,
-                  "backend 'cuda' finds no GPU: look at nvidia-smi and "
-                  "CUDA_VISIBLE_DEVICES");
-  if (count > 1 && count < program.num_ranks)
-    return Status(WEFT_RT_INCOMPATIBLE,
-                  format("program %s is for %d ranks, and there are %d GPUs: "
-                         "compile it for as many ranks, or let all share one "
-                         "GPU with CUDA_VISIBLE_DEVICES=0",
-                         quote(program.name).c_str(), program.num_ranks,
-                         count));
-  int needed = count > 1 ? program.num_ranks : 1;
-  for (int ordinal = 0; ordinal < needed; ++ordinal) {
-    Result<std::unique_ptr<Device>> device = Device::open(*driverApi, ordinal);
-    if (!device.ok())
-      return device.status();
-    devices.push_back(std::move(*device));
-    contractions.push_back(std::make_unique<Contractions>(*devices.back()));
-    attentions.push_back(std::make_unique<Attention>(*devices.back()));
-  }
-  return Status();
+/// What is known before the first step.
+std::string CudaWorld::whyNoGraphs() const {
+  if (!options.graphs)
+    return "--no-graphs";
+  if (options.profile || options.traceEvents > 0)
+    return "a profile or a trace is kept, of call by call";
+  if (!options.faults.empty() || options.perturbSeed != 0)
+    return "faults or delays are asked for, call by call";
+  for (const auto &channel : groups)
+    for (const auto &group : channel)
+      if (group && group->size() > 1 && !needsId(group->members()))
+        return "ranks share a GPU, and the last one to start a collective "
+               "enqueues it for all";
+  return "";
+}
+
+GraphReport CudaWorld::graphs() const {
+  GraphReport report;
+  report.canCapture = true;
+  report.reason = graphReason;
+  for (const Rehearsal &rehearsal : rehearsals)
+    report.readsScalars = report.readsScalars || !rehearsal.isWhole;
+  for (const auto &rank : ranks)
+    rank->report(report);
+  return report;
 }
 
 Status CudaWorld::rehearseAll() {
@@ -124,35 +109,57 @@ int64_t CudaWorld::scratchOf(int32_t channel, int64_t size) const {
   return most;
 }
 
+bool CudaWorld::isHere(int64_t rank) const {
+  return rank >= rankIds.front() && rank <= rankIds.back();
+}
+
+/// The device of a rank, or null: it is in another process.
+Device *CudaWorld::deviceOf(int64_t rank) const {
+  if (!isHere(rank))
+    return nullptr;
+  return devices[size_t(rank - rankIds[0]) % devices.size()].get();
+}
+
 Result<std::unique_ptr<Group>>
-CudaWorld::openGroup(int32_t channel, const std::vector<int64_t> &members) {
+CudaWorld::openGroup(int32_t channel, const std::vector<int64_t> &members,
+                     const UniqueId &id) {
   std::string name = program.channels[channel].name;
-  auto deviceOf = [&](int64_t rank) {
-    return devices[size_t(rank) % devices.size()].get();
-  };
-  if (devices.size() == 1 || members.size() == 1)
+  if (!needsId(members))
     return SharingGroup::create(*deviceOf(members[0]), members, name,
                                 program.max_operands);
   Result<const NcclApi *> ncclApi = loadNccl();
   if (!ncclApi.ok())
     return ncclApi.status();
-  std::vector<const Device *> ofMembers;
+  NcclGroupOptions given = {
+      {},          members,
+      name,        scratchOf(channel, int64_t(members.size())),
+      id,          options.deadlineSeconds,
+      others.get()};
   for (int64_t rank : members)
-    ofMembers.push_back(deviceOf(rank));
-  return NcclGroup::create(**ncclApi, ofMembers, members, name,
-                           scratchOf(channel, int64_t(members.size())),
-                           options.deadlineSeconds);
+    given.devices.push_back(deviceOf(rank));
+  return NcclGroup::create(**ncclApi, given);
 }
 
+/// Groups without members here are null.
 Status CudaWorld::openGroups() {
-  for (int32_t i = 0; i < program.num_channels; ++i) {
+  for (int32_t i = 0; i < program.num_channels; ++i)
     layout.push_back(groupsOf(program, program.channels[i]));
+  Result<std::vector<UniqueId>> ids = shareIds();
+  if (!ids.ok())
+    return ids.status();
+  size_t next = 0;
+  for (int32_t i = 0; i < program.num_channels; ++i) {
     groups.emplace_back();
-    for (const std::vector<int64_t> &members : layout.back().groups) {
-      Result<std::unique_ptr<Group>> group = openGroup(i, members);
+    for (const std::vector<int64_t> &members : layout[size_t(i)].groups) {
+      const UniqueId &id = (*ids)[next++];
+      groups.back().emplace_back();
+      if (std::none_of(members.begin(), members.end(),
+                       [&](int64_t rank) { return isHere(rank); }))
+        continue;
+      Result<std::unique_ptr<Group>> group = openGroup(i, members, id);
       if (!group.ok())
         return group.status();
-      groups.back().push_back(std::move(*group));
+      groups.back().back() = std::move(*group);
     }
   }
   return Status();
@@ -167,7 +174,7 @@ Status CudaWorld::checkMemory(const std::vector<int64_t> &bytes) const {
     WEFT_CUDA_CALL(*driverApi, cuMemGetInfo_v2, &free, &total);
     int64_t needed = 0, number = 0;
     for (size_t rank = i; rank < bytes.size(); rank += devices.size()) {
-      needed += bytes[rank];
+      needed += bytes[rank]; // of local ranks
       ++number;
     }
     if (needed > int64_t(free))
@@ -193,36 +200,50 @@ Status CudaWorld::startThreads() {
   return Status();
 }
 
-Status CudaWorld::start() {
-  WEFT_RT_RETURN_IF_ERROR(checkOptions());
+/// What needs no other process.
+Status CudaWorld::startHere() {
   WEFT_RT_RETURN_IF_ERROR(openDevices());
   WEFT_RT_RETURN_IF_ERROR(rehearseAll());
   std::vector<int64_t> bytes;
-  for (const weft_rt_program *one : options.programs)
-    bytes.push_back(layoutOf(*one).totalBytes);
-  WEFT_RT_RETURN_IF_ERROR(checkMemory(bytes));
+  for (int64_t rank : rankIds)
+    bytes.push_back(layoutOf(*options.programs[size_t(rank)]).totalBytes);
+  return checkMemory(bytes);
+}
+
+Status CudaWorld::start() {
+  WEFT_RT_RETURN_IF_ERROR(checkOptions());
+  WEFT_RT_RETURN_IF_ERROR(join());
+  WEFT_RT_RETURN_IF_ERROR(meet(startHere()));
   WEFT_RT_RETURN_IF_ERROR(openGroups());
-  for (int64_t rank : rankIds) {
-    size_t device = size_t(rank) % devices.size();
-    ranks.push_back(std::make_unique<CudaRank>(*this, rank, *devices[device],
-                                               *contractions[device],
-                                               *attentions[device]));
-    WEFT_RT_RETURN_IF_ERROR(ranks.back()->prepare(rehearsals[rank]));
+  graphReason = whyNoGraphs();
+  for (size_t i = 0; i < rankIds.size(); ++i) {
+    size_t device = i % devices.size();
+    ranks.push_back(std::make_unique<CudaRank>(
+        *this, rankIds[i], *devices[device], *contractions[device],
+        *attentions[device]));
+    WEFT_RT_RETURN_IF_ERROR(ranks.back()->prepare(rehearsals[i]));
   }
-  return startThreads();
+  WEFT_RT_RETURN_IF_ERROR(startThreads());
+  if (others)
+    others->listen(this);
+  return Status();
 }
 
 Result<std::vector<void *>>
 CudaWorld::allocate(const std::vector<int64_t> &bytes) {
-  WEFT_RT_RETURN_IF_ERROR(checkMemory(bytes));
+  Status status = checkMemory(bytes);
   std::vector<void *> places;
-  for (auto &rank : ranks) {
-    Status status = rank->allocate(bytes[rank->id()]);
+  for (size_t i = 0; i < ranks.size() && status.ok(); ++i) {
+    status = ranks[i]->allocate(bytes[i]);
     if (!status.ok())
-      return within(format("rank %lld", (long long)rank->id()), status);
-    places.push_back(rank->memory());
+      status = within(format("rank %lld", (long long)rankIds[i]), status);
+    places.push_back(ranks[i]->memory());
   }
-  return places;
+  if (status.ok())
+    return places;
+  if (others)
+    others->fail(status);
+  return status;
 }
 
 // ---- transfers -------------------------------------------------------------
@@ -273,9 +294,12 @@ Outcome CudaWorld::fill(const std::vector<Block> &blocks, uint8_t value) {
 
 // ---- tasks -----------------------------------------------------------------
 
-RankLog &CudaWorld::log(int64_t rank) { return ranks[rank]->log; }
+RankLog &CudaWorld::log(int64_t rank) { return localRank(rank).log; }
 
 Outcome CudaWorld::run(RankTask newTask, void *newContext) {
+  if (others)
+    if (Status left = others->beginStep(); !left.ok())
+      fail(left);
   if (hasFailed())
     return {firstFailure(), false};
   {
@@ -360,11 +384,16 @@ void CudaWorld::fail(Status newFailure) {
     failed.store(true, std::memory_order_release);
     changed.notify_all();
   }
-  for (auto &rank : ranks)
+  if (others)
+    others->fail(firstFailure());
+  for (auto &rank : ranks) {
     rank->freezeFlight();
+    rank->dropGraphs();
+  }
   for (auto &channel : groups)
     for (auto &group : channel)
-      group->breakUp();
+      if (group)
+        group->breakUp();
 }
 
 void CudaWorld::awaitFailure() {
@@ -397,14 +426,40 @@ void CudaWorld::watch() {
     if (isEnding || running == 0 || hasFailed())
       continue;
     guard.unlock();
-    for (auto &rank : ranks) {
-      CurrentContext current(rank->device);
-      Status status = rank->checkDeadlines(nanosecondsNow(), deadline);
-      if (!status.ok())
-        fail(status);
-    }
+    look();
     guard.lock();
   }
+}
+
+void CudaWorld::look() {
+  auto deadline = int64_t(options.deadlineSeconds * 1e9);
+  for (auto &rank : ranks) {
+    CurrentContext current(rank->device);
+    LateCollective late = rank->findLate(nanosecondsNow(), deadline);
+    if (late.rank < 0)
+      continue;
+    if (others && !others->isFirst())
+      tellLate(late);
+    else
+      fail(lateFailure(late));
+  }
+  lookAtGroups();
+  if (others)
+    tellProgress();
+}
+
+/// NCCL notices some ranks that are gone. The job knows better which.
+void CudaWorld::lookAtGroups() {
+  constexpr int64_t patience = 1'000'000'000;
+  for (auto &channel : groups)
+    for (auto &group : channel) {
+      Status bad = group ? group->health() : Status();
+      if (bad.ok())
+        continue;
+      sickSince = sickSince ? sickSince : nanosecondsNow();
+      if (!others || nanosecondsNow() - sickSince > patience)
+        return fail(Status(WEFT_RT_RANK_FAILED, bad.message()));
+    }
 }
 
 } // namespace weft::rt::cuda
@@ -413,9 +468,22 @@ namespace weft::rt {
 
 Result<std::unique_ptr<Backend>>
 createCudaBackend(const BackendOptions &options) {
+  if (options.programs[0]->num_ranks % options.place.count != 0)
+    return invalid(format("program %s is for %d ranks, which %lld processes "
+                          "cannot share evenly",
+                          quote(options.programs[0]->name).c_str(),
+                          options.programs[0]->num_ranks,
+                          (long long)options.place.count));
   auto world = std::make_unique<cuda::CudaWorld>(options);
-  WEFT_RT_RETURN_IF_ERROR(world->start());
-  return std::unique_ptr<Backend>(std::move(world));
+  Status started = world->start();
+  if (started.ok())
+    return std::unique_ptr<Backend>(std::move(world));
+  JobMember *job = world->job();
+  if (!job)
+    return started;
+  // Where another process failed, there is its message.
+  job->fail(started);
+  return started.message().empty() ? job->failure() : started;
 }
 
 } // namespace weft::rt

@@ -23,12 +23,13 @@
  * independent.
  *
  * Ranks. A backend may run only some of a program's ranks in this process, the
- * session's ranks (weft_rt_session_ranks), or none; those of this build run
- * all. Arguments and results are dense tensors of the global shape all the
- * same: an argument is given whole, and the ranks get their shares of it; a
- * result is refused unless these ranks hold all parts of it. Statistics,
- * traffic, profile, trace, flight record and calls are those of the session's
- * ranks.
+ * session's ranks (weft_rt_session_ranks), or none; `cuda` does in a job of
+ * several processes, the others of this build run all. Arguments and results
+ * are dense tensors of the global shape all the same: an argument is given
+ * whole, and the ranks get their shares of it; a result is refused unless these
+ * ranks hold all parts of it, or a job gathers it (weft_rt_session_get_result).
+ * Statistics, traffic, profile, trace, flight record and calls are those of the
+ * session's ranks.
  *
  * Processes. The ranks are threads of the process that created the session. A
  * process that is forked from it has none of them: there every call that needs
@@ -119,6 +120,16 @@ typedef struct weft_rt_options {
   int32_t catch_signals; /* 1: a signal that means a fault of compiled code
                             (SIGSEGV, SIGBUS, SIGFPE, SIGILL) fails its rank;
                             for tools, as handlers are the whole process's */
+  /* Since 2; a caller that knows only what is above says so by struct_size. */
+  int64_t processes; /* that share the program's ranks, each as many; 0: what
+                        the environment says, by torchrun, mpirun or srun, if
+                        the backend can; 1: this one alone */
+  int64_t process;   /* which of them this is, from 0 */
+  int64_t local_process;  /* which on its machine; -1: not known */
+  const char *rendezvous; /* HOST:PORT, where process 0 listens; NULL: what the
+                             environment says */
+  int32_t no_graphs;      /* 1: steps are enqueued call by call, also where the
+                             backend could capture them */
 } weft_rt_options;
 
 #define WEFT_RT_OPTIONS_INIT                                                   \
@@ -138,6 +149,11 @@ typedef struct weft_rt_options {
    NULL,                                                                       \
    NULL,                                                                       \
    0,                                                                          \
+   NULL,                                                                       \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   -1,                                                                         \
    NULL,                                                                       \
    0}
 
@@ -175,6 +191,17 @@ const weft_rt_program *weft_rt_session_program(const weft_rt_session *session);
 const int64_t *weft_rt_session_ranks(const weft_rt_session *session,
                                      int64_t *count);
 
+/* The process that this session is in, and the number of the job's: 0 of 1
+ * unless the ranks are in several processes. */
+int64_t weft_rt_session_process(const weft_rt_session *session,
+                                int64_t *processes);
+
+/* The same before there is a session: the place that one with these options
+ * would have, for a program for this backend. */
+weft_rt_status weft_rt_find_process(const char *backend,
+                                    const weft_rt_options *options,
+                                    int64_t *process, int64_t *processes);
+
 /* Index of the argument, or result, with this name; -1: there is none. */
 int32_t weft_rt_session_find_argument(const weft_rt_session *session,
                                       const char *name);
@@ -192,7 +219,11 @@ weft_rt_status weft_rt_session_set_argument(weft_rt_session *session,
 
 /* Joins the ranks' shares of a result into a dense buffer of its global shape.
  * Where ranks hold the same part, that of the lowest of the session's ranks is
- * taken. Invalid, and nothing is written, if a part is held by none of them. */
+ * taken. Invalid, and nothing is written, if a part is held by none of them.
+ *
+ * In a job of several processes a result that some process does not hold whole
+ * is gathered: all processes call this, in the same order. One that passes NULL
+ * gives what it has and gets nothing. */
 weft_rt_status weft_rt_session_get_result(weft_rt_session *session,
                                           int32_t index, void *data,
                                           int64_t bytes);
@@ -225,6 +256,20 @@ void weft_rt_session_stats(const weft_rt_session *session,
 void weft_rt_session_traffic(const weft_rt_session *session,
                              weft_rt_collective_kind kind, int32_t channel,
                              int64_t *count, int64_t *bytes);
+
+/* How steps were given to the device. A chain of calls that ends where the CPU
+ * needs a result is captured as a graph when it is met for the second time, and
+ * then launched as one. Of the session's rank with most calls. */
+typedef struct weft_rt_graphs {
+  int32_t can_capture; /* 0: the backend has no graphs; the rest is 0 */
+  const char *reason;  /* why nothing is captured, known before the first step;
+                          "": it is */
+  int32_t reads_scalars; /* 1: the program reads scalars, which end chains */
+  int64_t graphs, launches;
+  int64_t captured_calls, calls; /* in all steps so far */
+} weft_rt_graphs;
+
+void weft_rt_session_graphs(weft_rt_session *session, weft_rt_graphs *graphs);
 
 typedef enum weft_rt_activity {
   WEFT_RT_IN_STEP = 0, /* whole steps; the others are parts of them */

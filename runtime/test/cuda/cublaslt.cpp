@@ -218,12 +218,8 @@ int cublasLtMatmul(LtContext *, LtOpaque *operation, const void *alpha,
   matmul->alpha = load(operation->scale, alpha, 0);
   matmul->beta = load(operation->scale, beta, 0);
   return emulatedEnqueue(
-      stream,
-      [](void *context) {
-        std::unique_ptr<Matmul> product(static_cast<Matmul *>(context));
-        product->run();
-      },
-      matmul);
+      stream, [](void *context) { static_cast<Matmul *>(context)->run(); },
+      matmul, [](void *context) { delete static_cast<Matmul *>(context); });
 }
 
 } // extern "C"

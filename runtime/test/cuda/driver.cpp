@@ -44,14 +44,27 @@ extern "C" int emulatedError(const char *function) {
 }
 
 extern "C" int emulatedEnqueue(CUstream_st *stream, void (*work)(void *),
-                               void *context) {
-  stream->enqueue([work, context] { work(context); });
-  return 0;
+                               void *context, void (*destroy)(void *)) {
+  std::shared_ptr<void> kept(context, destroy);
+  if (!stream)
+    return emulated::refuseLegacy();
+  return stream->submit([work, kept] { work(kept.get()); });
+}
+
+extern "C" bool emulatedIsCaptured(CUstream_st *stream) {
+  return stream && stream->isCapturing();
+}
+
+extern "C" void emulatedUuid(int device, char *uuid) {
+  static const int64_t first = emulated::setting("EMULATED_GPU_FIRST", 0);
+  std::memset(uuid, 0, 16);
+  int64_t number = first + device;
+  std::memcpy(uuid, &number, sizeof(number));
 }
 
 namespace {
 
-constexpr int invalidValue = 1, invalidContext = 201, invalidHandle = 400;
+constexpr int invalidValue = 1, invalidContext = 201;
 
 struct Memory {
   std::mutex lock;
@@ -116,6 +129,16 @@ extern "C" int emulatedDevice() {
   return contexts.empty() ? -1 : contexts.back()->device;
 }
 
+#define FAIL_IF_UNSAFE()                                                       \
+  do {                                                                         \
+    if (int refused_ = emulated::refuseUnsafe())                               \
+      return refused_;                                                         \
+  } while (false)
+#define FAIL_IF_LEGACY(stream)                                                 \
+  do {                                                                         \
+    if (!(stream))                                                             \
+      return emulated::refuseLegacy();                                         \
+  } while (false)
 #define FAIL_IF_TOLD()                                                         \
   do {                                                                         \
     if (int told_ = emulatedError(__func__))                                   \
@@ -182,6 +205,12 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   return 0;
 }
 
+int cuDeviceGetUuid_v2(weft::rt::cuda::DeviceUuid *uuid, int device) {
+  FAIL_IF_TOLD();
+  emulatedUuid(device, uuid->bytes);
+  return 0;
+}
+
 int cuDevicePrimaryCtxRetain(CUctx_st **context, int device) {
   FAIL_IF_TOLD();
   *context = contextOf(device);
@@ -216,6 +245,7 @@ int cuMemGetInfo_v2(size_t *free, size_t *total) {
 
 int cuMemAlloc_v2(DevicePointer *address, size_t bytes) {
   FAIL_IF_TOLD();
+  FAIL_IF_UNSAFE();
   if (contexts.empty())
     return invalidContext;
   if (bytes == 0)
@@ -236,6 +266,7 @@ int cuMemAlloc_v2(DevicePointer *address, size_t bytes) {
 
 int cuMemFree_v2(DevicePointer address) {
   FAIL_IF_TOLD();
+  FAIL_IF_UNSAFE();
   Memory &all = memory();
   std::lock_guard<std::mutex> guard(all.lock);
   auto block = all.blocks.find(address);
@@ -249,11 +280,13 @@ int cuMemFree_v2(DevicePointer address) {
 
 int cuMemAllocHost_v2(void **address, size_t bytes) {
   FAIL_IF_TOLD();
+  FAIL_IF_UNSAFE();
   *address = std::malloc(bytes);
   return 0;
 }
 
 int cuMemFreeHost(void *address) {
+  FAIL_IF_UNSAFE();
   std::free(address);
   return 0;
 }
@@ -261,38 +294,38 @@ int cuMemFreeHost(void *address) {
 int cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t bytes,
                          CUstream_st *stream) {
   FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
   if (!isDeviceMemory(to, bytes))
     return invalidValue;
-  stream->enqueue([=] { std::memcpy(hostAddress(to), from, bytes); });
-  return 0;
+  return stream->submit([=] { std::memcpy(hostAddress(to), from, bytes); });
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t bytes,
                          CUstream_st *stream) {
   FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
   if (!isDeviceMemory(from, bytes))
     return invalidValue;
-  stream->enqueue([=] { std::memcpy(to, hostAddress(from), bytes); });
-  return 0;
+  return stream->submit([=] { std::memcpy(to, hostAddress(from), bytes); });
 }
 
 int cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes,
                          CUstream_st *stream) {
   FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
   if (!isDeviceMemory(to, bytes) || !isDeviceMemory(from, bytes))
     return invalidValue;
-  stream->enqueue(
+  return stream->submit(
       [=] { std::memmove(hostAddress(to), hostAddress(from), bytes); });
-  return 0;
 }
 
 int cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
                     CUstream_st *stream) {
   FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
   if (!isDeviceMemory(to, bytes))
     return invalidValue;
-  stream->enqueue([=] { std::memset(hostAddress(to), value, bytes); });
-  return 0;
+  return stream->submit([=] { std::memset(hostAddress(to), value, bytes); });
 }
 
 int cuStreamCreate(CUstream_st **stream, unsigned) {
@@ -310,15 +343,52 @@ int cuStreamDestroy_v2(CUstream_st *stream) {
 
 int cuStreamQuery(CUstream_st *stream) {
   FAIL_IF_TOLD();
-  return stream->isIdle() ? 0 : driver::notReady;
+  FAIL_IF_LEGACY(stream);
+  return stream->query();
 }
 
 int cuStreamWaitEvent(CUstream_st *stream, CUevent_st *event, unsigned) {
   FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
   static std::atomic<int64_t> calls{0};
-  std::shared_ptr<CUevent_st::Mark> mark = event->current();
-  if (mark && !isTheOne(calls, "EMULATED_GPU_DROP_WAIT"))
-    stream->enqueue([mark] { mark->await(); });
+  return isTheOne(calls, "EMULATED_GPU_DROP_WAIT") ? 0 : stream->wait(*event);
+}
+
+int cuStreamBeginCapture_v2(CUstream_st *stream, int mode) {
+  FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
+  return stream->beginCapture(mode);
+}
+
+int cuStreamEndCapture(CUstream_st *stream, CUgraph_st **graph) {
+  FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
+  return stream->endCapture(graph);
+}
+
+int cuGraphInstantiateWithFlags(CUgraphExec_st **made, CUgraph_st *graph,
+                                unsigned long long) {
+  FAIL_IF_TOLD();
+  *made = new CUgraphExec_st{std::make_shared<const CUgraph_st>(*graph)};
+  return 0;
+}
+
+int cuGraphLaunch(CUgraphExec_st *graph, CUstream_st *stream) {
+  FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
+  if (stream->isCapturing())
+    return emulated::captureUnsupported; // a graph in a graph: not needed
+  stream->launch(graph->graph);
+  return 0;
+}
+
+int cuGraphDestroy(CUgraph_st *graph) {
+  delete graph;
+  return 0;
+}
+
+int cuGraphExecDestroy(CUgraphExec_st *graph) {
+  delete graph;
   return 0;
 }
 
@@ -335,24 +405,19 @@ int cuEventDestroy_v2(CUevent_st *event) {
 
 int cuEventRecord(CUevent_st *event, CUstream_st *stream) {
   FAIL_IF_TOLD();
-  auto mark = std::make_shared<CUevent_st::Mark>();
-  {
-    std::lock_guard<std::mutex> guard(event->lock);
-    event->last = mark;
-  }
-  stream->enqueue([mark] { mark->finish(); });
-  return 0;
+  FAIL_IF_LEGACY(stream);
+  return stream->record(*event);
 }
 
 int cuEventQuery(CUevent_st *event) {
   FAIL_IF_TOLD();
-  std::shared_ptr<CUevent_st::Mark> mark = event->current();
-  return !mark || mark->done() ? 0 : driver::notReady;
+  return event->query();
 }
 
 int cuModuleLoadDataEx(CUmod_st **module, const void *data, unsigned, int *,
                        void **) {
   FAIL_IF_TOLD();
+  FAIL_IF_UNSAFE();
   std::unique_ptr<emulated::Image> image = emulated::Image::load(data);
   if (!image)
     return driver::invalidImage;
@@ -387,12 +452,13 @@ int cuLaunchKernel(CUfunc_st *function, unsigned gridX, unsigned gridY,
                    unsigned blockZ, unsigned shared, CUstream_st *stream,
                    void **params, void **) {
   FAIL_IF_TOLD();
-  if (gridX == 0 || blockX == 0 || blockX > 1024 || !stream)
-    return stream ? invalidValue : invalidHandle;
+  FAIL_IF_LEGACY(stream);
+  if (gridX == 0 || blockX == 0 || blockX > 1024)
+    return invalidValue;
   static std::atomic<int64_t> calls{0};
   if (isTheOne(calls, "EMULATED_GPU_HANG")) {
     auto never = std::make_shared<CUevent_st::Mark>();
-    stream->enqueue([never] { never->await(); });
+    (void)stream->submit([never] { never->await(); });
   }
   const emulated::Kernel &kernel = function->kernel;
   struct Launch {
@@ -411,6 +477,8 @@ int cuLaunchKernel(CUfunc_st *function, unsigned gridX, unsigned gridY,
                                                 shared,
                                                 {}});
   if (!kernel.paramBytes) {
+    if (stream->isCapturing())
+      return emulated::captureUnsupported;
     while (!stream->isIdle())
       std::this_thread::yield();
     launch->run(params);
@@ -421,13 +489,12 @@ int cuLaunchKernel(CUfunc_st *function, unsigned gridX, unsigned gridY,
     launch->values.emplace_back((bytes + 7) / 8);
     std::memcpy(launch->values.back().data(), params[i], bytes);
   }
-  stream->enqueue([launch] {
+  return stream->submit([launch] {
     std::vector<void *> addresses;
     for (auto &value : launch->values)
       addresses.push_back(value.data());
     launch->run(addresses.data());
   });
-  return 0;
 }
 
 } // extern "C"

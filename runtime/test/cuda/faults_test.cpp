@@ -4,13 +4,12 @@
 // too small, or fails: one line that names it, and an end within seconds.
 // Each case is a process of its own, cuda-step, over the stand-ins.
 
+#include "run_step.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <dlfcn.h>
-#include <string>
-#include <sys/wait.h>
 
 using ::testing::AllOf;
 using ::testing::AnyOf;
@@ -19,25 +18,6 @@ using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
 namespace {
-
-struct Ending {
-  int code;
-  std::string text;
-};
-
-/// Runs cuda-step with variables of the environment; 124: it did not end.
-Ending step(const std::string &environment, const std::string &words = "2",
-            const std::string &folder = WEFT_RT_EMULATED_CUDA) {
-  std::string command = "env LD_LIBRARY_PATH='" + folder + "' " + environment +
-                        " timeout 30 " WEFT_RT_CUDA_STEP " " + words + " 2>&1";
-  FILE *pipe = popen(command.c_str(), "r");
-  std::string text;
-  char buffer[512];
-  while (size_t count = std::fread(buffer, 1, sizeof(buffer), pipe))
-    text.append(buffer, count);
-  int status = pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
-}
 
 std::string plainName(const std::string &function) {
   size_t version = function.rfind("_v");
@@ -79,15 +59,20 @@ TEST(CudaFaults, AFailedCallIsNamed) {
       "cuStreamDestroy_v2 cuEventDestroy_v2 cuEventQuery cuModuleUnload "
       "cublasLtDestroy cublasLtMatmulDescDestroy cublasLtMatrixLayoutDestroy "
       "cublasLtMatmulPreferenceDestroy cublasLtMatrixLayoutSetAttribute "
+      "cuGraphDestroy cuGraphExecDestroy "
       "ncclCommDestroy ncclCommAbort ncclReduceScatter ncclSend ncclRecv ";
   for (std::string function : functions) {
     if (others.find(" " + function + " ") != std::string::npos)
       continue;
     for (const char *gpus : {"1", "2"}) {
+      // Graphs are made where each rank has a GPU, in the second step.
+      bool isOfGraphs = function.find("Graph") != std::string::npos ||
+                        function.find("Capture") != std::string::npos;
       Ending run =
-          step("EMULATED_GPU_ERROR=" + function + ":1:1 EMULATED_GPUS=" + gpus);
+          step("EMULATED_GPU_ERROR=" + function + ":1:1 EMULATED_GPUS=" + gpus,
+               isOfGraphs ? "2 3" : "2");
       bool isOfNccl = function.compare(0, 4, "nccl") == 0;
-      if (isOfNccl && *gpus == '1') {
+      if ((isOfNccl || isOfGraphs) && *gpus == '1') {
         EXPECT_EQ(run.text, "ok\n");
         continue;
       }
@@ -154,12 +139,74 @@ TEST(CudaFaults, TooLittleMemory) {
              "cuMemAlloc: out of memory (CUDA_ERROR_OUT_OF_MEMORY)");
 }
 
+/// Here the second question of each of two communicators, or a later one.
+TEST(CudaFaults, WhatNcclNoticesEndsTheStep) {
+  for (const char *call : {":9:6", ":15:6"}) {
+    Ending run = step(std::string("EMULATED_GPU_ERROR=ncclCommGetAsyncError") +
+                          call + " EMULATED_GPUS=2",
+                      "2 3 5");
+    EXPECT_THAT(run.text, HasSubstr("ncclCommGetAsyncError: told to fail"));
+  }
+}
+
+/// Also in a graph, whose kernels are launched once: a step of two ranks has
+/// four, as each adds and unpacks.
 TEST(CudaFaults, AHangEndsAtTheDeadline) {
-  for (const char *gpus : {"1", "2"}) {
-    Ending run =
-        step(std::string("EMULATED_GPU_HANG=1 EMULATED_GPUS=") + gpus, "2 1 1");
+  for (const char *where : {"EMULATED_GPU_HANG=1 EMULATED_GPUS=1",
+                            "EMULATED_GPU_HANG=1 EMULATED_GPUS=2",
+                            "EMULATED_GPU_HANG=3 EMULATED_GPUS=2"}) {
+    Ending run = step(where, "2 3 1");
     expectLine(run, 3, "all_reduce 'total' on channel 'reduce.a': rank");
     EXPECT_THAT(run.text, HasSubstr("waited 1 s for rank"));
+  }
+}
+
+// ---- graphs ----------------------------------------------------------------
+
+/// A step is captured when it is met for the second time.
+TEST(CudaGraphs, AStepIsOneLaunch) {
+  for (const char *seed : {"", "EMULATED_GPU_DELAYS=3 "})
+    for (const char *gpus : {"2", "4"}) {
+      std::string environment =
+          std::string(seed) + "CUDA_STEP_GRAPHS=1 " + "EMULATED_GPUS=" + gpus;
+      Ending run = step(environment, std::string(gpus) + " 6");
+      EXPECT_EQ(run.text, "1 graphs, 5 launches, 45 of 54 calls\nok\n");
+    }
+  EXPECT_EQ(step("CUDA_STEP_GRAPHS=1", "1 6").text,
+            "1 graphs, 5 launches, 45 of 54 calls\nok\n");
+}
+
+TEST(CudaGraphs, AScalarThatIsReadEndsAChain) {
+  for (const char *seed : {"", "EMULATED_GPU_DELAYS=3 "}) {
+    Ending run = step(std::string(seed) + "CUDA_STEP_GRAPHS=1 EMULATED_GPUS=2",
+                      "2 16 20 scalar");
+    // Before it one chain, and two behind it, one of them met in each seventh
+    // step.
+    EXPECT_EQ(run.text, "3 graphs, 29 launches, 144 of 158 calls\nok\n");
+  }
+}
+
+TEST(CudaGraphs, WhyNothingIsCaptured) {
+  EXPECT_EQ(step("CUDA_STEP_GRAPHS=1 EMULATED_GPUS=2", "2 3 20 no-graphs").text,
+            "0 graphs, 0 launches, 0 of 0 calls: --no-graphs\nok\n");
+  EXPECT_EQ(step("CUDA_STEP_GRAPHS=1", "2 3").text,
+            "0 graphs, 0 launches, 0 of 0 calls: ranks share a GPU, and the "
+            "last one to start a collective enqueues it for all\nok\n");
+}
+
+/// Edges are what the events say: without one of them the capture is refused,
+/// or some order of the graph's nodes gives other results. Of the 11 waits of a
+/// captured step of one rank, behind the 4 of the step before, two are for the
+/// watchdog's eyes alone.
+TEST(CudaMutants, DelaysFindEachDroppedEdge) {
+  for (int wait : {6, 7, 9, 10, 11, 12, 13, 14, 15}) {
+    bool isFound = false;
+    for (int seed = 1; seed <= 60 && !isFound; ++seed)
+      isFound = step("EMULATED_GPU_DROP_WAIT=" + std::to_string(wait) +
+                         " EMULATED_GPU_DELAYS=" + std::to_string(seed),
+                     "1 3")
+                    .code != 0;
+    EXPECT_TRUE(isFound) << "wait " << wait;
   }
 }
 

@@ -84,6 +84,9 @@ SAME(ours::driver::maxDynamicSharedBytes,
 SAME(ours::driver::streamNonBlocking, CU_STREAM_NON_BLOCKING);
 SAME(ours::driver::eventDisableTiming, CU_EVENT_DISABLE_TIMING);
 
+SAME(sizeof(ours::DeviceUuid), sizeof(CUuuid));
+SAME(ours::driver::captureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+
 SAME(sizeof(ours::UniqueId), sizeof(ncclUniqueId));
 SAME(ours::nccl::success, ncclSuccess);
 SAME(ours::nccl::inProgress, ncclInProgress);

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The stand-in for libnccl.so.2: ranks are of one process, and streams do what
-// NCCL's kernels would: each call waits on its stream for the other ranks'.
-// Whoever comes last to a collective does all of it, in the order of the ranks.
+// The stand-in for libnccl.so.2. Streams do what NCCL's kernels would: a rank
+// sends what others need when its stream comes to the call, waits there for
+// what it needs, and adds in the order of the ranks. nccl_link.h carries it,
+// also to other processes.
 
 #include "emulated.h"
+#include "nccl_link.h"
 
 #include "core/float_formats.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
-#include <map>
-#include <memory>
 #include <mutex>
-#include <set>
-#include <vector>
+#include <random>
+#include <unistd.h>
 
 using namespace weft::rt::cuda;
+using emulated::Link;
 
 namespace {
 
-constexpr int invalidUsage = 5;
+constexpr int unhandledCudaError = 1, invalidUsage = 5, remoteError = 6;
 
 enum class Kind { AllGather, ReduceScatter, AllReduce, Send, Recv };
 
@@ -33,7 +32,6 @@ struct Call {
   void *out;
   size_t count;
   int type, peer;
-  int64_t number = 0; // of a collective in its communicator
 };
 
 size_t bytesOf(int type) {
@@ -53,157 +51,110 @@ size_t bytesOf(int type) {
   }
 }
 
+/// `count` elements of each rank's, added in order.
 template <typename Format>
-void addAs(const std::vector<Call> &calls, size_t first, size_t count,
+void addAs(const std::vector<std::vector<char>> &inputs, size_t count,
            void *out) {
   using Stored = typename Format::Stored;
   for (size_t i = 0; i < count; ++i) {
-    auto load = [&](const Call &call) {
-      return Format::load(static_cast<const Stored *>(call.in)[first + i]);
+    auto load = [&](const std::vector<char> &input) {
+      return Format::load(reinterpret_cast<const Stored *>(input.data())[i]);
     };
-    auto sum = load(calls[0]);
-    for (size_t rank = 1; rank < calls.size(); ++rank)
-      sum = decltype(sum)(sum + load(calls[rank]));
+    auto sum = load(inputs[0]);
+    for (size_t rank = 1; rank < inputs.size(); ++rank)
+      sum = decltype(sum)(sum + load(inputs[rank]));
     static_cast<Stored *>(out)[i] = Format::store(sum);
   }
 }
 
-/// The sum of `count` elements of all ranks' inputs, in order.
-void add(const std::vector<Call> &calls, size_t first, size_t count,
+void add(int type, const std::vector<std::vector<char>> &inputs, size_t count,
          void *out) {
-  switch (calls[0].type) {
+  switch (type) {
   case nccl::float16:
-    return addAs<weft::rt::Float16>(calls, first, count, out);
+    return addAs<weft::rt::Float16>(inputs, count, out);
   case nccl::bfloat16:
-    return addAs<weft::rt::BFloat16>(calls, first, count, out);
+    return addAs<weft::rt::BFloat16>(inputs, count, out);
   case nccl::float32:
-    return addAs<weft::rt::Plain<float>>(calls, first, count, out);
+    return addAs<weft::rt::Plain<float>>(inputs, count, out);
   case nccl::float64:
-    return addAs<weft::rt::Plain<double>>(calls, first, count, out);
+    return addAs<weft::rt::Plain<double>>(inputs, count, out);
   case nccl::int8:
   case nccl::uint8:
-    return addAs<weft::rt::Plain<uint8_t>>(calls, first, count, out);
+    return addAs<weft::rt::Plain<uint8_t>>(inputs, count, out);
   case nccl::int32:
   case nccl::uint32:
-    return addAs<weft::rt::Plain<uint32_t>>(calls, first, count, out);
+    return addAs<weft::rt::Plain<uint32_t>>(inputs, count, out);
   default:
-    return addAs<weft::rt::Plain<uint64_t>>(calls, first, count, out);
+    return addAs<weft::rt::Plain<uint64_t>>(inputs, count, out);
   }
-}
-
-/// The ranks of a communicator.
-struct Clique {
-  struct Round {
-    std::vector<Call> calls;
-    size_t arrived = 0, left = 0;
-    bool isDone = false;
-  };
-  struct Message {
-    const void *data;
-    size_t bytes;
-    bool isTaken = false;
-  };
-
-  std::mutex lock;
-  std::condition_variable changed;
-  size_t size = 0, joined = 0;
-  std::set<int> devices;
-  bool isAborted = false;
-  std::map<int64_t, Round> rounds; // by number
-  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Message>>> mail;
-
-  void perform(Round &round);
-  void arrive(int rank, const Call &call);
-  void depart(std::unique_lock<std::mutex> &guard, int64_t number);
-};
-
-void Clique::perform(Round &round) {
-  const std::vector<Call> &calls = round.calls;
-  size_t count = calls[0].count, bytes = count * bytesOf(calls[0].type);
-  std::vector<char> sum(bytes);
-  if (calls[0].kind == Kind::AllReduce)
-    add(calls, 0, count, sum.data());
-  for (size_t rank = 0; rank < size; ++rank) {
-    auto *out = static_cast<char *>(calls[rank].out);
-    if (calls[0].kind == Kind::ReduceScatter)
-      add(calls, rank * count, count, out);
-    else if (calls[0].kind == Kind::AllReduce)
-      std::memcpy(out, sum.data(), bytes);
-    else
-      for (size_t from = 0; from < size; ++from)
-        std::memcpy(out + from * bytes, calls[from].in, bytes);
-  }
-}
-
-void Clique::arrive(int rank, const Call &call) {
-  Round &round = rounds[call.number];
-  round.calls.resize(size);
-  round.calls[size_t(rank)] = call;
-  if (++round.arrived < size || isAborted)
-    return;
-  perform(round);
-  round.isDone = true;
-  changed.notify_all();
-}
-
-void Clique::depart(std::unique_lock<std::mutex> &guard, int64_t number) {
-  changed.wait(guard, [&] { return isAborted || rounds[number].isDone; });
-  if (!isAborted && ++rounds[number].left == size)
-    rounds.erase(number);
 }
 
 } // namespace
 
 struct ncclComm {
-  std::shared_ptr<Clique> clique;
-  int rank;
-  int64_t collectives = 0;
+  std::shared_ptr<Link> link;
 };
 
 namespace {
 
 /// Calls of one rank that began together: none waits for another one.
 struct Batch {
-  std::shared_ptr<Clique> clique;
-  int rank;
+  std::shared_ptr<Link> link;
   std::vector<Call> calls;
-
-  void run() {
-    std::unique_lock<std::mutex> guard(clique->lock);
-    std::vector<std::shared_ptr<Clique::Message>> sent;
-    for (const Call &call : calls) {
-      if (call.kind == Kind::Send) {
-        sent.push_back(std::make_shared<Clique::Message>(
-            Clique::Message{call.in, call.count * bytesOf(call.type)}));
-        clique->mail[{rank, call.peer}].push_back(sent.back());
-        clique->changed.notify_all();
-      } else if (call.kind != Kind::Recv) {
-        clique->arrive(rank, call);
-      }
-    }
-    for (const Call &call : calls) {
-      if (call.kind == Kind::Recv)
-        receive(guard, call);
-      else if (call.kind != Kind::Send)
-        clique->depart(guard, call.number);
-    }
-    clique->changed.wait(guard, [&] {
-      return clique->isAborted ||
-             std::all_of(sent.begin(), sent.end(),
-                         [](const auto &message) { return message->isTaken; });
-    });
+  bool isKept; // by a graph
+  ~Batch() {
+    if (isKept)
+      link->release();
   }
 
-  void receive(std::unique_lock<std::mutex> &guard, const Call &call) {
-    auto &box = clique->mail[{call.peer, rank}];
-    clique->changed.wait(guard,
-                         [&] { return clique->isAborted || !box.empty(); });
-    if (clique->isAborted)
-      return;
-    std::memcpy(call.out, box.front()->data, box.front()->bytes);
-    box.front()->isTaken = true;
-    box.pop_front();
-    clique->changed.notify_all();
+  void run() const {
+    int64_t sent = 0;
+    for (const Call &call : calls)
+      sent += sendOf(call);
+    for (const Call &call : calls)
+      if (!finish(call))
+        return;
+    link->awaitTaken(sent);
+  }
+
+  /// Gives others what they need; says how many must say that they took it.
+  int64_t sendOf(const Call &call) const {
+    size_t bytes = call.count * bytesOf(call.type);
+    auto *in = static_cast<const char *>(call.in);
+    if (call.kind == Kind::Send)
+      link->send(call.peer, in, bytes);
+    for (int to = 0; to < link->size() && call.kind != Kind::Send &&
+                     call.kind != Kind::Recv;
+         ++to)
+      link->send(
+          to, in + (call.kind == Kind::ReduceScatter ? size_t(to) : 0) * bytes,
+          bytes);
+    return call.kind == Kind::Send ? 1 : 0;
+  }
+
+  bool finish(const Call &call) const {
+    size_t bytes = call.count * bytesOf(call.type);
+    auto *out = static_cast<char *>(call.out);
+    if (call.kind == Kind::Send)
+      return true;
+    if (call.kind == Kind::Recv) {
+      std::vector<char> data;
+      if (!link->receive(call.peer, bytes, data))
+        return false;
+      std::memcpy(out, data.data(), bytes);
+      link->sayTaken(call.peer);
+      return true;
+    }
+    std::vector<std::vector<char>> inputs{size_t(link->size())};
+    for (int from = 0; from < link->size(); ++from)
+      if (!link->receive(from, bytes, inputs[size_t(from)]))
+        return false;
+    for (size_t from = 0; from < inputs.size() && call.kind == Kind::AllGather;
+         ++from)
+      std::memcpy(out + from * bytes, inputs[from].data(), bytes);
+    if (call.kind != Kind::AllGather)
+      add(call.type, inputs, call.count, out);
+    return true;
   }
 };
 
@@ -215,24 +166,24 @@ struct Pending {
 thread_local int groupDepth = 0;
 thread_local std::vector<Pending> pending;
 
-void flush() {
+int flush() {
+  int result = nccl::success;
   for (Pending &one : pending) {
-    auto *batch = new Batch{one.communicator->clique, one.communicator->rank,
-                            std::move(one.calls)};
-    emulatedEnqueue(
-        one.stream,
-        [](void *context) {
-          std::unique_ptr<Batch> work(static_cast<Batch *>(context));
-          work->run();
-        },
-        batch);
+    bool isKept = emulatedIsCaptured(one.stream);
+    if (isKept)
+      one.communicator->link->keep();
+    auto *batch =
+        new Batch{one.communicator->link, std::move(one.calls), isKept};
+    int refused = emulatedEnqueue(
+        one.stream, [](void *context) { static_cast<Batch *>(context)->run(); },
+        batch, [](void *context) { delete static_cast<Batch *>(context); });
+    result = refused ? unhandledCudaError : result;
   }
   pending.clear();
+  return result;
 }
 
-int call(ncclComm *communicator, CUstream_st *stream, Call what) {
-  if (what.kind != Kind::Send && what.kind != Kind::Recv)
-    what.number = communicator->collectives++;
+int call(ncclComm *communicator, CUstream_st *stream, const Call &what) {
   auto same =
       std::find_if(pending.begin(), pending.end(), [&](const Pending &one) {
         return one.communicator == communicator && one.stream == stream;
@@ -240,13 +191,8 @@ int call(ncclComm *communicator, CUstream_st *stream, Call what) {
   if (same == pending.end())
     same = pending.insert(pending.end(), {communicator, stream, {}});
   same->calls.push_back(what);
-  if (groupDepth == 0)
-    flush();
-  return nccl::success;
+  return groupDepth == 0 ? flush() : nccl::success;
 }
-
-std::mutex cliquesLock;
-std::map<int64_t, std::shared_ptr<Clique>> cliques;
 
 } // namespace
 
@@ -266,55 +212,51 @@ int ncclGetVersion(int *version) {
 
 int ncclGetUniqueId(UniqueId *id) {
   FAIL_IF_TOLD();
-  static int64_t last = 0;
-  std::lock_guard<std::mutex> guard(cliquesLock);
   std::memset(id, 0, sizeof(*id));
-  ++last;
-  std::memcpy(id->internal, &last, sizeof(last));
+  std::random_device random;
+  std::snprintf(id->internal, sizeof(id->internal), "%lld-%08x%08x%08x",
+                (long long)getpid(), random(), random(), random());
   return 0;
 }
 
 int ncclCommInitRankConfig(ncclComm **made, int size, UniqueId id, int rank,
                            NcclConfig *config) {
   FAIL_IF_TOLD();
-  if (config->magic != nccl::configMagic || config->blocking != 0)
+  if (config->magic != nccl::configMagic || config->blocking != 0 || rank < 0 ||
+      rank >= size)
     return invalidUsage;
-  int64_t number = 0;
-  std::memcpy(&number, id.internal, sizeof(number));
-  std::lock_guard<std::mutex> guard(cliquesLock);
-  std::shared_ptr<Clique> &clique = cliques[number];
-  if (!clique)
-    clique = std::make_shared<Clique>();
-  std::lock_guard<std::mutex> inside(clique->lock);
-  // NCCL refuses two ranks on one GPU.
-  if (!clique->devices.insert(emulatedDevice()).second)
+  char uuid[16];
+  emulatedUuid(emulatedDevice(), uuid);
+  std::shared_ptr<Link> link =
+      Link::open(id.internal, size, rank, std::string(uuid, sizeof(uuid)));
+  if (!link)
     return invalidUsage;
-  clique->size = size_t(size);
-  ++clique->joined;
-  *made = new ncclComm{clique, rank};
+  *made = new ncclComm{link};
   return nccl::inProgress;
 }
 
 int ncclCommDestroy(ncclComm *communicator) {
+  communicator->link->close();
   delete communicator;
   return 0;
 }
 
 int ncclCommAbort(ncclComm *communicator) {
-  {
-    std::lock_guard<std::mutex> guard(communicator->clique->lock);
-    communicator->clique->isAborted = true;
-    communicator->clique->changed.notify_all();
-  }
+  communicator->link->abort();
+  communicator->link->close();
   delete communicator;
   return 0;
 }
 
 int ncclCommGetAsyncError(ncclComm *communicator, int *state) {
   FAIL_IF_TOLD();
-  std::lock_guard<std::mutex> guard(communicator->clique->lock);
-  bool isWhole = communicator->clique->joined == communicator->clique->size;
-  *state = isWhole ? nccl::success : nccl::inProgress;
+  const Link &link = *communicator->link;
+  if (link.sharesGpu()) // NCCL refuses two ranks on one GPU
+    *state = invalidUsage;
+  else if (link.isBroken() && emulated::setting("EMULATED_NCCL_NOTICES", 0))
+    *state = remoteError;
+  else
+    *state = link.isWhole() ? nccl::success : nccl::inProgress;
   return 0;
 }
 
@@ -358,12 +300,10 @@ int ncclGroupStart(void) {
 }
 
 int ncclGroupEnd(void) {
-  int told = emulatedError(__func__);
+  int told = emulatedError(__func__), result = 0;
   if (--groupDepth == 0)
-    flush();
-  if (told)
-    return told;
-  return 0;
+    result = flush();
+  return told ? told : result;
 }
 
 const char *ncclGetErrorString(int result) {

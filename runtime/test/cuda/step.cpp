@@ -7,16 +7,22 @@
 //   total = y, added over the ranks
 //   all   = y of all ranks
 //
-//   cuda-step RANKS STEPS DEADLINE
+//   cuda-step RANKS STEPS DEADLINE [no-graphs] [scalar] [kill=N] [plan=N]
 //
-// ends with 0 and "ok", with 1 or 3 and one line that begins with "error: ", or
-// with 4 and "wrong", where results are not what a plain loop gives.
+// x is another one in each step. With "scalar" the step looks at x in between
+// and does something else where it is not 0; "kill" ends the process before
+// step N; "plan" gives the program another plan hash. In a job of several
+// processes the first one checks results. It ends with 0 and "ok", with 1 or 3
+// and one line that begins with "error: ", or with 4 and "wrong", where results
+// are not what a plain loop gives.
 
 #include "weft-rt/session.h"
 
-#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 #include <vector>
 
 namespace {
@@ -25,6 +31,7 @@ constexpr int64_t rows = 2, depth = 8, columns = 4, size = rows * columns;
 const float bias[columns] = {1, 2, 3, 4};
 
 int64_t ranks;
+bool readsScalar = false;
 int64_t xShape[2], yShape[2], mine[2] = {rows, depth},
                               ours[2] = {rows, columns};
 const int64_t wShape[2] = {depth, columns};
@@ -71,6 +78,9 @@ void entry(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
   api->launch(rank, -1, &add, buffers, &count);
   int64_t summing = api->start(rank, -1, &sum, &y, &sumHere);
   int64_t gathering = api->start(rank, -1, &gather, &y, &allHere);
+  // Both are open where this chain ends.
+  if (readsScalar && api->read_scalar(rank, -1, WEFT_RT_F32, args[0]) != 0)
+    api->copy(rank, -1, &copyBias, bias, biasHere);
   api->wait(rank, -1, summing);
   api->copy(rank, -1, &copyTotal, sumHere, results[1]);
   api->wait(rank, -1, gathering);
@@ -136,9 +146,16 @@ std::vector<float> result(weft_rt_session *session, int32_t index,
   return values;
 }
 
-/// Says whether the results are those of a plain loop.
+/// Says whether the results are those of a plain loop. Another process than the
+/// first gives what it has, and says yes.
 bool isRight(weft_rt_session *session, const std::vector<float> &x,
              const std::vector<float> &w) {
+  int64_t processes = 1;
+  if (weft_rt_session_process(session, &processes) != 0) {
+    for (int32_t i = 0; i < 3; ++i)
+      check(weft_rt_session_get_result(session, i, nullptr, 0));
+    return true;
+  }
   std::vector<float> y, total(static_cast<size_t>(size), 0.f);
   for (int64_t row = 0; row < rows * ranks; ++row)
     for (int64_t column = 0; column < columns; ++column) {
@@ -148,34 +165,74 @@ bool isRight(weft_rt_session *session, const std::vector<float> &x,
       y.push_back(value);
       total[size_t(row % rows * columns + column)] += value;
     }
-  return result(session, 0, size * ranks) == y &&
-         result(session, 1, size) == total &&
-         result(session, 2, size * ranks) == y;
+  // All are asked for: others wait to give them.
+  bool ofY = result(session, 0, size * ranks) == y;
+  bool ofTotal = result(session, 1, size) == total;
+  return result(session, 2, size * ranks) == y && ofY && ofTotal;
+}
+
+struct Words {
+  weft_rt_options options = WEFT_RT_OPTIONS_INIT;
+  int64_t steps = 1, killAt = -1, plan = 0;
+};
+
+Words readWords(int count, char **words) {
+  Words result;
+  ranks = count > 1 ? std::atoll(words[1]) : 2;
+  result.steps = count > 2 ? std::atoll(words[2]) : 1;
+  result.options.deadline_seconds = count > 3 ? std::atof(words[3]) : 20;
+  for (int i = 4; i < count; ++i) {
+    std::string word = words[i];
+    if (word == "no-graphs")
+      result.options.no_graphs = 1;
+    if (word == "scalar")
+      readsScalar = true;
+    if (word.compare(0, 5, "kill=") == 0)
+      result.killAt = std::atoll(word.c_str() + 5);
+    if (word.compare(0, 5, "plan=") == 0)
+      result.plan = std::atoll(word.c_str() + 5);
+  }
+  return result;
+}
+
+/// Small whole numbers: sums are exact in any order. x begins with 0 now and
+/// then.
+std::vector<float> numbers(int64_t count, int64_t first, int64_t range) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(float((i + first) % range - range / 2));
+  return values;
 }
 
 } // namespace
 
-int main(int count, char **words) {
-  ranks = count > 1 ? std::atoll(words[1]) : 2;
-  int64_t steps = count > 2 ? std::atoll(words[2]) : 1;
+int main(int count, char **given) {
+  Words words = readWords(count, given);
   weft_rt_program program = describe();
+  program.plan_hash[0] = uint8_t(words.plan);
   const weft_rt_program *table = &program;
-  weft_rt_options options = WEFT_RT_OPTIONS_INIT;
-  options.deadline_seconds = count > 3 ? std::atof(words[3]) : 20;
   weft_rt_session *session = nullptr;
-  check(weft_rt_session_create(&table, 1, &options, &session));
-  // Small whole numbers: sums are exact in any order.
-  std::vector<float> x, w;
-  for (int64_t i = 0; i < rows * ranks * depth; ++i)
-    x.push_back(float(i % 7 - 3));
-  for (int64_t i = 0; i < depth * columns; ++i)
-    w.push_back(float(i % 5 - 2));
-  check(weft_rt_session_set_argument(session, 0, x.data(),
-                                     4 * int64_t(x.size())));
+  check(weft_rt_session_create(&table, 1, &words.options, &session));
+  std::vector<float> w = numbers(depth * columns, 0, 5);
   check(weft_rt_session_set_argument(session, 1, w.data(),
                                      4 * int64_t(w.size())));
-  check(weft_rt_session_run(session, steps, nullptr));
-  bool right = isRight(session, x, w);
+  bool right = true;
+  for (int64_t step = 0; step < words.steps; ++step) {
+    std::vector<float> x = numbers(rows * ranks * depth, step, 7);
+    check(weft_rt_session_set_argument(session, 0, x.data(),
+                                       4 * int64_t(x.size())));
+    if (step == words.killAt)
+      raise(SIGKILL);
+    check(weft_rt_session_run(session, 1, nullptr));
+    right = isRight(session, x, w) && right;
+  }
+  weft_rt_graphs graphs;
+  weft_rt_session_graphs(session, &graphs);
+  if (std::getenv("CUDA_STEP_GRAPHS"))
+    std::printf("%lld graphs, %lld launches, %lld of %lld calls%s%s\n",
+                (long long)graphs.graphs, (long long)graphs.launches,
+                (long long)graphs.captured_calls, (long long)graphs.calls,
+                *graphs.reason ? ": " : "", graphs.reason);
   weft_rt_session_close(session);
   std::puts(right ? "ok" : "wrong");
   return right ? 0 : 4;

@@ -39,7 +39,7 @@ bool CUstream_st::isIdle() {
   return queue.empty() && !isBusy;
 }
 
-void CUstream_st::delay() {
+void CUstream_st::delay(uint64_t &random) {
   if (random == 0)
     return;
   random = random * 6364136223846793005u + 1442695040888963407u;
@@ -61,7 +61,7 @@ void CUstream_st::serve() {
     queue.pop_front();
     isBusy = true;
     guard.unlock();
-    delay();
+    delay(random);
     work();
     work = nullptr;
     guard.lock();

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds what bench/gpu.py wrote to its form; times may be any positive numbers."""
+import json
+import sys
+
+FORM = {
+    "device": {"name": str, "driver": int, "gpus": int, "memory_bytes": int, "free_bytes": int,
+               "architecture": str},
+    "conformance": {"name": str, "passed": int, "failed": list},
+    "examples": {"name": str, "ranks": int, "shared_error": float,
+                 "shared_same_bits_with_graphs": bool},
+    "kernels": {"name": str, "gb_per_s": float},
+    "contractions": {"name": str, "ms": float, "direct_ms": float, "tflops": float,
+                     "direct_tflops": float, "of_direct": float},
+    "step": {"name": str, "ms": float, "no_graphs_ms": float, "graphs": dict, "predicted_ms": float,
+             "predicted_on": str, "measured_of_predicted": float},
+}
+with open(sys.argv[1]) as file:
+    result = json.load(file)
+assert result["format"] == 1 and result["cases"] == "small", result
+assert list(result["parts"]) == list(FORM)
+for name, fields in FORM.items():
+    part = result["parts"][name]
+    assert part["ok"] and part["error"] is None and part["results"], part
+    for row in part["results"]:
+        assert row["error"] is None, row
+        for field, kind in fields.items():
+            assert isinstance(row[field], kind), (name, field, row)
+            assert kind is not float or row[field] >= 0, (name, field, row)
+for row in result["parts"]["kernels"]["results"][1:]:
+    assert row["ms"] > 0 and row["of_copy"] > 0, row
+step = result["parts"]["step"]["results"][0]
+assert step["graphs"]["captured"] and step["graphs"]["launches"] > 0, step
