@@ -36,7 +36,8 @@ class Overlay:
         """Of commands that are run in the copy: its own tools, then those of the build."""
         tools = [str(self.out / "bin"), str(self.build_folder / "bin"), "/usr/lib/llvm-22/bin"]
         return dict(os.environ, PATH=os.pathsep.join([*tools, os.environ["PATH"]]),
-                    CCACHE_BASEDIR=str(self.folder), CCACHE_NOHASHDIR="1")
+                    CCACHE_BASEDIR=str(self.folder), CCACHE_NOHASHDIR="1",
+                    CCACHE_SLOPPINESS="pch_defines,time_macros")
 
     def commands_of(self, target: str) -> list[str]:
         lines = subprocess.run(["ninja", "-C", str(self.build_folder), "-t", "commands", target], text=True,
@@ -44,8 +45,10 @@ class Overlay:
         return [line for line in lines if not line.startswith("ninja:")]
 
     def moved(self, command: str) -> str:
-        """A command of the build, for the copy: headers that were not made again are the build's."""
-        places = {f"-I{self.build_folder}/include": f"-I{self.out}/include -I{self.build_folder}/include",
+        """A command of the build, for the copy: headers that were not made again, or are precompiled, are the build's."""
+        precompiled = f"{self.build_folder}/CMakeFiles/weft_precompiled.dir"
+        places = {precompiled: precompiled,
+                  f"-I{self.build_folder}/include": f"-I{self.out}/include -I{self.build_folder}/include",
                   str(self.build_folder): str(self.out), str(self.root): str(self.folder)}
         return re.sub("|".join(map(re.escape, places)), lambda found: places[found[0]], command)
 

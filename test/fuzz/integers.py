@@ -53,10 +53,10 @@ def export(program):
 def draw_settings(seed):
     """Options of weft.build, for each time that the program is compiled."""
     rng = random.Random(f"settings {seed}")
-    settings = [{"mesh": {"a": 1, "b": 1}}]
+    settings: list[dict] = [{"mesh": {"a": 1, "b": 1}}]
     for mode in ("fast", "fast", "invariant", "invariant"):
         a, b = rng.choice(MESHES[mode])
-        one = {"mesh": {"a": a, "b": b}, "schedule": rng.choice(SCHEDULES)}
+        one: dict = {"mesh": {"a": a, "b": b}, "schedule": rng.choice(SCHEDULES)}
         if mode == "invariant":
             one["invariant"] = True
         if rng.random() < 0.15:
