@@ -148,19 +148,20 @@ MemoryLoop::Fitted RecomputeSearch::tell(Attempt attempt) {
   for (Diagnostic &diagnostic : attempt.said)
     unfused.getContext()->getDiagEngine().emit(std::move(diagnostic));
   if (attempt.fitted.planned)
-    describe(attempt.estimate);
+    describe(attempt);
   return std::move(attempt.fitted);
 }
 
-/// Says what computing again costs and frees, in program order.
-void RecomputeSearch::describe(const MemoryLoop::Estimate &chosen) {
+/// Says what computing again costs and frees, in program order. What need not
+/// be written and read may be worth more than it costs.
+void RecomputeSearch::describe(const Attempt &chosen) {
   auto funcs = fused.getOps<func::FuncOp>();
-  if (funcs.empty() || !fused.getContext()->getRemarkEngine())
+  if (funcs.empty() || !fused.getContext()->getRemarkEngine() ||
+      chosen.fitted.recomputed == recomputed)
     return;
   MemoryLoop::Estimate written = makeLoop(fused).estimate();
-  int64_t more = chosen.computeNanoseconds - written.computeNanoseconds;
-  if (more <= 0)
-    return;
+  int64_t more =
+      chosen.estimate.computeNanoseconds - written.computeNanoseconds;
   remark::passed(
       (*funcs.begin()).getLoc(),
       remark::RemarkOpts::name("recompute").category("weft-recompute"))
@@ -168,7 +169,7 @@ void RecomputeSearch::describe(const MemoryLoop::Estimate &chosen) {
                      "bytes: more compute, fewer bytes in program order",
                      limit)
       << remark::metric("ns", more)
-      << remark::metric("bytes", written.bytes - chosen.bytes);
+      << remark::metric("bytes", written.bytes - chosen.estimate.bytes);
 }
 
 bool RecomputeSearch::takeFaster(Attempt &best, Attempt other) const {

@@ -76,7 +76,7 @@ private:
   Program chooseForLimit(bool waists, int64_t estimated);
   MemoryLoop::Fitted fitLeastOfLarge(std::vector<Program> least);
   MemoryLoop::Fitted tell(Attempt attempt);
-  void describe(const MemoryLoop::Estimate &chosen);
+  void describe(const Attempt &chosen);
   bool takeFaster(Attempt &best, Attempt other) const;
 
   ModuleOp unfused, fused;
