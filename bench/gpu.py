@@ -288,7 +288,8 @@ def part_conformance(cases):
     rows = [{"name": "ranks share a GPU",
              **conformance(some, {"CUDA_VISIBLE_DEVICES": "0"} if gpus > 1 else {})}]
     if gpus > 1:
-        sizes = ":".join(f"*_{n}" for n in (1, 2, 4, 8) if n <= gpus)
+        # Groups of up to 4 are also parts of jobs of twice as many ranks.
+        sizes = ":".join(f"*_{n}" for n in (1, 2, 4, 8) if (2 * n if n <= 4 else n) <= gpus)
         rows.append({"name": "a GPU for each rank", **conformance(sizes, {})})
     return rows
 
