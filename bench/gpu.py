@@ -19,6 +19,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import statistics
 import struct
 import subprocess
@@ -376,28 +377,37 @@ def run_part(name):
     print(json.dumps(globals()[f"part_{name}"](Cases())))
 
 
+def run_apart(name, seconds):
+    """What a part gives, as a process; where its time is over, it ends with all that it started."""
+    with subprocess.Popen([sys.executable, str(HERE / "gpu.py"), "part", name], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          start_new_session=True) as part:
+        try:
+            out, said = part.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(part.pid, signal.SIGKILL)
+            return {"results": [], "error": "the time was over"}
+    if part.returncode:
+        return {"results": [], "error": said.strip()[-2000:]}
+    return {"results": json.loads(out), "error": None}
+
+
 def run(options):
     """The file is written after each part: what is there is kept."""
     end = time.monotonic() + 60 * options.minutes
-    result = {"format": 1, "cases": Cases().all["small"] and "small" or "full", "parts": {}}
+    parts: dict = {}
+    result = {"format": 1, "cases": "small" if Cases().all["small"] else "full", "parts": parts}
     for name in options.only:
-        begin, row = time.monotonic(), {"results": []}
-        try:
-            done = subprocess.run([sys.executable, str(HERE / "gpu.py"), "part", name],
-                                  capture_output=True, text=True, timeout=max(1, end - begin))
-            row["error"] = done.stderr.strip()[-2000:] if done.returncode else None
-            if not done.returncode:
-                row["results"] = json.loads(done.stdout)
-        except subprocess.TimeoutExpired:
-            row["error"] = "the time was over"
-        row["seconds"] = round(time.monotonic() - begin, 1)
+        begin = time.monotonic()
+        row = run_apart(name, max(1.0, end - begin))
+        row["seconds"] = int(10 * (time.monotonic() - begin)) / 10
         failed = [one["name"] for one in row["results"] if one["error"] or one.get("failed")]
         row["ok"] = row["error"] is None and not failed
-        result["parts"][name] = row
+        parts[name] = row
         options.json.write_text(json.dumps(result, indent=1) + "\n")
         print(f"{name}: {'ok' if row['ok'] else row['error'] or 'failed: ' + ', '.join(failed)}",
               flush=True)
-    return all(part["ok"] for part in result["parts"].values())
+    return all(part["ok"] for part in parts.values())
 
 
 def main():

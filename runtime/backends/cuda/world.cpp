@@ -218,9 +218,9 @@ Status CudaWorld::start() {
   graphReason = whyNoGraphs();
   for (size_t i = 0; i < rankIds.size(); ++i) {
     size_t device = i % devices.size();
-    ranks.push_back(std::make_unique<CudaRank>(
-        *this, rankIds[i], *devices[device], *contractions[device],
-        *attentions[device]));
+    ranks.push_back(
+        std::make_unique<CudaRank>(*this, rankIds[i], *devices[device],
+                                   *contractions[device], *attentions[device]));
     WEFT_RT_RETURN_IF_ERROR(ranks.back()->prepare(rehearsals[i]));
   }
   WEFT_RT_RETURN_IF_ERROR(startThreads());
