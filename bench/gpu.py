@@ -388,7 +388,7 @@ def run_apart(name, seconds):
             os.killpg(part.pid, signal.SIGKILL)
             return {"results": [], "error": "the time was over"}
     if part.returncode:
-        return {"results": [], "error": said.strip()[-2000:]}
+        return {"results": [], "error": (said.strip().splitlines() or ["it said nothing"])[-1]}
     return {"results": json.loads(out), "error": None}
 
 
