@@ -148,8 +148,8 @@ Status StepCalls::captureStart(const Known &one, const ChainCall &call,
   CUstream_st *ends = endNotes[size_t(collective.channel)];
   const Seat &seat = rank.seats[size_t(collective.channel)];
   Notes &notes = one.notes[start];
-  auto note = [&](volatile int64_t &word, CUstream_st *stream) -> Status {
-    WEFT_CUDA_CALL(api, cuMemcpyDtoHAsync_v2, const_cast<int64_t *>(&word),
+  auto note = [&](int64_t &word, CUstream_st *stream) -> Status {
+    WEFT_CUDA_CALL(api, cuMemcpyDtoHAsync_v2, &word,
                    deviceAddress(deviceNumber), sizeof(word), stream);
     return Status();
   };

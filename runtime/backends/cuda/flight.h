@@ -43,16 +43,16 @@ struct InFlight {
   /// Says whether the device has come to it, and whether it has finished it
   /// (an error is an end, too). Only where it is enqueued.
   bool isReached(const DriverApi &api) const {
-    return notes ? notes->reached >= launch
+    return notes ? readNote(notes->reached) >= launch
                  : api.cuEventQuery(input) != driver::notReady;
   }
   bool isOver(const DriverApi &api) const {
-    return notes ? notes->over >= launch
+    return notes ? readNote(notes->over) >= launch
                  : api.cuEventQuery(done) != driver::notReady;
   }
   /// The same without an error.
   bool isFinished(const DriverApi &api) const {
-    return notes ? notes->over >= launch
+    return notes ? readNote(notes->over) >= launch
                  : api.cuEventQuery(done) == driver::success;
   }
 };

@@ -27,8 +27,13 @@ class CudaRank;
 /// The words of pinned memory into which a graph copies the number of its
 /// launch when its device has come to a collective, and when it is over.
 struct Notes {
-  volatile int64_t reached, over;
+  int64_t reached, over;
 };
+
+/// A word of it, which the device may be writing.
+inline int64_t readNote(const int64_t &word) {
+  return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+}
 
 class StepCalls {
 public:

@@ -306,7 +306,16 @@ int cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t bytes,
   FAIL_IF_LEGACY(stream);
   if (!isDeviceMemory(from, bytes))
     return invalidValue;
-  return stream->submit([=] { std::memcpy(to, hostAddress(from), bytes); });
+  return stream->submit([=] {
+    // The CPU may look at a word while a device writes it.
+    if (bytes == sizeof(int64_t) && reinterpret_cast<uintptr_t>(to) % 8 == 0) {
+      int64_t word;
+      std::memcpy(&word, hostAddress(from), sizeof(word));
+      __atomic_store_n(static_cast<int64_t *>(to), word, __ATOMIC_RELEASE);
+    } else {
+      std::memcpy(to, hostAddress(from), bytes);
+    }
+  });
 }
 
 int cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes,

@@ -174,9 +174,10 @@ void Link::write(int to, int32_t kind, const char *bytes, size_t count) {
     return;
   }
   std::lock_guard<std::mutex> guard(writing);
+  int socket = peers[size_t(to)].to;
   Head head = {kind, rank, int64_t(count)};
-  if (writeAll(peers[size_t(to)].to, &head, sizeof(head)))
-    writeAll(peers[size_t(to)].to, bytes, count);
+  if (socket >= 0 && writeAll(socket, &head, sizeof(head)))
+    writeAll(socket, bytes, count);
 }
 
 void Link::send(int to, const char *bytes, size_t count) {
@@ -232,6 +233,10 @@ void Link::close() {
   isClosing = true;
   if (worker.joinable())
     worker.join();
+  for (Peer &peer : peers) // whoever still writes
+    if (peer.to >= 0)
+      shutdown(peer.to, SHUT_RDWR);
+  std::lock_guard<std::mutex> guard(writing);
   for (Peer &peer : peers)
     for (int *socket : {&peer.to, &peer.from}) {
       if (*socket >= 0)
