@@ -85,6 +85,7 @@ Status StepCalls::makeRoom(Known &one) {
 
 Status StepCalls::capture(Known &one) {
   Status status = tryCapture(one);
+  one.isCaptured = status.ok();
   counts.graphs += status.ok() ? 1 : 0;
   if (status.ok() || status.message().empty())
     return status;

@@ -131,7 +131,7 @@ Status StepCalls::runChain() {
   if (!one || one->runs++ == 0) {
     isRun = runCalls(current);
   } else {
-    if (!one->graph)
+    if (!one->isCaptured)
       WEFT_RT_RETURN_IF_ERROR(capture(*one));
     WEFT_RT_RETURN_IF_ERROR(launchGraph(*one));
     counts.capturedCalls += calls;

@@ -76,8 +76,9 @@ private:
   struct Known {
     Chain chain;
     int64_t runs = 0;
-    CUgraphExec_st *graph = nullptr;
-    Notes *notes = nullptr; // [start], pinned
+    bool isCaptured = false;
+    CUgraphExec_st *graph = nullptr; // by graphLock
+    Notes *notes = nullptr;          // [start], pinned
   };
 
   Known *find();
