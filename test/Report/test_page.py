@@ -61,7 +61,10 @@ def test_says_the_numbers(open_page, fixture_page, width, dark):
         assert part in figures
     dump = tab.dump()
     assert dump.count("<a href=\"#flow=") == 2
-    assert len(re.findall("<tr><th scope=\"row\">", dump)) == 6 + 2 + 4 + 2
+    assert len(re.findall("<tr><th scope=\"row\">", dump)) == 6 + 2 + 4 + 3 + 2
+    again = text_of(tab, "#recomputed-table")
+    for part in ("matmul params.layers.*.wq", "1.000 MiB", "total"):
+        assert part in again
 
 
 @pytest.mark.parametrize("width,dark", STYLES)
