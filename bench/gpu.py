@@ -259,7 +259,8 @@ class Cases:
             try:
                 row.update(measure(case))
                 row["error"] = None
-            except Exception as error:  # noqa: BLE001: the others go on
+            # Whatever it is, the others go on.
+            except Exception as error:  # noqa: BLE001
                 row["error"] = f"{type(error).__name__}: {error}"
             rows.append(row)
         return rows

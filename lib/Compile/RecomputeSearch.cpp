@@ -162,14 +162,16 @@ void RecomputeSearch::describe(const Attempt &chosen) {
   MemoryLoop::Estimate written = makeLoop(fused).estimate();
   int64_t more =
       chosen.estimate.computeNanoseconds - written.computeNanoseconds;
+  int64_t fewer = written.bytes - chosen.estimate.bytes;
   remark::passed(
       (*funcs.begin()).getLoc(),
       remark::RemarkOpts::name("recompute").category("weft-recompute"))
       << remark::add("values are computed again, as the memory limit is {0} "
-                     "bytes: more compute, fewer bytes in program order",
-                     limit)
+                     "bytes: {1} compute, {2} bytes in program order",
+                     limit, more > 0 ? "more" : "no more",
+                     fewer > 0 ? "fewer" : "no fewer")
       << remark::metric("ns", more)
-      << remark::metric("bytes", written.bytes - chosen.estimate.bytes);
+      << remark::metric("bytes", fewer);
 }
 
 bool RecomputeSearch::takeFaster(Attempt &best, Attempt other) const {

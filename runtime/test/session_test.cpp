@@ -222,6 +222,16 @@ TEST(Session, RefusesWrongOptions) {
               HasSubstr("options have -1 threads"));
 }
 
+/// Of a caller that was built before options grew nothing after them is read.
+TEST(Session, KnowsOptionsOfBefore) {
+  weft_rt_options options = WEFT_RT_OPTIONS_INIT;
+  options.processes = 7;
+  EXPECT_THAT(creationFailure({&weft_program}, options),
+              HasSubstr("the job is to have 7"));
+  options.struct_size = offsetof(weft_rt_options, processes);
+  EXPECT_NE(create(options), nullptr);
+}
+
 TEST(Session, ComparesPlans) {
   weft_rt_program other = weft_program;
   other.plan_hash[31] = 9;

@@ -3,11 +3,8 @@
 // Schedules of small random problems against the best of all orders, in time
 // and in memory, and under limits that program order does not keep.
 
-#include "FastestOrder.h"
+#include "LimitedBound.h"
 #include "ScheduleExamples.h"
-#include "weft/Schedule/Scheduler.h"
-
-#include "gtest/gtest.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,11 +16,10 @@ using namespace mlir::weft::test;
 namespace {
 
 Schedule run(const ScheduleProblem &problem, SchedulePolicy policy,
-             int64_t limit, bool isLean = false) {
+             int64_t limit) {
   ScheduleOptions options;
   options.policy = policy;
   options.memoryLimit = limit;
-  options.isLean = isLean;
   return makeSchedule(problem, options);
 }
 
@@ -103,7 +99,7 @@ TEST(ScheduleOptimumTest, SmallProblemsAreNearTheFastestLineWithinALimit) {
   int count = 0, numTight = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     ScheduleProblem problem = makeRandomProblem(seed + 70000, 3 + seed % 4);
-    int64_t lean = run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes;
+    int64_t lean = getLeanBytes(problem);
     int64_t unlimited = FastestOrder(problem).get();
     for (int64_t limit : {lean, lean + lean / 5}) {
       int64_t fastest = FastestLine(problem, limit).get();
@@ -442,22 +438,18 @@ ScheduleProblem makeRandomAhead(uint64_t seed) {
 }
 
 TEST(ScheduleOptimumTest, NoBoundWithinALimitIsAboveTheFastestLine) {
-  int numAbove = 0, numReached = 0;
+  LimitedBoundCount count;
   for (uint64_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
     ScheduleProblem problem = seed % 6 == 0
                                   ? makeRandomProblem(seed, 3 + seed / 6 % 3)
                                   : makeRandomAhead(seed);
-    int64_t lean = run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes;
+    int64_t lean = getLeanBytes(problem);
     int64_t limit = lean + lean * int64_t(seed % 3) / 8;
-    int64_t fastest = FastestLine(problem, limit).get();
-    int64_t unlimited = computeLowerBound(problem).get();
-    int64_t bound = computeWorkAndWaitsWithin(problem, limit);
-    ASSERT_LE(bound, fastest) << seed;
-    numAbove += bound > unlimited;
-    numReached += bound > unlimited && bound == fastest;
+    count.add(problem, limit, computeWorkAndWaitsWithin(problem, limit));
   }
-  EXPECT_GT(numAbove, 50);
-  EXPECT_GT(numReached, 10);
+  EXPECT_GT(count.numAbove, 50);
+  EXPECT_GT(count.numReached, 10);
 }
 
 TEST(ScheduleOptimumTest, LittleCanBeDoneAheadInLittleMemory) {
@@ -503,7 +495,7 @@ TEST(ScheduleOptimumTest, LeastMemoryIsThatOfTheBestOrder) {
     ScheduleProblem problem = makeRandomProblem(seed, 4 + seed % 8);
     int64_t least = getLeastBytes(problem);
     int64_t program = run(problem, SchedulePolicy::Sync, 0).result.peakBytes;
-    int64_t lean = run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes;
+    int64_t lean = getLeanBytes(problem);
     ASSERT_GE(lean, least) << seed;
     ASSERT_LE(lean, program) << seed;
     ASSERT_LE(computeLeastBytes(problem), least) << seed;
@@ -542,8 +534,7 @@ TEST(ScheduleOptimumTest, SmallBuffersAreMovedAmongManyLargeOnes) {
   problem.finalize();
   EXPECT_EQ(run(problem, SchedulePolicy::Sync, 0).result.peakBytes,
             100 * kNumLarge + 60 + 60 + 50);
-  EXPECT_EQ(run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes,
-            100 * kNumLarge + 60 + 60);
+  EXPECT_EQ(getLeanBytes(problem), 100 * kNumLarge + 60 + 60);
 }
 
 TEST(ScheduleOptimumTest, ALimitBelowProgramOrderIsKept) {
@@ -552,7 +543,7 @@ TEST(ScheduleOptimumTest, ALimitBelowProgramOrderIsKept) {
     SCOPED_TRACE(seed);
     ScheduleProblem problem = makeRandomProblem(seed, 5 + seed % 30);
     int64_t program = run(problem, SchedulePolicy::Sync, 0).result.peakBytes;
-    int64_t lean = run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes;
+    int64_t lean = getLeanBytes(problem);
     if (lean == program)
       continue;
     ++numBelow;
@@ -579,7 +570,7 @@ TEST(ScheduleOptimumTest, BestIsFastestAtEachLimit) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);
     ScheduleProblem problem = makeRandomProblem(seed + 500, 24);
-    int64_t lean = run(problem, SchedulePolicy::Sync, 0, true).result.peakBytes;
+    int64_t lean = getLeanBytes(problem);
     for (int step = 0; step < 6; ++step) {
       int64_t limit = lean + lean * step / 6;
       int64_t best = run(problem, SchedulePolicy::Best, limit).result.time;

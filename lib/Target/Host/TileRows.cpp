@@ -112,7 +112,8 @@ int findSharedLoop(const KernelShape &shape) {
 /// Long rows: parts of the dim that all phases walk become rows.
 void cutLongRows(KernelShape &shape) {
   int dim = findSharedLoop(shape);
-  if (dim < 0)
+  // A dim of no elements has no parts either.
+  if (dim < 0 || shape.sizes[dim] <= kMinPart)
     return;
   int64_t bytes = 0;
   for (const Member &member : shape.members) {
