@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,14 +124,32 @@ def suite_pytest():
     if folder is None:
         return Count(failed=1)
     environment = dict(os.environ, PYTHONPATH=str(folder), JAX_PLATFORMS="cpu")
-    run([sys.executable, "-m", "pytest", "-q", "--junitxml", report,
+    # A file's tests stay in one process: they share what they compile.
+    run([sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()),
+         "--dist", "loadfile", "--junitxml", report,
          "python-bindings/tests"], env=environment)
     return count_junit(report) if report.exists() else Count(failed=1)
 
 
 def run_script(*command):
     """A script that runs tests of its own and ends with a line of totals."""
-    result = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE)
+    return count_script(start_script(command))
+
+
+def run_scripts(commands):
+    """Scripts that use one core each, as many at a time as there are cores."""
+    count = Count()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for result in pool.map(start_script, commands):
+            count.add(count_script(result))
+    return count
+
+
+def start_script(command):
+    return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE)
+
+
+def count_script(result):
     sys.stdout.write(result.stdout)
     lines = result.stdout.strip().splitlines()
     words = lines[-1].replace(",", "").split() if lines else []
@@ -145,20 +164,21 @@ def run_script(*command):
 
 def suite_fuzz():
     """The same programs each time; on a slow machine fewer of them."""
-    count = Count()
-    for kind, backend, seeds, seconds in (("any", "interpreter", "0:600", 60), ("any", "host", "600:700", 40),
-                                          ("scan", "host", "0:60", 40), ("data", "host", "0:60", 40)):
-        count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "random_programs.py", "--kind", kind,
-                             "--backend", backend, "--seeds", seeds, "--seconds", str(seconds)))
+    def script(name, *options):
+        return (sys.executable, ROOT / "test" / "fuzz" / name, *options)
+
     if not (BUILD / "python").exists() and install_package() is None:
-        count.add(Count(failed=1))
-    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "malformed.py",
-                         "--cases", "60", "--seconds", "80"))
-    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "invariance.py", "--seeds", "0:40",
-                         "--seconds", "50", "--meshes", "3", "--control", "6"))
-    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "attention.py", "--seeds", "0:8", "--seconds", "40"))
-    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "recompute.py", "--seeds", "0:12", "--seconds", "40"))
-    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "integers.py", "--seeds", "0:40", "--seconds", "50"))
+        return Count(failed=1)
+    count = run_scripts(
+        [script("random_programs.py", "--kind", kind, "--backend", backend, "--seeds", seeds, "--seconds", seconds)
+         for kind, backend, seeds, seconds in (("any", "interpreter", "0:600", "60"), ("any", "host", "600:700", "40"),
+                                               ("scan", "host", "0:60", "40"), ("data", "host", "0:60", "40"))]
+        + [script("attention.py", "--seeds", "0:8", "--seconds", "40"),
+           script("recompute.py", "--seeds", "0:12", "--seconds", "40"),
+           script("integers.py", "--seeds", "0:40", "--seconds", "50")])
+    # These use all cores by themselves.
+    count.add(run_script(*script("malformed.py", "--cases", "60", "--seconds", "80")))
+    count.add(run_script(*script("invariance.py", "--seeds", "0:40", "--seconds", "50", "--meshes", "3", "--control", "6")))
     return count
 
 
