@@ -660,16 +660,19 @@ private:
 
 /// A join of what ranks have reduced is done before they reduce it: the ranks
 /// then move the sum, not each summand. Only where the order is open, and not
-/// where a part of each summand needs less memory (`keepsParts`).
-bool joinFirst(AllReduceOp join, const SerialAxis &serial, bool keepsParts) {
+/// where a part of each summand needs less memory (`keepsParts`). Returns what
+/// is joined first then, which may come after a reduction as well; null: nothing
+/// has changed.
+AllReduceOp joinFirst(AllReduceOp join, const SerialAxis &serial,
+                      bool keepsParts) {
   if (join.getInputs().size() != 1 || join->hasAttr(WeftDialect::kOrderAttr))
-    return false;
+    return nullptr;
   Operation *inner = join.getInputs()[0].getDefiningOp();
   if (!inner || !isReduction(inner) || inner->getNumOperands() != 1 ||
       !inner->hasOneUse() || inner->hasAttr(WeftDialect::kOrderAttr) ||
       isJoin(inner, serial) || inner->getAttr("kind") != join.getKindAttr() ||
       (keepsParts && isa<ReduceScatterOp>(inner)))
-    return false;
+    return nullptr;
   AxesSplit axes = *splitAxes(join.getAxes().getAxes(), serial);
   OpBuilder builder(inner);
   Value input = inner->getOperand(0);
@@ -688,9 +691,7 @@ bool joinFirst(AllReduceOp join, const SerialAxis &serial, bool keepsParts) {
   } else {
     join.setAxesAttr(AxesAttr::get(join.getContext(), rest));
   }
-  while (joinFirst(first, serial, keepsParts)) {
-  }
-  return true;
+  return first;
 }
 
 /// Fails if a collective over the axis stands in a region, or has no local
@@ -735,8 +736,8 @@ struct AccumulatePass : public weft::impl::AccumulatePassBase<AccumulatePass> {
       return failure();
     Block &block = func.getBody().front();
     for (auto op : llvm::make_early_inc_range(block.getOps<AllReduceOp>()))
-      if (isJoin(op, serial))
-        joinFirst(op, serial, regather);
+      while (op && isJoin(op, serial))
+        op = joinFirst(op, serial, regather);
     return FunctionAccumulator(func, serial, regather).run();
   }
 };

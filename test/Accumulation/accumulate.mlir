@@ -88,6 +88,23 @@ func.func @join_first(%x: tensor<4xf32> {weft.global_type = tensor<16xf32>, weft
   return %1 : tensor<2xf32>
 }
 
+// So it is where one reduction follows another, and nothing else is to join.
+
+// CHECK-LABEL: func @join_first_of_three
+// CHECK-NOT: weft.reduce_scatter
+// CHECK-COUNT-3: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>)
+// CHECK: %[[A:.*]] = weft.reduce_scatter sum %{{.*}} on @mesh <{"a"}> dims [0]
+// CHECK: %[[B:.*]] = weft.reduce_scatter sum %[[A]] on @mesh <{"b"}> dims [0]
+// CHECK: %[[R:.*]] = weft.all_reduce sum %[[B]] on @mesh <{"a"}>
+// CHECK: return %[[R]]
+func.func @join_first_of_three(%x: tensor<4xf32> {weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{"mb"}]>}) -> tensor<1xf32> {
+  %0 = weft.reduce_scatter sum %x on @mesh <{"a"}> dims [0] : (tensor<4xf32>) -> tensor<2xf32>
+  %1 = weft.reduce_scatter sum %0 on @mesh <{"b"}> dims [0] : (tensor<2xf32>) -> tensor<1xf32>
+  %2 = weft.all_reduce sum %1 on @mesh <{"a"}> : (tensor<1xf32>) -> tensor<1xf32>
+  %3 = weft.all_reduce sum %2 on @mesh <{"mb"}> : (tensor<1xf32>) -> tensor<1xf32>
+  return %3 : tensor<1xf32>
+}
+
 // Maxima need no order.
 
 // CHECK-LABEL: func @maximum
