@@ -167,19 +167,20 @@ const Form *FormTable::get(Form form) {
   form.told = getTold(form);
   form.hash = getHash(form);
   if (auto it = known.find({&form, form.hash}); it != known.end())
-    return it->form;
+    return count(it->form);
   if (!isOfReals())
     form.digest = computeDigest(form);
+  form.isOfReference = !isReferenceKnown;
   forms.push_back(std::move(form));
   known.insert({&forms.back(), forms.back().hash});
-  return &forms.back();
+  return count(&forms.back());
 }
 
 const Form *FormTable::find(Form form) const {
   form.told = getTold(form);
   form.hash = getHash(form);
   auto it = known.find({&form, form.hash});
-  return it == known.end() ? nullptr : it->form;
+  return it == known.end() || !it->form->isOfReference ? nullptr : it->form;
 }
 
 StringRef FormTable::getText(Attribute attr) {
@@ -209,7 +210,7 @@ const Form *FormTable::getRead(const Form *tensor, AffineMap map) {
     return tensor; // the same everywhere
   const Form *&read = reads[{tensor, map}];
   if (read)
-    return read;
+    return count(read);
   Form form{FormKind::Read, "element"};
   form.details = getText(map).str();
   form.operands = {tensor};

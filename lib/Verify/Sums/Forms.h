@@ -111,6 +111,8 @@ struct Form {
   SmallVector<int64_t, 1> told = {};
   std::string digest = {};
   size_t hash = 0;
+  /// Whether the program to which another is compared has it.
+  bool isOfReference = false;
 
   /// As in `matmul of 8x1024xf32: tree 8 of chain 128`.
   std::string str() const;
@@ -148,9 +150,14 @@ public:
   bool isOfReals() const { return equality == Equality::Reals; }
   /// Returns the form that equals `form`; takes it in if it is new.
   const Form *get(Form form);
-  /// The number of forms that are known.
-  int64_t size() const { return forms.size(); }
-  /// Returns the form that equals `form`, or null.
+  /// From now on forms are those of a program that is compared with the one
+  /// followed so far.
+  void endReference() { isReferenceKnown = true; }
+  /// How often a form was asked for that the reference does not have: what does
+  /// not raise this is what the reference makes, too. Forms that an attempt
+  /// left behind do.
+  int64_t countOthers() const { return others; }
+  /// Returns the form of the reference that equals `form`, or null.
   const Form *find(Form form) const;
 
   /// How an attribute or map is written.
@@ -226,8 +233,14 @@ private:
   };
 
   const Form *rebuild(const Form *move, const Form *operand);
+  const Form *count(const Form *form) {
+    others += !form->isOfReference;
+    return form;
+  }
 
   Equality equality;
+  bool isReferenceKnown = false;
+  int64_t others = 0;
   std::deque<Form> forms;
   DenseSet<Known, Info> known;
   DenseMap<std::pair<const Form *, AffineMap>, const Form *> reads;

@@ -121,6 +121,13 @@ void BodyLifter::inferChunks(Block &body, int choice) {
       return (*offset)[rank] / std::max<int64_t>(dim.extent, 1);
     });
   };
+  // The size of a dimension of which each rank has `rest` left, from its chunk
+  // on; nullopt if it is not the same on all.
+  auto getEnd = [&](const LocalDim &dim, RankVector rest) {
+    return LocalLifter::getUniform(lifter.perRank([&](int64_t rank) {
+      return (*rest)[rank] + (*dim.chunk)[rank] * dim.extent;
+    }));
+  };
   // What is compared is what is left of the dimension: all of it on the first
   // rank. What has any size ends there.
   auto setRest = [&](LocalDim &dim, RankVector rest) {
@@ -131,10 +138,8 @@ void BodyLifter::inferChunks(Block &body, int choice) {
         }))
       dim.chunk = lifter.perRank(
           [&](int64_t rank) { return (size - (*rest)[rank]) / extent; });
-    if (dim.size == kAnySize && dim.chunk && lifter.forms.isOfReals())
-      dim.size = LocalLifter::getUniform(lifter.perRank([&](int64_t rank) {
-                   return (*rest)[rank] + (*dim.chunk)[rank] * dim.extent;
-                 })).value_or(kAnySize);
+    if (dim.size == kAnySize && dim.chunk)
+      dim.size = getEnd(dim, rest).value_or(kAnySize);
   };
   auto getOffset = [&](Value value) {
     return lifter.scalars.lookup(value).offset;
@@ -154,14 +159,21 @@ void BodyLifter::inferChunks(Block &body, int choice) {
     if (auto index = below.getDefiningOp<linalg::IndexOp>())
       return setRest(loops[index.getDim()], rest);
     // The index of a loop of one iteration is 0, and folded: of one that is
-    // known to end there, or else of the first that is not known.
+    // known to end there, or else of the first that may, or is not known.
     APInt zero;
     if (!matchPattern(below, m_ConstantInt(&zero)) || !zero.isZero() ||
         llvm::any_of(loops, [&](const LocalDim &dim) {
           return isMaskOf(dim, lifter.uniform(0), rest);
         }))
       return;
-    if (auto *dim = llvm::find_if(loops, isFolded); dim != loops.end())
+    auto mayEnd = [&](const LocalDim &dim) {
+      return dim.extent == 1 && dim.chunk && dim.size == kAnySize &&
+             getEnd(dim, rest);
+    };
+    auto *dim = llvm::find_if(loops, mayEnd);
+    if (dim == loops.end())
+      dim = llvm::find_if(loops, isFolded);
+    if (dim != loops.end())
       setRest(*dim, rest);
   });
   body.walk([&](Operation *op) {

@@ -615,13 +615,12 @@ LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
     return liftJoin(op);
   // The index of a loop of one local iteration is folded: whichever loop it may
   // be, it is right to say so. One that gives what is known is of use.
-  int64_t known = forms.size();
   int numChoices = isReference || !forms.isOfReals() ? 1 : countFolded(op);
   for (int choice = 0; choice < numChoices && numChoices > 1; ++choice) {
     ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
-    if (succeeded(liftStructured(op, choice)) && forms.size() == known)
+    int64_t others = forms.countOthers();
+    if (succeeded(liftStructured(op, choice)) && forms.countOthers() == others)
       return success();
-    known = forms.size();
   }
   return liftStructured(op, /*choice=*/0);
 }

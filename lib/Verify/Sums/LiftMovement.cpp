@@ -297,18 +297,13 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
     return setTensor(op, op.getResult(), std::move(value));
   // Each way to see them is right; one that gives a form that is known is of
   // use.
-  SmallVector<const Form *> tried;
   if (!isReference)
     for (const llvm::SmallBitVector &other :
          getDroppings(op.getStaticSizes(), op.getType().getShape())) {
       ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
-      int64_t known = forms.size();
+      int64_t others = forms.countOthers();
       FailureOr<LocalValue> reduced = dropDims(op, value, other);
-      if (failed(reduced))
-        continue;
-      if (forms.size() > known)
-        tried.push_back(reduced->form);
-      if (!llvm::is_contained(tried, reduced->form))
+      if (succeeded(reduced) && forms.countOthers() == others)
         return setTensor(op, op.getResult(), std::move(*reduced));
     }
   FailureOr<LocalValue> reduced = dropDims(op, value, dropped);

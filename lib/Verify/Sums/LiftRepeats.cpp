@@ -74,6 +74,24 @@ Likeness LocalLifter::joinChunks(Likeness likeness, int64_t neighbours) {
   });
 }
 
+/// Of several dimensions that become one: chunks are alike if those of each
+/// dimension are.
+Likeness LocalLifter::nestLikeness(ArrayRef<LocalDim> dims) {
+  if (llvm::none_of(dims, [](const LocalDim &dim) { return dim.likeness; }))
+    return nullptr;
+  int64_t chunks = 1;
+  for (const LocalDim &dim : dims)
+    chunks *= countChunks(dim);
+  return getLikeness(chunks, [&](int64_t chunk) {
+    std::vector<int64_t> made;
+    for (const LocalDim &dim : llvm::reverse(dims)) {
+      made.push_back(getFirst(dim.likeness, chunk % countChunks(dim)));
+      chunk /= countChunks(dim);
+    }
+    return made;
+  });
+}
+
 /// Of what is made of two: chunks that are alike in both.
 Likeness LocalLifter::meetLikeness(Likeness a, Likeness b) {
   if (a == b || !a || !b)

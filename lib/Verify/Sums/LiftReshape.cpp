@@ -85,6 +85,19 @@ static int64_t countLocal(ArrayRef<LocalDim> dims) {
   return count;
 }
 
+/// Rows that end in padding are no chunks of what they become together: the
+/// next row begins where this one ends.
+static LogicalResult checkRows(Operation *op, ArrayRef<LocalDim> dims) {
+  int64_t outer = 1;
+  for (const LocalDim &dim : dims) {
+    if (outer > 1 && proof::hasPadding(dim))
+      return op->emitOpError("makes one dimension of rows of ")
+             << dim.size << " elements that are cut unequally";
+    outer *= dim.size;
+  }
+  return success();
+}
+
 /// Several dimensions, of `sizes`, become one; `size` is that of the one-rank
 /// program, or any.
 LogicalResult LocalLifter::collapseGroup(Operation *op,
@@ -123,12 +136,13 @@ LogicalResult LocalLifter::collapseGroup(Operation *op,
     if (int64_t all = computeProduct(getSizes(dims));
         dim.isGuess && size > 0 && all > 0 && size % (all / dim.size) == 0)
       takeSize(dim, size / (all / dim.size));
-  if (failed(checkNested(op, dims)))
+  if (failed(checkNested(op, dims)) || failed(checkRows(op, dims)))
     return failure();
   sizes = getSizes(dims);
   result.size = computeProduct(sizes);
   Contribution parts = makeParts(dims, Contribution::Ordered);
   result.chunk = parts.part ? parts.part : uniform(0);
+  result.likeness = nestLikeness(dims);
   return success();
 }
 
@@ -178,22 +192,18 @@ static bool fitsAll(const LocalValue &value,
   });
 }
 
+/// Dimensions become one each, of sizes that the one-rank program knows; empty:
+/// it knows none.
 FailureOr<LocalValue>
-LocalLifter::collapse(Operation *op, LocalValue value,
-                      ArrayRef<ReassociationIndices> reassociation) {
+LocalLifter::collapseTo(Operation *op, LocalValue value,
+                        ArrayRef<ReassociationIndices> reassociation,
+                        ArrayRef<int64_t> known) {
   SmallVector<LocalDim, 4> dims;
   std::string groups = print(reassociation);
-  std::string collapse = describeCollapse(reassociation);
+  bool isKnown = !known.empty();
   SmallVector<int64_t> sizes(reassociation.size(), kAnySize);
-  bool isKnown = false;
-  for (ArrayRef<int64_t> known : forms.getExpansions(value.form, collapse)) {
-    if (known.size() != sizes.size() || isReference)
-      continue;
+  if (isKnown)
     sizes.assign(known.begin(), known.end());
-    isKnown = true;
-    if (fitsAll(value, reassociation, sizes))
-      break;
-  }
   for (auto [group, size] : llvm::zip(reassociation, sizes)) {
     LocalDim dim;
     SmallVector<int64_t> rows;
@@ -223,15 +233,53 @@ LocalLifter::collapse(Operation *op, LocalValue value,
       made = known;
   value.form = forms.getReshape(source, shape, groups, op);
   if (isReference)
-    forms.noteExpansion(source, collapse, getSizes(value.dims));
+    forms.noteExpansion(source, describeCollapse(reassociation),
+                        getSizes(value.dims));
   return value;
 }
 
+/// The sizes that the one-rank program gives what dimensions become.
+SmallVector<SmallVector<int64_t>>
+LocalLifter::getCollapses(const LocalValue &value,
+                          ArrayRef<ReassociationIndices> groups) const {
+  SmallVector<SmallVector<int64_t>> known;
+  if (isReference)
+    return known;
+  llvm::append_range(known,
+                     forms.getExpansions(value.form, describeCollapse(groups)));
+  llvm::erase_if(known, [&](ArrayRef<int64_t> sizes) {
+    return sizes.size() != groups.size();
+  });
+  return known;
+}
+
+FailureOr<LocalValue>
+LocalLifter::collapse(Operation *op, LocalValue value,
+                      ArrayRef<ReassociationIndices> groups) {
+  SmallVector<SmallVector<int64_t>> known = getCollapses(value, groups);
+  ArrayRef<int64_t> sizes;
+  for (ArrayRef<int64_t> made : known) {
+    sizes = made;
+    if (fitsAll(value, groups, sizes))
+      break;
+  }
+  return collapseTo(op, std::move(value), groups, sizes);
+}
+
 LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
-  FailureOr<LocalValue> value =
-      collapse(op, getTensor(op.getSrc()), op.getReassociationIndices());
+  const LocalValue source = getTensor(op.getSrc());
+  auto groups = op.getReassociationIndices();
+  FailureOr<LocalValue> value = collapse(op, source, groups);
   if (failed(value))
     return failure();
+  // What is repeated is as often as any of them says.
+  std::vector<LocalValue> &ways = otherWays[op.getResult()];
+  ways.clear();
+  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  for (ArrayRef<int64_t> sizes : getCollapses(source, groups))
+    if (FailureOr<LocalValue> other = collapseTo(op, source, groups, sizes);
+        succeeded(other) && other->form != value->form)
+      ways.push_back(std::move(*other));
   return setTensor(op, op.getResult(), std::move(*value));
 }
 
@@ -246,6 +294,9 @@ LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
   for (auto [extent, global] : llvm::zip(extents, sizes)) {
     counts.push_back(llvm::divideCeil(global, std::max<int64_t>(extent, 1)));
     if (inner > 1 && (counts.back() > 1 || global != extent))
+      return failure();
+    // Only the outermost dimension may be cut unequally.
+    if (size > 1 && counts.back() * extent != global)
       return failure();
     inner *= extent;
     size *= global;
@@ -466,7 +517,7 @@ findRanges(const LocalValue &value, ArrayRef<int64_t> shape) {
         return i >= first && i < first + length;
       };
       const LocalDim &dim = value.dims[first];
-      if (dim.extent == 1 && dim.chunk && !proof::hasPadding(dim) &&
+      if (dim.extent == 1 && dim.chunk &&
           llvm::all_of(llvm::seq(rank), [&](unsigned i) {
             return isOther(i) ? isInside(i) : true;
           }))
@@ -477,9 +528,9 @@ findRanges(const LocalValue &value, ArrayRef<int64_t> shape) {
 
 /// The value as reshapes, slices and transposes of the one-rank program show it
 /// that are no ops on a rank, and so stand nowhere in its program.
-std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op,
-                                                   const LocalValue &value) {
-  std::vector<LocalValue> found;
+std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
+  const LocalValue &value = getTensor(seen);
+  std::vector<LocalValue> found = otherWays.lookup(seen);
   // What does not fit is no error: the value is what it is as well.
   ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
   findSliced(value, found);

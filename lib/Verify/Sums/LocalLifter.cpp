@@ -272,7 +272,7 @@ LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
         getBorderDims(func.getResultAttrDict(i), type);
     std::optional<unsigned> wrong = findMisfit(value, dims);
     if (wrong)
-      for (LocalValue &regrouped : findRegrouped(op, value))
+      for (LocalValue &regrouped : findRegrouped(op, result))
         if (!findMisfit(regrouped, dims)) {
           value = std::move(regrouped);
           wrong.reset();
@@ -414,7 +414,7 @@ bool LocalLifter::liftRegrouped(Operation *op) {
     auto it = tensors.find(value);
     if (it == tensors.end())
       continue;
-    std::vector<LocalValue> ways = findRegrouped(op, it->second);
+    std::vector<LocalValue> ways = findRegrouped(op, value);
     if (ways.empty() || count * (ways.size() + 1) > kMaxWays)
       continue;
     ways.insert(ways.begin(), it->second);
@@ -432,9 +432,9 @@ bool LocalLifter::liftRegrouped(Operation *op) {
       tensors[operand.value] = operand.ways[left % operand.ways.size()];
       left /= operand.ways.size();
     }
-    int64_t known = forms.size();
+    int64_t others = forms.countOthers();
     reductions.resize(numReductions);
-    isDone = succeeded(liftAsIs(op)) && forms.size() == known;
+    isDone = succeeded(liftAsIs(op)) && forms.countOthers() == others;
   }
   for (Operand &operand : operands)
     tensors[operand.value] = std::move(operand.ways.front());
@@ -513,5 +513,7 @@ LogicalResult LocalLifter::run() {
   for (Operation &op : func.getBody().front())
     if (failed(liftOp(&op)))
       return failure();
+  if (isReference)
+    forms.endReference();
   return success();
 }

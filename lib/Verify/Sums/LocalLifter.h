@@ -257,14 +257,20 @@ private:
   LogicalResult liftCollapse(tensor::CollapseShapeOp op);
   LogicalResult liftExpand(tensor::ExpandShapeOp op);
   FailureOr<LocalValue> collapse(Operation *op, LocalValue value,
-                                 ArrayRef<ReassociationIndices> reassociation);
+                                 ArrayRef<ReassociationIndices> groups);
+  FailureOr<LocalValue> collapseTo(Operation *op, LocalValue value,
+                                   ArrayRef<ReassociationIndices> reassociation,
+                                   ArrayRef<int64_t> known);
+  SmallVector<SmallVector<int64_t>>
+  getCollapses(const LocalValue &value,
+               ArrayRef<ReassociationIndices> groups) const;
   bool expandAgain(Operation *op, const LocalValue &joined, unsigned first,
                    unsigned last, ArrayRef<int64_t> shape, LocalValue &value);
   FailureOr<bool> regroup(Operation *op, LocalValue &value, unsigned first,
                           unsigned last);
   LogicalResult regroupForMembers(Operation *op, LocalValue &value,
                                   unsigned last);
-  std::vector<LocalValue> findRegrouped(Operation *op, const LocalValue &value);
+  std::vector<LocalValue> findRegrouped(Operation *op, Value seen);
   std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
 
   // What is repeated.
@@ -274,6 +280,7 @@ private:
   Likeness repeatAll(const LocalDim &dim, int64_t times);
   Likeness cutChunks(Likeness likeness, int64_t pieces);
   Likeness joinChunks(Likeness likeness, int64_t neighbours);
+  Likeness nestLikeness(ArrayRef<LocalDim> dims);
   Likeness meetLikeness(Likeness a, Likeness b);
   bool collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
                         LocalDim &result, SmallVectorImpl<int64_t> &sizes);
@@ -401,6 +408,8 @@ private:
   std::vector<std::vector<int64_t>> sets;
   std::map<std::vector<int64_t>, int64_t> setNumbers;
   DenseMap<Value, LocalValue> tensors;
+  /// Other ways to see values, as right as that one.
+  DenseMap<Value, std::vector<LocalValue>> otherWays;
   /// The entries of values that are stacked, to be gathered and picked.
   DenseMap<Value, std::vector<LocalValue>> stacks;
   DenseMap<Value, LocalScalar> scalars;

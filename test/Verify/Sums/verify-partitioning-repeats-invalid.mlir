@@ -150,3 +150,34 @@ module {
     }
   }
 }
+
+// -----
+
+// Parts of rows are alike, rows are not.
+
+module {
+  weft.mesh @mesh = <["a"=2, "b"=2]>
+  func.func @f(%x: tensor<1x2xf32> {weft.global_type = tensor<2x2xf32>, weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>}) -> (tensor<2xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"b", "a"}]>}) {
+    %0 = tensor.empty() : tensor<1x1x2xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<1x2xf32>) outs(%0 : tensor<1x1x2xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x1x2xf32>
+    %2 = tensor.collapse_shape %1 [[0], [1, 2]] : tensor<1x1x2xf32> into tensor<1x2xf32>
+    %3 = tensor.collapse_shape %2 [[0, 1]] : tensor<1x2xf32> into tensor<2xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 8 in chunks [0, 0, 2, 2], expected size 8 in chunks [0, 2, 1, 3]}}
+    return %3 : tensor<2xf32>
+  }
+  module @global {
+    func.func @f(%x: tensor<2x2xf32>) -> tensor<8xf32> {
+      %0 = tensor.empty() : tensor<2x2x2xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x2xf32>) outs(%0 : tensor<2x2x2xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<2x2x2xf32>
+      %2 = tensor.collapse_shape %1 [[0], [1, 2]] : tensor<2x2x2xf32> into tensor<2x4xf32>
+      %3 = tensor.collapse_shape %2 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+      return %3 : tensor<8xf32>
+    }
+  }
+}

@@ -274,3 +274,114 @@ module {
     }
   }
 }
+
+// -----
+
+// All repeated, then each: a rank has all of the first, and any part of the
+// second that has as many elements.
+
+module {
+  weft.mesh @mesh = <["a"=4]>
+  func.func @f(%x: tensor<2xf32> {weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<6xf32> {weft.global_type = tensor<24xf32>, weft.sharding = #weft.sharding<@mesh, [{"a"}]>}) {
+    %0 = tensor.empty() : tensor<1x2xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2xf32>) outs(%0 : tensor<1x2xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2xf32>
+    %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<1x2xf32> into tensor<2xf32>
+    %3 = tensor.empty() : tensor<2x3xf32>
+    %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%2 : tensor<2xf32>) outs(%3 : tensor<2x3xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<2x3xf32>
+    %5 = tensor.collapse_shape %4 [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+    return %5 : tensor<6xf32>
+  }
+  module @global {
+    func.func @f(%x: tensor<2xf32>) -> tensor<24xf32> {
+      %0 = tensor.empty() : tensor<4x2xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2xf32>) outs(%0 : tensor<4x2xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<4x2xf32>
+      %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<4x2xf32> into tensor<8xf32>
+      %3 = tensor.empty() : tensor<8x3xf32>
+      %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%2 : tensor<8xf32>) outs(%3 : tensor<8x3xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<8x3xf32>
+      %5 = tensor.collapse_shape %4 [[0, 1]] : tensor<8x3xf32> into tensor<24xf32>
+      return %5 : tensor<24xf32>
+    }
+  }
+}
+
+// -----
+
+// Rows of which each is repeated: parts of one row are alike.
+
+module {
+  weft.mesh @mesh = <["a"=2, "b"=2]>
+  func.func @f(%x: tensor<1x2xf32> {weft.global_type = tensor<2x2xf32>, weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>}) -> (tensor<2xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"a", "b"}]>}) {
+    %0 = tensor.empty() : tensor<1x1x2xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<1x2xf32>) outs(%0 : tensor<1x1x2xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x1x2xf32>
+    %2 = tensor.collapse_shape %1 [[0], [1, 2]] : tensor<1x1x2xf32> into tensor<1x2xf32>
+    %3 = tensor.collapse_shape %2 [[0, 1]] : tensor<1x2xf32> into tensor<2xf32>
+    return %3 : tensor<2xf32>
+  }
+  module @global {
+    func.func @f(%x: tensor<2x2xf32>) -> tensor<8xf32> {
+      %0 = tensor.empty() : tensor<2x2x2xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x2xf32>) outs(%0 : tensor<2x2x2xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<2x2x2xf32>
+      %2 = tensor.collapse_shape %1 [[0], [1, 2]] : tensor<2x2x2xf32> into tensor<2x4xf32>
+      %3 = tensor.collapse_shape %2 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+      return %3 : tensor<8xf32>
+    }
+  }
+}
+
+// -----
+
+// Repeated twice and, beside that, three times: a rank's part may be of either.
+
+module {
+  weft.mesh @mesh = <["a"=3]>
+  func.func @f(%x: tensor<2xf32> {weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"a"}]>}, tensor<4xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) {
+    %0 = tensor.empty() : tensor<1x2xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2xf32>) outs(%0 : tensor<1x2xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2xf32>
+    %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<1x2xf32> into tensor<2xf32>
+    %3 = tensor.empty() : tensor<2x2xf32>
+    %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2xf32>) outs(%3 : tensor<2x2xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<2x2xf32>
+    %5 = tensor.collapse_shape %4 [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+    return %2, %5 : tensor<2xf32>, tensor<4xf32>
+  }
+  module @global {
+    func.func @f(%x: tensor<2xf32>) -> (tensor<6xf32>, tensor<4xf32>) {
+      %0 = tensor.empty() : tensor<3x2xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2xf32>) outs(%0 : tensor<3x2xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<3x2xf32>
+      %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<3x2xf32> into tensor<6xf32>
+      %3 = tensor.empty() : tensor<2x2xf32>
+      %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2xf32>) outs(%3 : tensor<2x2xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<2x2xf32>
+      %5 = tensor.collapse_shape %4 [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+      return %2, %5 : tensor<6xf32>, tensor<4xf32>
+    }
+  }
+}

@@ -68,3 +68,43 @@ module {
     }
   }
 }
+
+// -----
+
+// Rows that are cut unequally are no chunks of what they become: of 2x3 elements
+// rank (1, 0) has the fourth, and not the sixth.
+
+module {
+  weft.mesh @mesh = <["a"=2, "b"=5]>
+  func.func @f(%x: tensor<1x1xf32> {weft.global_type = tensor<2x3xf32>, weft.sharding = #weft.sharding<@mesh, [{"a"}, {"b"}]>}) -> (tensor<1xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"a", "b"}]>}) {
+    // expected-error@+1 {{makes one dimension of rows of 3 elements that are cut unequally}}
+    %0 = tensor.collapse_shape %x [[0, 1]] : tensor<1x1xf32> into tensor<1xf32>
+    return %0 : tensor<1xf32>
+  }
+  module @global {
+    func.func @f(%x: tensor<2x3xf32>) -> tensor<6xf32> {
+      %0 = tensor.collapse_shape %x [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+      return %0 : tensor<6xf32>
+    }
+  }
+}
+
+// -----
+
+// Nor are chunks parts of rows that they do not divide: of the second rank's two
+// elements one is in the first row and one in the second.
+
+module {
+  weft.mesh @mesh = <["a"=2, "b"=2]>
+  func.func @f(%x: tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"a", "b"}]>}) -> (tensor<1x2xf32> {weft.global_type = tensor<2x3xf32>, weft.sharding = #weft.sharding<@mesh, [{"a"}, {"b"}]>}) {
+    %0 = tensor.expand_shape %x [[0, 1]] output_shape [1, 2] : tensor<2xf32> into tensor<1x2xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 1 in chunks [0, 0, 0, 0], expected size 2 in chunks [0, 0, 1, 1]}}
+    return %0 : tensor<1x2xf32>
+  }
+  module @global {
+    func.func @f(%x: tensor<6xf32>) -> tensor<2x3xf32> {
+      %0 = tensor.expand_shape %x [[0, 1]] output_shape [2, 3] : tensor<6xf32> into tensor<2x3xf32>
+      return %0 : tensor<2x3xf32>
+    }
+  }
+}

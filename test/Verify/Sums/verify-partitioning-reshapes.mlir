@@ -107,3 +107,24 @@ module {
     }
   }
 }
+
+// -----
+
+// A dimension of one element that goes to the other side of one that is cut
+// unequally: no op on a rank.
+
+module {
+  weft.mesh @mesh = <["a"=5]>
+  func.func @f(%y: tensor<1x1x2xf32> {weft.global_type = tensor<3x1x2xf32>, weft.sharding = #weft.sharding<@mesh, [{"a"}, {}, {}]>}) -> (tensor<2x1x2xf32> {weft.global_type = tensor<2x3x2xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"a"}, {}]>}) {
+    %0 = tensor.concat dim(0) %y, %y : (tensor<1x1x2xf32>, tensor<1x1x2xf32>) -> tensor<2x1x2xf32>
+    return %0 : tensor<2x1x2xf32>
+  }
+  module @global {
+    func.func @f(%y: tensor<3x1x2xf32>) -> tensor<2x3x2xf32> {
+      %0 = tensor.collapse_shape %y [[0], [1, 2]] : tensor<3x1x2xf32> into tensor<3x2xf32>
+      %1 = tensor.expand_shape %0 [[0, 1], [2]] output_shape [1, 3, 2] : tensor<3x2xf32> into tensor<1x3x2xf32>
+      %2 = tensor.concat dim(0) %1, %1 : (tensor<1x3x2xf32>, tensor<1x3x2xf32>) -> tensor<2x3x2xf32>
+      return %2 : tensor<2x3x2xf32>
+    }
+  }
+}

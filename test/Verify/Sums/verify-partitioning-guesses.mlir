@@ -1,0 +1,78 @@
+// RUN: weft-opt %s --weft-verify-partitioning -split-input-file -verify-diagnostics
+
+// An index that may be one of two loops, in two ops: what was tried for the first
+// is nothing that is known for the second.
+
+module {
+  weft.mesh @mesh = <["a"=2, "b"=2]>
+  func.func @f() -> (tensor<1x1xi32> {weft.global_type = tensor<1x2xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"a"}]>}, tensor<1x1xi32> {weft.global_type = tensor<1x2xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"b"}]>}) {
+    %0 = tensor.empty() : tensor<1x1xi32>
+    %a = weft.axis_index @mesh <{"a"}>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<1x1xi32>) {
+    ^bb0(%out: i32):
+      %i = arith.index_cast %a : index to i32
+      linalg.yield %i : i32
+    } -> tensor<1x1xi32>
+    %b = weft.axis_index @mesh <{"b"}>
+    %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<1x1xi32>) {
+    ^bb0(%out: i32):
+      %i = arith.index_cast %b : index to i32
+      linalg.yield %i : i32
+    } -> tensor<1x1xi32>
+    return %1, %2 : tensor<1x1xi32>, tensor<1x1xi32>
+  }
+  module @global {
+    func.func @f() -> (tensor<1x2xi32>, tensor<1x2xi32>) {
+      %0 = tensor.empty() : tensor<1x2xi32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<1x2xi32>) {
+      ^bb0(%out: i32):
+        %index = linalg.index 1 : index
+        %i = arith.index_cast %index : index to i32
+        linalg.yield %i : i32
+      } -> tensor<1x2xi32>
+      return %1, %1 : tensor<1x2xi32>, tensor<1x2xi32>
+    }
+  }
+}
+
+// -----
+
+// Counts of two numbers on three ranks: a mask says how many there are.
+
+module {
+  weft.mesh @mesh = <["a"=3]>
+  func.func @f(%n: tensor<8xi32>) -> tensor<i32> {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %zero = arith.constant 0 : i32
+    %zeros = arith.constant dense<0> : tensor<1xi32>
+    %ones = arith.constant dense<1> : tensor<8xi32>
+    %a = weft.axis_index @mesh <{"a"}>
+    %0 = weft.scatter_add %zeros, %n, %ones base %a {axis = 0 : i64, index_map = affine_map<(d0) -> (d0)>, table_map = affine_map<(d0) -> ()>} : tensor<1xi32>, tensor<8xi32>, tensor<8xi32>
+    %left = arith.subi %c2, %a : index
+    %init = arith.constant dense<0> : tensor<i32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%0 : tensor<1xi32>) outs(%init : tensor<i32>) {
+    ^bb0(%in: i32, %out: i32):
+      %m = arith.cmpi sgt, %left, %c0 : index
+      %s = arith.select %m, %in, %zero : i32
+      %sum = arith.addi %out, %s : i32
+      linalg.yield %sum : i32
+    } -> tensor<i32>
+    %2 = weft.all_reduce sum %1 on @mesh <{"a"}> : (tensor<i32>) -> tensor<i32>
+    return %2 : tensor<i32>
+  }
+  module @global {
+    func.func @f(%n: tensor<8xi32>) -> tensor<i32> {
+      %zeros = arith.constant dense<0> : tensor<2xi32>
+      %ones = arith.constant dense<1> : tensor<8xi32>
+      %0 = weft.scatter_add %zeros, %n, %ones {axis = 0 : i64, index_map = affine_map<(d0) -> (d0)>, table_map = affine_map<(d0) -> ()>} : tensor<2xi32>, tensor<8xi32>, tensor<8xi32>
+      %init = arith.constant dense<0> : tensor<i32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%0 : tensor<2xi32>) outs(%init : tensor<i32>) {
+      ^bb0(%in: i32, %out: i32):
+        %sum = arith.addi %out, %in : i32
+        linalg.yield %sum : i32
+      } -> tensor<i32>
+      return %1 : tensor<i32>
+    }
+  }
+}
