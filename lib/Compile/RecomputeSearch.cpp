@@ -170,8 +170,7 @@ void RecomputeSearch::describe(const Attempt &chosen) {
                      "bytes: {1} compute, {2} bytes in program order",
                      limit, more > 0 ? "more" : "no more",
                      fewer > 0 ? "fewer" : "no fewer")
-      << remark::metric("ns", more)
-      << remark::metric("bytes", fewer);
+      << remark::metric("ns", more) << remark::metric("bytes", fewer);
 }
 
 bool RecomputeSearch::takeFaster(Attempt &best, Attempt other) const {
