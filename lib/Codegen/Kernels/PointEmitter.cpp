@@ -64,6 +64,17 @@ Value PointEmitter::emitIndex(const Access &access) {
   return sum;
 }
 
+/// Where the loop of a dim is that may be cut.
+Value PointEmitter::emitLoopIndex(int dim) {
+  Value loop = index[dim];
+  for (int part : shape.innerParts.lookup(dim)) {
+    Value outer = arith::MulIOp::create(
+        builder, loc, loop, emitInt(builder, loc, shape.sizes[part]));
+    loop = arith::AddIOp::create(builder, loc, outer, index[part]);
+  }
+  return loop;
+}
+
 Value PointEmitter::emitScratchIndex(Value value) {
   Access access;
   access.strides.assign(shape.sizes.size(), 0);
@@ -213,7 +224,7 @@ void PointEmitter::cloneBody(const Member &member, IRMapping &mapping,
     if (llvm::is_contained(skipped, &inner))
       continue;
     if (auto indexOp = dyn_cast<linalg::IndexOp>(inner)) {
-      Value loop = index[member.dims[indexOp.getDim()]];
+      Value loop = emitLoopIndex(member.dims[indexOp.getDim()]);
       mapping.map(indexOp.getResult(),
                   arith::IndexCastOp::create(builder, loc,
                                              builder.getIndexType(), loop));

@@ -106,9 +106,66 @@ SmallVector<OpResult> LoopEmitter::getCarried(const Phase &phase) {
   return results;
 }
 
+/// The dim over which all members of the phase reduce a few elements, for each
+/// point of all other loops; -1 if there is none.
+int LoopEmitter::findShortSum(const Phase &phase) {
+  constexpr int64_t maxSize = 4;
+  uint64_t reduced = shape.members[phase.members.front()].reductionDims;
+  uint64_t inner = 0;
+  int found = -1;
+  for (int dim : phase.loops) {
+    inner |= uint64_t(1) << dim;
+    if (reduced == uint64_t(1) << dim && shape.sizes[dim] <= maxSize)
+      found = dim;
+  }
+  bool isShared = llvm::all_of(phase.members, [&](unsigned member) {
+    return shape.members[member].reductionDims == reduced &&
+           (inner & ~shape.members[member].loopDims) == 0;
+  });
+  return isShared && !phase.order && phase.loops.size() > 1 ? found : -1;
+}
+
+/// Sums of a few elements are taken in registers, as the innermost loop: the
+/// one around it can be a vector's.
+void LoopEmitter::emitShortSums(const Phase &phase, int dim) {
+  SmallVector<OpResult> results;
+  for (unsigned member : phase.members)
+    llvm::append_range(
+        results, linalg::GenericOp(shape.members[member].op)->getResults());
+  shortSums.insert(results.begin(), results.end());
+  SmallVector<int> loops(phase.loops);
+  llvm::erase(loops, dim);
+  std::function<void(unsigned)> nest = [&](unsigned depth) {
+    SmallVector<Value> carried, sums;
+    if (depth < loops.size())
+      return emitForLoop(
+          loops[depth], {}, [&](SmallVectorImpl<Value> &) { nest(depth + 1); },
+          sums);
+    for (OpResult result : results)
+      carried.push_back(
+          emitInit(shape.members[shape.findProducer(result)], result));
+    SmallVector<Store> stores;
+    emitForLoop(
+        dim, carried,
+        [&](SmallVectorImpl<Value> &values) {
+          emitMembers(phase.members, values, stores);
+        },
+        sums);
+    for (auto [result, value] : llvm::zip(results, sums))
+      forEachPlace(shape.members[shape.findProducer(result)], result,
+                   [&, sum = value](Value address) {
+                     stores.push_back({sum, address});
+                   });
+    emitStores(stores);
+  };
+  nest(0);
+}
+
 void LoopEmitter::emitPhase(const Phase &phase) {
   if (phase.order && !phase.order->isChain)
     return emitOrderedPhase(phase);
+  if (int dim = findShortSum(phase); dim >= 0)
+    return emitShortSums(phase, dim);
   emitInits(phase);
   SmallVector<OpResult> results = getCarried(phase);
   SmallVector<Value> carried;

@@ -27,6 +27,11 @@ private:
   void emitRows();
   void emitPhase(const Phase &phase);
   void emitOrderedPhase(const Phase &phase);
+  int findShortSum(const Phase &phase);
+  void emitShortSums(const Phase &phase, int dim);
+  bool isCarried(Value value) override {
+    return shortSums.contains(value) || PointEmitter::isCarried(value);
+  }
   void emitInits(const Phase &phase);
   void emitInitNest(const Member &member, OpResult result);
   void emitNest(const Phase &phase, unsigned depth,
@@ -38,6 +43,8 @@ private:
   llvm::SmallVector<OpResult> getCarried(const Phase &phase);
 
   const KernelFunction &kernel;
+  /// What is summed up in registers for each point.
+  llvm::DenseSet<Value> shortSums;
 };
 
 } // namespace mlir::weft

@@ -37,11 +37,8 @@ int64_t findDivisor(int64_t size, int64_t least, int64_t most) {
   return 1;
 }
 
-/// Whether a body asks where it is, or a reduction has an order.
-bool isFixed(const Member &member) {
-  linalg::GenericOp op = member.op;
-  return op.hasIndexSemantics() || member.order;
-}
+/// Whether a reduction has an order.
+bool isFixed(const Member &member) { return bool(member.order); }
 
 int64_t getInnerElements(const KernelShape &shape, const Phase &phase) {
   int64_t elements = 1;
@@ -56,6 +53,8 @@ int split(KernelShape &shape, int dim, int64_t size) {
   int inner = shape.sizes.size();
   shape.sizes.push_back(size);
   shape.sizes[dim] /= size;
+  auto &parts = shape.innerParts[dim];
+  parts.insert(parts.begin(), inner);
   for (Member &member : shape.members) {
     if (member.loopDims & bit(dim))
       member.loopDims |= bit(inner);

@@ -98,6 +98,9 @@ struct KernelShape {
   int cutDim = -1;
   /// The dims of each value that a member computes.
   llvm::MapVector<Value, uint64_t> valueDims;
+  /// Dims that are cut: what else than the dim itself, which is the outermost
+  /// part, makes up the index, outermost first.
+  llvm::DenseMap<int, llvm::SmallVector<int, 2>> innerParts;
 
   uint64_t rowMask() const;
   /// Number of iterations that may be given to different threads.

@@ -57,6 +57,8 @@ protected:
   /// which it is yielded, or in scratch memory.
   void forEachPlace(const Member &member, OpResult result,
                     llvm::function_ref<void(Value address)> visit);
+  /// Where the loop of a dim is that may be cut.
+  Value emitLoopIndex(int dim);
   /// The place of the current element of `value` among those of its row.
   virtual Value emitScratchIndex(Value value);
   /// Says whether a value waits in scratch memory for a later phase.
