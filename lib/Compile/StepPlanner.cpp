@@ -104,6 +104,7 @@ LogicalResult StepPlanner::repeatCheap(const Machine &machine) {
   OwningOpRef<ModuleOp> changed = unfused->clone();
   ChooseSavedPassOptions pass;
   pass.machine = options.machine;
+  pass.time = true;
   if (failed(runner.runPasses(*changed, [&](OpPassManager &pm) {
         pm.addPass(createChooseSavedPass(pass));
       })))

@@ -291,7 +291,7 @@ struct ChooseSavedPass
       if (failed(tasks))
         return signalPassFailure();
       Block &block = func.getBody().front();
-      SavedValuesOfBlock saved(block, *tasks, cost, waists);
+      SavedValuesOfBlock saved(block, *tasks, cost, waists, time);
       SavedChoice choice = choose(saved);
       numRepeated += RepeatedForwardPass(block, *tasks, saved, choice).run();
     }
@@ -301,8 +301,9 @@ struct ChooseSavedPass
 } // namespace
 
 /// The problem of each function; none after an error.
-static std::vector<SavedProblem>
-findProblems(ModuleOp module, const Machine &machine, bool waists) {
+static std::vector<SavedProblem> findProblems(ModuleOp module,
+                                              const Machine &machine,
+                                              bool waists, bool savesTime) {
   CostModel cost = makeCostModel(module, machine);
   std::vector<SavedProblem> problems;
   for (auto func : module.getOps<func::FuncOp>()) {
@@ -311,9 +312,9 @@ findProblems(ModuleOp module, const Machine &machine, bool waists) {
     FailureOr<BlockProblem> tasks = buildTasks(func, cost);
     if (failed(tasks))
       return {};
-    problems.push_back(
-        SavedValuesOfBlock(func.getBody().front(), *tasks, cost, waists)
-            .getProblem());
+    problems.push_back(SavedValuesOfBlock(func.getBody().front(), *tasks, cost,
+                                          waists, savesTime)
+                           .getProblem());
   }
   return problems;
 }
@@ -321,7 +322,8 @@ findProblems(ModuleOp module, const Machine &machine, bool waists) {
 SmallVector<RecomputePrice>
 mlir::weft::getRecomputePrices(ModuleOp module, const Machine &machine,
                                bool waists) {
-  std::vector<SavedProblem> problems = findProblems(module, machine, waists);
+  std::vector<SavedProblem> problems =
+      findProblems(module, machine, waists, /*savesTime=*/false);
   if (problems.empty())
     return {};
   std::set<int64_t> prices{0};
@@ -341,7 +343,7 @@ mlir::weft::getRecomputePrices(ModuleOp module, const Machine &machine,
 int64_t mlir::weft::getCheapGain(ModuleOp module, const Machine &machine) {
   int64_t gain = 0;
   for (const SavedProblem &problem :
-       findProblems(module, machine, /*waists=*/false)) {
+       findProblems(module, machine, /*waists=*/false, /*savesTime=*/true)) {
     for (const SavedProblem::Value &value : problem.values)
       gain += value.isNeeded ? value.nanoseconds : 0;
     gain -= chooseSaved(problem, 0).nanoseconds;

@@ -6,6 +6,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -20,6 +21,13 @@ using namespace mlir::weft;
 /// What is read again sooner than after so many tasks, or such a part of all,
 /// does not wait.
 static constexpr int kShortestWait = 1, kShortestPart = 100;
+
+/// Where memory costs nothing, that part of a large step is at most so many
+/// tasks: those between the logits' sum and their gradient are more.
+static constexpr int kLongestSoon = 8;
+
+/// What is as narrow as that was made by a cast or a comparison.
+static constexpr unsigned kNarrowBits = 8;
 
 /// An elementwise op is fused with what reads it: such a part of what it reads
 /// and makes counts as going through memory.
@@ -36,10 +44,11 @@ int64_t mlir::weft::getValueBytes(Value value) {
 }
 
 SavedValuesOfBlock::SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
-                                       const CostModel &cost, bool keepsWaists)
+                                       const CostModel &cost, bool keepsWaists,
+                                       bool savesTime)
     : tasks(tasks), cost(cost), reads(tasks.ops.size()),
       readers(tasks.ops.size()), isReturned(tasks.ops.size(), false),
-      twins(tasks.ops.size(), -1) {
+      twins(tasks.ops.size(), -1), savesTime(savesTime) {
   for (auto [number, op] : llvm::enumerate(tasks.ops))
     numbers[op] = static_cast<int>(number);
   findReaders(block);
@@ -83,8 +92,9 @@ void SavedValuesOfBlock::findReaders(Block &block) {
 }
 
 int SavedValuesOfBlock::getShortestWait() const {
+  int part = static_cast<int>(tasks.ops.size()) / kShortestPart;
   return std::max(kShortestWait,
-                  static_cast<int>(tasks.ops.size()) / kShortestPart);
+                  savesTime ? std::min(part, kLongestSoon) : part);
 }
 
 void SavedValuesOfBlock::findBoundary() {
@@ -132,6 +142,24 @@ static double getMoveNanoseconds(const Machine &machine, double bytes) {
   return perSecond > 0 ? bytes * 1e9 / perSecond : 0;
 }
 
+static bool isNarrow(Operation *op) {
+  return llvm::all_of(op->getResultTypes(), [](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    return element.isIntOrFloat() &&
+           element.getIntOrFloatBitWidth() <= kNarrowBits;
+  });
+}
+
+/// Bytes of operands that are computed, or views.
+static double getOperandBytes(Operation *op) {
+  double bytes = 0;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp();
+        def && def->getNumOperands() > 0)
+      bytes += double(getValueBytes(operand));
+  return bytes;
+}
+
 int64_t SavedValuesOfBlock::getNanoseconds(int task) const {
   Operation *op = tasks.ops[task];
   if (twins[task] >= 0)
@@ -151,6 +179,10 @@ int64_t SavedValuesOfBlock::getNanoseconds(int task) const {
         return reader >= boundary && !isKernelPart(reader);
       }))
     nanoseconds += getMoveNanoseconds(machine, made);
+  // A kernel that casts again reads what is wide instead of what is narrow.
+  if (savesTime && isNarrow(op))
+    nanoseconds +=
+        getMoveNanoseconds(machine, std::max(0.0, getOperandBytes(op) - made));
   std::optional<OpWork> work = cast<CostOpInterface>(op).getWork();
   if (work && machine.elementwisePerSecond > 0)
     nanoseconds += work->operations * 1e9 / machine.elementwisePerSecond;

@@ -18,8 +18,10 @@ public:
   /// `keepsWaists`: where the forward pass hands on fewest bytes, as between
   /// layers, these are kept. A chain of repetitions then ends at one, and does
   /// not stand in memory beside what it was to replace.
+  /// `savesTime`: memory costs nothing, so what is read again soon may save as
+  /// much as what waits for long.
   SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
-                     const CostModel &cost, bool keepsWaists);
+                     const CostModel &cost, bool keepsWaists, bool savesTime);
 
   /// The first task after the forward pass: where most bytes wait for their
   /// next reader. 0: nothing waits for long.
@@ -63,6 +65,7 @@ private:
   /// Per task, whether what it makes is returned.
   std::vector<bool> isReturned;
   std::vector<int> twins;
+  bool savesTime;
   int boundary = 0;
   /// Per task, how many of those that are no part of a kernel one after the
   /// other it waits for.

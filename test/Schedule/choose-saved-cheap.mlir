@@ -1,5 +1,6 @@
 // RUN: weft-opt %s --weft-choose-saved=machine=h100x8 | FileCheck %s
 // RUN: weft-opt %s --weft-choose-saved=machine=host | FileCheck %s --check-prefix=KEPT
+// RUN: weft-opt %s --weft-choose-saved="machine=h100x8 time=true" | FileCheck %s --check-prefix=TIME
 
 // Memory costs nothing here, but what a kernel keeps for a later kernel alone is
 // written and read for that. On a GPU the exponential takes less; on a CPU it
@@ -44,6 +45,37 @@ func.func @gated(%x: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor
     %4 = arith.mulf %a, %b : f32
     %5 = arith.addf %4, %c : f32
     linalg.yield %5 : f32
+  } -> tensor<1024x1024xf32>
+  return %3 : tensor<1024x1024xf32>
+}
+
+// What is cast again is read in its wide type: the narrow one costs less, unless
+// memory is to be saved, even if both are there.
+// CHECK-LABEL: func @narrow
+// CHECK: arith.truncf
+// CHECK: arith.truncf
+// TIME-LABEL: func @narrow
+// TIME: arith.truncf
+// TIME-NOT: arith.truncf
+func.func @narrow(%x: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %n = tensor.empty() : tensor<1024x1024xf8E4M3FN>
+  %0 = weft.matmul %x, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %cast = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<1024x1024xf32>) outs(%n : tensor<1024x1024xf8E4M3FN>) {
+  ^bb0(%a: f32, %o: f8E4M3FN):
+    %4 = arith.truncf %a : f32 to f8E4M3FN
+    linalg.yield %4 : f8E4M3FN
+  } -> tensor<1024x1024xf8E4M3FN>
+  %1 = weft.matmul %0, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %2 = weft.matmul %1, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%2, %0, %cast : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf8E4M3FN>) outs(%e : tensor<1024x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f8E4M3FN, %o: f32):
+    %4 = arith.mulf %a, %b : f32
+    %5 = arith.extf %c : f8E4M3FN to f32
+    %6 = arith.addf %4, %5 : f32
+    linalg.yield %6 : f32
   } -> tensor<1024x1024xf32>
   return %3 : tensor<1024x1024xf32>
 }

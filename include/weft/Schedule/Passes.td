@@ -165,6 +165,8 @@ def ChooseSavedPass : Pass<"weft-choose-saved", "::mlir::ModuleOp"> {
     Option<"waists", "waists", "bool", /*default=*/"false",
            "keep what is handed on where the forward pass hands on fewest "
            "bytes, as between layers">,
+    Option<"time", "time", "bool", /*default=*/"false",
+           "save time alone: memory costs nothing">,
     Option<"share", "share", "int64_t", /*default=*/"100",
            "percent of the forward pass's ops for which that holds">,
     Option<"latePrice", "late-price", "int64_t", /*default=*/"0",
