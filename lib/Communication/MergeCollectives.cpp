@@ -416,33 +416,50 @@ private:
     return merged;
   }
 
+  /// One tensor of a collective, and how it is joined or cut; of two members
+  /// that ask for the same one is enough.
+  using Moved = std::tuple<Value, int64_t, int64_t>;
+
   /// Makes one collective of the members, before the first use of any.
   void merge(ArrayRef<Operation *> members) {
     SmallVector<Location> locations;
-    SmallVector<Value> inputs, outputs;
-    SmallVector<int64_t> gathered, scattered;
+    llvm::MapVector<Moved, SmallVector<Value, 1>> moved;
     Operation *firstUser = nullptr;
     for (Operation *op : members) {
       locations.push_back(op->getLoc());
-      llvm::append_range(inputs, op->getOperands());
-      llvm::append_range(outputs, op->getResults());
       auto member = cast<CollectiveOpInterface>(op);
-      llvm::append_range(gathered, member.getGatheredDims());
-      llvm::append_range(scattered, member.getScatteredDims());
+      ArrayRef<int64_t> gathered = member.getGatheredDims(),
+                        scattered = member.getScatteredDims();
+      for (auto [i, input] : llvm::enumerate(op->getOperands()))
+        moved[{input, gathered.empty() ? -1 : gathered[i],
+               scattered.empty() ? -1 : scattered[i]}]
+            .push_back(op->getResult(i));
       for (Operation *user : op->getUsers()) {
         Operation *outer = block.findAncestorOpInBlock(*user);
         if (!firstUser || outer->isBeforeInBlock(firstUser))
           firstUser = outer;
       }
     }
+    SmallVector<Value> inputs;
+    SmallVector<Type> types;
+    SmallVector<int64_t> gathered, scattered;
+    for (const auto &[tensor, results] : moved) {
+      inputs.push_back(std::get<Value>(tensor));
+      types.push_back(results.front().getType());
+      if (std::get<1>(tensor) >= 0)
+        gathered.push_back(std::get<1>(tensor));
+      if (std::get<2>(tensor) >= 0)
+        scattered.push_back(std::get<2>(tensor));
+    }
     OpBuilder builder(firstUser);
     Location loc = builder.getFusedLoc(locations);
     Operation *group =
         createLike(builder, loc, cast<CollectiveOpInterface>(members.front()),
-                   ValueRange(outputs).getTypes(), inputs, gathered, scattered);
+                   types, inputs, gathered, scattered);
     copyOrder(members.front(), group);
-    for (auto [old, result] : llvm::zip(outputs, group->getResults()))
-      old.replaceAllUsesWith(result);
+    for (auto [entry, result] : llvm::zip(moved, group->getResults()))
+      for (Value old : entry.second)
+        old.replaceAllUsesWith(result);
     for (Operation *op : members)
       op->erase();
   }

@@ -567,11 +567,16 @@ LogicalResult Lowering::lowerMatmul(MatmulOp op) {
     return lowerScales(op);
   SmallVector<LoopSplit> splits(op.getLhsMap().getNumDims());
   if (!noteSplits(op.getLhs(), op.getLhsMap(), splits) ||
-      !noteSplits(op.getRhs(), op.getRhsMap(), splits) ||
-      llvm::none_of(splits, [](const LoopSplit &s) { return s.isSplit(); }))
+      !noteSplits(op.getRhs(), op.getRhsMap(), splits))
     return success();
-  Value blocked = BlockedContraction(builder, op, splits)
-                      .build(getNarrowType(op.getLhs(), op.getRhs()));
+  Type narrow = getNarrowType(op.getLhs(), op.getRhs());
+  // Of operands that are one block each no loop is cut.
+  if (llvm::none_of(splits, [](const LoopSplit &s) { return s.isSplit(); })) {
+    if (narrow)
+      op->setAttr(kProductTypeAttr, TypeAttr::get(narrow));
+    return success();
+  }
+  Value blocked = BlockedContraction(builder, op, splits).build(narrow);
   op.replaceAllUsesWith(blocked);
   op.erase();
   return success();

@@ -97,6 +97,22 @@ func.func @group(%a: tensor<8xf32>, %b: tensor<f32>) -> (tensor<f32>, tensor<8xf
 
 // -----
 
+// What several ask for is moved once.
+
+// CHECK-LABEL: func.func @group_twice
+// CHECK-SAME: %[[A:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<f32>
+// CHECK: %[[G:.*]]:2 = weft.all_reduce sum %[[A]], %[[B]] on @mesh
+// CHECK: return %[[G]]#0, %[[G]]#1, %[[G]]#0
+weft.mesh @mesh = <["tp"=4]>
+func.func @group_twice(%a: tensor<8xf32>, %b: tensor<f32>) -> (tensor<8xf32>, tensor<f32>, tensor<8xf32>) {
+  %0 = weft.all_reduce sum %a on @mesh <{"tp"}> : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = weft.all_reduce sum %b on @mesh <{"tp"}> : (tensor<f32>) -> tensor<f32>
+  %2 = weft.all_reduce sum %a on @mesh <{"tp"}> : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1, %2 : tensor<8xf32>, tensor<f32>, tensor<8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @group_scatters
 // CHECK: weft.reduce_scatter sum %{{.*}}, %{{.*}} on @mesh <{"tp"}> dims [0, 1] : (tensor<8xf32>, tensor<2x8xf32>) -> (tensor<2xf32>, tensor<2x2xf32>)
 weft.mesh @mesh = <["tp"=4]>

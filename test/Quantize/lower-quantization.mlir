@@ -31,6 +31,22 @@ func.func @mxfp8(%x: tensor<8x64xbf16>) -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8
 #ik = affine_map<(i, j, k) -> (i, k)>
 #kj = affine_map<(i, j, k) -> (k, j)>
 #ij = affine_map<(i, j, k) -> (i, j)>
+// Operands that are one block along what is summed are not cut.
+
+// CHECK-LABEL: func @one_block(
+// CHECK: weft.matmul %{{.*}}, %{{.*}} {indexing_maps = {{.*}}, weft_rt.product_type = f8E4M3FN} : tensor<8x128xbf16>, tensor<128x64xbf16> -> tensor<8x64xbf16>
+func.func @one_block(%x: tensor<8x128xf8E4M3FN>, %xs: tensor<8x1xf32>, %w: tensor<128x64xf8E4M3FN>, %ws: tensor<1x1xf32>) -> tensor<8x64xbf16> {
+  %a = weft.dequantize %x, %xs : tensor<8x128xf8E4M3FN>, tensor<8x1xf32> -> tensor<8x128xbf16>
+  %b = weft.dequantize %w, %ws : tensor<128x64xf8E4M3FN>, tensor<1x1xf32> -> tensor<128x64xbf16>
+  %y = weft.matmul %a, %b {indexing_maps = [#ik, #kj, #ij]} : tensor<8x128xbf16>, tensor<128x64xbf16> -> tensor<8x64xbf16>
+  return %y : tensor<8x64xbf16>
+}
+
+// -----
+
+#ik = affine_map<(i, j, k) -> (i, k)>
+#kj = affine_map<(i, j, k) -> (k, j)>
+#ij = affine_map<(i, j, k) -> (i, j)>
 // CHECK-DAG: #[[$LHS:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>
 // CHECK-DAG: #[[$RHS:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d3, d4, d1, d2)>
 // CHECK-DAG: #[[$OUT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>

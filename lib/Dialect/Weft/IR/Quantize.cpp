@@ -121,6 +121,8 @@ LogicalResult QuantizeOp::verify() {
              << along;
   }
   // quantize_c5
+  if (!getKey() && getSeed() != 0)
+    return emitOpError("has the seed ") << getSeed() << " and no key";
   if (!getKey())
     return success();
   RankedTensorType key = getTensor(getKey());

@@ -136,6 +136,14 @@ func.func @quantize_c4(%x: tensor<8x12xf32>, %m: tensor<8x4xf32>) -> tensor<8x12
 
 // -----
 
+func.func @quantize_c5_seed(%x: tensor<8x64xf32>, %m: tensor<8x2xf32>) -> tensor<8x64xf4E2M1FN> {
+  // expected-error @+1 {{has the seed 5 and no key}}
+  %0 = weft.quantize %x, %m {seed = 5 : i64} : tensor<8x64xf32>, tensor<8x2xf32> -> tensor<8x64xf4E2M1FN>
+  return %0 : tensor<8x64xf4E2M1FN>
+}
+
+// -----
+
 func.func @quantize_c5(%x: tensor<8x64xf32>, %m: tensor<8x2xf32>, %k: tensor<i32>) -> tensor<8x64xf8E4M3FN> {
   // expected-error @+1 {{expected one i32 for f4E2M1FN, got 'tensor<i32>' for 'tensor<8x64xf8E4M3FN>'}}
   %0 = weft.quantize %x, %m key %k : tensor<i32> : tensor<8x64xf32>, tensor<8x2xf32> -> tensor<8x64xf8E4M3FN>

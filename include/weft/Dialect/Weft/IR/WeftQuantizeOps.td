@@ -110,7 +110,8 @@ def Weft_QuantizeOp : Weft_Op<"quantize", [Pure]> {
     3. (c3) f4E2M1FN: the last dimension is even.
     4. (c4) f4E2M1FN: blocks have 1 or an even number of elements along the last
        dimension.
-    5. (c5) a key only for f4E2M1FN; it is i32 and has one element.
+    5. (c5) a key only for f4E2M1FN; it is i32 and has one element. A seed only
+       with a key.
 
     Example:
     ```mlir
