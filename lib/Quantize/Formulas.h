@@ -37,7 +37,7 @@ Value emitCast8(OpBuilder &builder, Location loc, Value product, Type element);
 Value emitCast4(OpBuilder &builder, Location loc, Value product, Value random);
 
 /// 8 random bits, in an i32, that follow from the key (i32), the seed, and the
-/// index of an element (i64).
+/// index of an element (i64, or i32 if that holds all of them).
 Value emitRandom(OpBuilder &builder, Location loc, Value key, int64_t seed,
                  Value index);
 

@@ -253,15 +253,18 @@ void Lowering::lowerQuantize(QuantizeOp op) {
 /// at; the last loop is cut in two. A dimension of size 1 has nothing to add,
 /// and passes that fold its index would make another sum of it.
 Value emitIndex(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  bool isShort = llvm::product_of(shape) <= kMost;
+  Type type = isShort ? b.getI32Type() : b.getI64Type();
   Value index;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (size == 1)
       continue;
     Value here = arith::IndexCastOp::create(
-        b, loc, b.getI64Type(), linalg::IndexOp::create(b, loc, dim));
+        b, loc, type, linalg::IndexOp::create(b, loc, dim));
     if (index) {
       Value extent =
-          arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(size));
+          arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, size));
       Value above = arith::MulIOp::create(b, loc, index, extent);
       index = arith::AddIOp::create(b, loc, above, here);
     } else {
