@@ -60,6 +60,8 @@ llvm::DenseSet<Value> findSame(linalg::LinalgOp op) {
     if (op.getMatchingIndexingMap(&operand).getNumResults() == 0 &&
         !op.isDpsInit(&operand))
       same.insert(op.getMatchingBlockArgument(&operand));
+  if (same.empty())
+    return same;
   for (Operation &inner : op.getBlock()->without_terminator()) {
     bool isSame = llvm::all_of(inner.getOperands(), [&](Value value) {
       return value.getParentBlock() != op.getBlock() || same.contains(value);

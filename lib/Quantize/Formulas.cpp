@@ -274,27 +274,34 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
                               s.select(isNegative, s.bits(8), s.bits(0)));
 }
 
-Value weft::emitRandom(OpBuilder &builder, Location loc, Value key,
-                       int64_t seed, Value index) {
+/// A bijection of 32 bits that mixes high into low ones, and back.
+static Value mix(Scalars &s, Value x) {
+  x = s.mulI(s.xorI(x, s.right(x, 16)), s.bits(0x7feb352d));
+  x = s.mulI(s.xorI(x, s.right(x, 15)), s.bits(0x846ca68b));
+  return s.xorI(x, s.right(x, 16));
+}
+
+std::pair<Value, Value> weft::emitRandomKeys(OpBuilder &builder, Location loc,
+                                             Value key, int64_t seed) {
+  Scalars s(builder, loc);
+  Value first = mix(s, s.xorI(key, s.bits(0x9e3779b9)));
+  Value second = mix(s, s.xorI(first, s.bits(static_cast<uint32_t>(seed) ^
+                                             uint32_t(0x85ebca6b))));
+  return {first, second};
+}
+
+Value weft::emitRandom(OpBuilder &builder, Location loc, Value first,
+                       Value second, Value index) {
   Scalars s(builder, loc);
   auto number = [&](int64_t value) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getI64IntegerAttr(value));
   };
-  // A bijection of 32 bits that mixes high into low ones, and back.
-  auto mix = [&](Value x) {
-    x = s.mulI(s.xorI(x, s.right(x, 16)), s.bits(0x7feb352d));
-    x = s.mulI(s.xorI(x, s.right(x, 15)), s.bits(0x846ca68b));
-    return s.xorI(x, s.right(x, 16));
-  };
   // Of the 32 bits of each four elements, every one has 8.
   bool isWide = index.getType().isInteger(64);
   Value four = s.make<arith::ShRUIOp>(index, isWide ? number(2) : s.bits(2));
   Value low = isWide ? s.cast<arith::TruncIOp>(s.i32, four) : four;
-  Value first = mix(s.xorI(key, s.bits(0x9e3779b9)));
-  Value second = mix(s.xorI(
-      first, s.bits(static_cast<uint32_t>(seed) ^ uint32_t(0x85ebca6b))));
-  Value sum = s.addI(mix(s.xorI(low, first)), second);
+  Value sum = s.addI(mix(s, s.xorI(low, first)), second);
   if (isWide) {
     Value high = s.cast<arith::TruncIOp>(
         s.i32, s.make<arith::ShRUIOp>(four, number(32)));
@@ -302,6 +309,5 @@ Value weft::emitRandom(OpBuilder &builder, Location loc, Value key,
   }
   Value last = isWide ? s.cast<arith::TruncIOp>(s.i32, index) : index;
   Value place = s.left(s.andI(last, 3), 3);
-  Value word = mix(sum);
-  return s.andI(s.make<arith::ShRUIOp>(word, place), 255);
+  return s.andI(s.make<arith::ShRUIOp>(mix(s, sum), place), 255);
 }

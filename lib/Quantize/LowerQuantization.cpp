@@ -105,6 +105,7 @@ private:
   Value toPairs(Location loc, Value value);
   std::pair<Value, AffineMap> pairScales(Location loc, const BlockView &view,
                                          Value scales);
+  SmallVector<Value> makeRandomKeys(QuantizeOp op);
   Value makeNibbles(QuantizeOp op, const BlockView &view, Value input,
                     Value multiplier);
   LogicalResult lowerDequantize(DequantizeOp op);
@@ -308,6 +309,20 @@ Lowering::pairScales(Location loc, const BlockView &view, Value scales) {
   return {scales, AffineMap::get(rank + 1, 0, dims, context)};
 }
 
+/// What a kernel needs of key and seed, as tensors: kernels that differ in
+/// their seeds alone are one.
+SmallVector<Value> Lowering::makeRandomKeys(QuantizeOp op) {
+  auto type = RankedTensorType::get({}, builder.getI32Type());
+  auto keys = makeElementwise(
+      op.getLoc(), {type, type}, toScalarTensor(op.getLoc(), op.getKey()),
+      builder.getEmptyAffineMap(),
+      [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        auto [first, second] = emitRandomKeys(b, l, args[0], op.getSeed());
+        return {first, second};
+      });
+  return {keys.getResult(0), keys.getResult(1)};
+}
+
 /// Two elements a byte: an or over both.
 Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
                             Value multiplier) {
@@ -326,8 +341,8 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
   SmallVector<AffineMap> maps = {builder.getMultiDimIdentityMap(rank + 1),
                                  multiplierMap};
   if (op.getKey()) {
-    inputs.push_back(toScalarTensor(loc, op.getKey()));
-    maps.push_back(AffineMap::get(rank + 1, 0, context));
+    llvm::append_range(inputs, makeRandomKeys(op));
+    maps.append(2, AffineMap::get(rank + 1, 0, context));
   }
   maps.push_back(builder.getMultiDimIdentityMap(rank + 1).getMajorSubMap(rank));
   SmallVector<utils::IteratorType> iterators(rank + 1,
@@ -340,8 +355,7 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
             arith::MulFOp::create(b, l, toF32(b, l, args[0]), args[1]);
         Value random;
         if (op.getKey())
-          random =
-              emitRandom(b, l, args[2], op.getSeed(), emitIndex(b, l, halves));
+          random = emitRandom(b, l, args[2], args[3], emitIndex(b, l, halves));
         Value code = emitCast4(b, l, product, random);
         Value half = arith::IndexCastOp::create(
             b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));
