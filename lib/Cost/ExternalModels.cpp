@@ -33,7 +33,8 @@ OpWork getCopyWork(Type type) {
 
 /// How many additions an op on elements takes about as long as.
 int getWeight(Operation *op) {
-  if (isa<arith::ConstantOp, linalg::IndexOp, linalg::YieldOp>(op))
+  if (isa<arith::ConstantOp, arith::BitcastOp, linalg::IndexOp,
+          linalg::YieldOp>(op))
     return 0;
   if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
           arith::RemSIOp, arith::RemUIOp, math::SqrtOp, math::RsqrtOp>(op))
@@ -52,11 +53,33 @@ double getIterations(linalg::LinalgOp op) {
   return iterations;
 }
 
-/// Operations of a linalg op on all its elements.
+/// The body's values that are the same for all elements: of scalars alone.
+llvm::DenseSet<Value> findSame(linalg::LinalgOp op) {
+  llvm::DenseSet<Value> same;
+  for (OpOperand &operand : op->getOpOperands())
+    if (op.getMatchingIndexingMap(&operand).getNumResults() == 0 &&
+        !op.isDpsInit(&operand))
+      same.insert(op.getMatchingBlockArgument(&operand));
+  if (same.empty())
+    return same;
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    bool isSame = llvm::all_of(inner.getOperands(), [&](Value value) {
+      return value.getParentBlock() != op.getBlock() || same.contains(value);
+    });
+    if (isSame && inner.getNumRegions() == 0 && !isa<linalg::IndexOp>(inner))
+      same.insert(inner.result_begin(), inner.result_end());
+  }
+  return same;
+}
+
+/// Operations of a linalg op on all its elements; what is the same for all is
+/// computed before them.
 double getOperations(linalg::LinalgOp op) {
+  llvm::DenseSet<Value> same = findSame(op);
   int weight = 0;
   for (Operation &inner : op.getBlock()->without_terminator())
-    weight += getWeight(&inner);
+    if (inner.getNumResults() == 0 || !same.contains(inner.getResult(0)))
+      weight += getWeight(&inner);
   return weight * getIterations(op);
 }
 

@@ -241,70 +241,73 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
                       Value random) {
   using Predicate = arith::CmpFPredicate;
   Scalars s(builder, loc);
-  Value magnitude = s.abs(product);
-  auto countPast = [&](ArrayRef<std::pair<float, Predicate>> limits) {
-    Value sum;
-    for (auto [limit, predicate] : limits) {
-      Value one = s.count(s.compare(predicate, magnitude, s.number(limit)));
-      sum = sum ? s.addI(sum, one) : one;
-    }
-    return sum;
-  };
-  // Half-way to the even neighbor.
+  // The power of two at or below it, in bits, and at least 1: numbers lie half
+  // of that apart, and their codes are one apart.
+  constexpr int kMantissa = 23;
+  Value magnitude = s.min(s.abs(product), s.number(6.0f));
+  Value power = s.make<arith::MaxSIOp>(s.andI(s.toBits(magnitude), kInfinity),
+                                       s.bits(127 << kMantissa));
   Value code;
-  if (!random)
-    code = countPast({{0.25f, Predicate::OGT},
-                      {0.75f, Predicate::OGE},
-                      {1.25f, Predicate::OGT},
-                      {1.75f, Predicate::OGE},
-                      {2.5f, Predicate::OGT},
-                      {3.5f, Predicate::OGE},
-                      {5.0f, Predicate::OGT}});
   if (random) {
-    // A part of the distance to the next number is added, and cut off.
-    Value width = s.select(
-        s.compare(Predicate::OGE, magnitude, s.number(4.0f)), s.number(2.0f),
-        s.select(s.compare(Predicate::OGE, magnitude, s.number(2.0f)),
-                 s.number(1.0f), s.number(0.5f)));
-    Value part =
-        s.mul(s.cast<arith::UIToFPOp>(s.f32, random), s.number(0x1p-8f));
-    magnitude = s.add(s.min(magnitude, s.number(6.0f)), s.mul(part, width));
-    code = countPast({{0.5f, Predicate::OGE},
-                      {1.0f, Predicate::OGE},
-                      {1.5f, Predicate::OGE},
-                      {2.0f, Predicate::OGE},
-                      {3.0f, Predicate::OGE},
-                      {4.0f, Predicate::OGE},
-                      {6.0f, Predicate::OGE}});
+    // A part of the distance to the next number is added, and cut off. Below 1
+    // the bits after the exponent's last are no code.
+    Value part = s.mul(s.cast<arith::UIToFPOp>(s.f32, random),
+                       s.toFloat(s.subI(power, s.bits(9 << kMantissa))));
+    Value sum = s.add(magnitude, part);
+    Value normal =
+        s.subI(s.right(s.toBits(sum), kMantissa - 1), s.bits(2 * 126));
+    code = s.make<arith::MaxSIOp>(
+        normal, s.count(s.compare(Predicate::OGE, sum, s.number(0.5f))));
+  } else {
+    // Beside a number so great that its last bit is the distance, it is rounded
+    // to a multiple of that.
+    Value great = s.addI(power, s.bits((kMantissa - 1) << kMantissa));
+    Value sum = s.toBits(s.add(magnitude, s.toFloat(great)));
+    // Of twice the power, codes begin two later.
+    Value first = s.subI(s.right(power, kMantissa - 1), s.bits(2 * 127));
+    code = s.addI(s.subI(sum, great), first);
   }
-  // A zero that was no number below it has no sign.
+  // NaN is 0. A zero that was no number below it has no sign.
+  Value isNaN = s.compare(Predicate::UNO, product, product);
   Value isNegative = s.compare(Predicate::OLT, product, s.number(0.0f));
-  return s.make<arith::OrIOp>(code, s.select(isNegative, s.bits(8), s.bits(0)));
+  return s.make<arith::OrIOp>(s.select(isNaN, s.bits(0), code),
+                              s.select(isNegative, s.bits(8), s.bits(0)));
 }
 
-Value weft::emitRandom(OpBuilder &builder, Location loc, Value key,
-                       int64_t seed, Value index) {
+/// A bijection of 32 bits that mixes high into low ones, and back.
+static Value mix(Scalars &s, Value x) {
+  x = s.mulI(s.xorI(x, s.right(x, 16)), s.bits(0x7feb352d));
+  x = s.mulI(s.xorI(x, s.right(x, 15)), s.bits(0x846ca68b));
+  return s.xorI(x, s.right(x, 16));
+}
+
+std::pair<Value, Value> weft::emitRandomKeys(OpBuilder &builder, Location loc,
+                                             Value key, int64_t seed) {
+  Scalars s(builder, loc);
+  Value first = mix(s, s.xorI(key, s.bits(0x9e3779b9)));
+  Value second = mix(s, s.xorI(first, s.bits(static_cast<uint32_t>(seed) ^
+                                             uint32_t(0x85ebca6b))));
+  return {first, second};
+}
+
+Value weft::emitRandom(OpBuilder &builder, Location loc, Value first,
+                       Value second, Value index) {
   Scalars s(builder, loc);
   auto number = [&](int64_t value) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getI64IntegerAttr(value));
   };
-  // A bijection of 32 bits that mixes high into low ones, and back.
-  auto mix = [&](Value x) {
-    x = s.mulI(s.xorI(x, s.right(x, 16)), s.bits(0x7feb352d));
-    x = s.mulI(s.xorI(x, s.right(x, 15)), s.bits(0x846ca68b));
-    return s.xorI(x, s.right(x, 16));
-  };
   // Of the 32 bits of each four elements, every one has 8.
-  Value four = s.make<arith::ShRUIOp>(index, number(2));
-  Value low = s.cast<arith::TruncIOp>(s.i32, four);
-  Value high =
-      s.cast<arith::TruncIOp>(s.i32, s.make<arith::ShRUIOp>(four, number(32)));
-  Value first = mix(s.xorI(key, s.bits(0x9e3779b9)));
-  Value second = mix(s.xorI(
-      first, s.bits(static_cast<uint32_t>(seed) ^ uint32_t(0x85ebca6b))));
-  Value word = mix(s.addI(s.addI(mix(s.xorI(low, first)), second),
-                          s.mulI(high, s.bits(0x9e3779b9))));
-  Value place = s.left(s.andI(s.cast<arith::TruncIOp>(s.i32, index), 3), 3);
-  return s.andI(s.make<arith::ShRUIOp>(word, place), 255);
+  bool isWide = index.getType().isInteger(64);
+  Value four = s.make<arith::ShRUIOp>(index, isWide ? number(2) : s.bits(2));
+  Value low = isWide ? s.cast<arith::TruncIOp>(s.i32, four) : four;
+  Value sum = s.addI(mix(s, s.xorI(low, first)), second);
+  if (isWide) {
+    Value high = s.cast<arith::TruncIOp>(
+        s.i32, s.make<arith::ShRUIOp>(four, number(32)));
+    sum = s.addI(sum, s.mulI(high, s.bits(0x9e3779b9)));
+  }
+  Value last = isWide ? s.cast<arith::TruncIOp>(s.i32, index) : index;
+  Value place = s.left(s.andI(last, 3), 3);
+  return s.andI(s.make<arith::ShRUIOp>(mix(s, sum), place), 255);
 }

@@ -36,9 +36,13 @@ Value emitCast8(OpBuilder &builder, Location loc, Value product, Type element);
 /// neighbor.
 Value emitCast4(OpBuilder &builder, Location loc, Value product, Value random);
 
-/// 8 random bits, in an i32, that follow from the key (i32), the seed, and the
-/// index of an element (i64).
-Value emitRandom(OpBuilder &builder, Location loc, Value key, int64_t seed,
+/// Two i32 that follow from the key (i32) and the seed, for emitRandom.
+std::pair<Value, Value> emitRandomKeys(OpBuilder &builder, Location loc,
+                                       Value key, int64_t seed);
+
+/// 8 random bits, in an i32, that follow from two keys and the index of an
+/// element (i64, or i32 if that holds all of them).
+Value emitRandom(OpBuilder &builder, Location loc, Value first, Value second,
                  Value index);
 
 } // namespace mlir::weft

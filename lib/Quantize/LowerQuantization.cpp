@@ -105,6 +105,7 @@ private:
   Value toPairs(Location loc, Value value);
   std::pair<Value, AffineMap> pairScales(Location loc, const BlockView &view,
                                          Value scales);
+  SmallVector<Value> makeRandomKeys(QuantizeOp op);
   Value makeNibbles(QuantizeOp op, const BlockView &view, Value input,
                     Value multiplier);
   LogicalResult lowerDequantize(DequantizeOp op);
@@ -253,15 +254,18 @@ void Lowering::lowerQuantize(QuantizeOp op) {
 /// at; the last loop is cut in two. A dimension of size 1 has nothing to add,
 /// and passes that fold its index would make another sum of it.
 Value emitIndex(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  bool isShort = llvm::product_of(shape) <= kMost;
+  Type type = isShort ? b.getI32Type() : b.getI64Type();
   Value index;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (size == 1)
       continue;
     Value here = arith::IndexCastOp::create(
-        b, loc, b.getI64Type(), linalg::IndexOp::create(b, loc, dim));
+        b, loc, type, linalg::IndexOp::create(b, loc, dim));
     if (index) {
       Value extent =
-          arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(size));
+          arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, size));
       Value above = arith::MulIOp::create(b, loc, index, extent);
       index = arith::AddIOp::create(b, loc, above, here);
     } else {
@@ -305,6 +309,20 @@ Lowering::pairScales(Location loc, const BlockView &view, Value scales) {
   return {scales, AffineMap::get(rank + 1, 0, dims, context)};
 }
 
+/// What a kernel needs of key and seed, as tensors: kernels that differ in
+/// their seeds alone are one.
+SmallVector<Value> Lowering::makeRandomKeys(QuantizeOp op) {
+  auto type = RankedTensorType::get({}, builder.getI32Type());
+  auto keys = makeElementwise(
+      op.getLoc(), {type, type}, toScalarTensor(op.getLoc(), op.getKey()),
+      builder.getEmptyAffineMap(),
+      [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        auto [first, second] = emitRandomKeys(b, l, args[0], op.getSeed());
+        return {first, second};
+      });
+  return {keys.getResult(0), keys.getResult(1)};
+}
+
 /// Two elements a byte: an or over both.
 Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
                             Value multiplier) {
@@ -323,8 +341,8 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
   SmallVector<AffineMap> maps = {builder.getMultiDimIdentityMap(rank + 1),
                                  multiplierMap};
   if (op.getKey()) {
-    inputs.push_back(toScalarTensor(loc, op.getKey()));
-    maps.push_back(AffineMap::get(rank + 1, 0, context));
+    llvm::append_range(inputs, makeRandomKeys(op));
+    maps.append(2, AffineMap::get(rank + 1, 0, context));
   }
   maps.push_back(builder.getMultiDimIdentityMap(rank + 1).getMajorSubMap(rank));
   SmallVector<utils::IteratorType> iterators(rank + 1,
@@ -337,8 +355,7 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
             arith::MulFOp::create(b, l, toF32(b, l, args[0]), args[1]);
         Value random;
         if (op.getKey())
-          random =
-              emitRandom(b, l, args[2], op.getSeed(), emitIndex(b, l, halves));
+          random = emitRandom(b, l, args[2], args[3], emitIndex(b, l, halves));
         Value code = emitCast4(b, l, product, random);
         Value half = arith::IndexCastOp::create(
             b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));

@@ -84,7 +84,9 @@ func.func @negative_reshape(%x: tensor<8x2x32xf32>, %w: tensor<64x16xf32>) -> te
 // CHECK-LABEL: func @nibbles(
 func.func @nibbles(%x: tensor<32x64xf32>, %m: tensor<2x64xf32>, %s: tensor<2x64xf8E4M3FN>, %key: tensor<1xi32>) -> tensor<32x64xf32> {
   // CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0, 1], [2, 3]] output_shape [2, 16, 32, 2]
-  // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<2x16x32x2xf32>, tensor<2x32x2xf32>, tensor<i32>) outs(%{{.*}} : tensor<2x16x32xi8>)
+  // The seed is in a tensor: kernels of others are the same.
+  // CHECK: linalg.generic {{.*}} iterator_types = []} ins(%{{.*}} : tensor<i32>) outs(%{{.*}}, %{{.*}} : tensor<i32>, tensor<i32>)
+  // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<2x16x32x2xf32>, tensor<2x32x2xf32>, tensor<i32>, tensor<i32>) outs(%{{.*}} : tensor<2x16x32xi8>)
   // CHECK: linalg.index 3
   // CHECK: arith.ori
   // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<2x16x32xi8>, tensor<2x32x2xf8E4M3FN>) outs(%{{.*}} : tensor<2x16x32x2xf32>)

@@ -225,6 +225,27 @@ TEST_F(CostModelTest, Kernels) {
   EXPECT_EQ(timeOf(ops[1]), timeOf(ops[0]));
 }
 
+TEST_F(CostModelTest, WhatIsTheSameForAllElementsIsComputedOnce) {
+  auto ops = parse("%x: tensor<8xi32>, %k: tensor<i32>",
+                   R"(%0 = linalg.generic {
+           indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>,
+                            affine_map<(i) -> (i)>],
+           iterator_types = ["parallel"]}
+         ins(%x, %k : tensor<8xi32>, tensor<i32>) outs(%x : tensor<8xi32>) {
+         ^bb0(%a: i32, %b: i32, %o: i32):
+           %p = arith.divui %b, %b : i32
+           %q = arith.divui %p, %b : i32
+           %r = arith.divui %a, %q : i32
+           %s = arith.divui %r, %a : i32
+           %t = arith.divui %s, %a : i32
+           %f = arith.bitcast %t : i32 to f32
+           %g = arith.bitcast %f : f32 to i32
+           linalg.yield %g : i32
+         } -> tensor<8xi32>)");
+  // Three divisions of each element are more than 68 bytes.
+  EXPECT_EQ(timeOf(ops[0]), 8 * 3 * 4 + 100);
+}
+
 TEST_F(CostModelTest, ScatterAdd) {
   auto ops =
       parse("%t: tensor<64x4xf32>, %i: tensor<8xi32>, %u: tensor<8x4xf32>, "
