@@ -6,6 +6,7 @@ A seed has the same shape everywhere. Needs nothing but Python; see steps.py and
 """
 
 from dataclasses import dataclass
+from math import prod
 from random import Random
 
 # The most ranks that a machine has; those of one node are first.
@@ -27,7 +28,7 @@ def draw_mesh(random, experts):
             "tp": 1 if experts else random.choice([1, 1, 2, 4, 8])}
     if experts:
         mesh["ep"] = random.choice([2, 4, 8, 16])
-    return mesh
+    return mesh if prod(mesh.values()) <= max(MACHINES.values()) else draw_mesh(random, experts)
 
 
 def draw(seed, layers=(2, 12)):

@@ -661,8 +661,8 @@ private:
 /// A join of what ranks have reduced is done before they reduce it: the ranks
 /// then move the sum, not each summand. Only where the order is open, and not
 /// where a part of each summand needs less memory (`keepsParts`). Returns what
-/// is joined first then, which may come after a reduction as well; null: nothing
-/// has changed.
+/// is joined first then, which may come after a reduction as well; null:
+/// nothing has changed.
 AllReduceOp joinFirst(AllReduceOp join, const SerialAxis &serial,
                       bool keepsParts) {
   if (join.getInputs().size() != 1 || join->hasAttr(WeftDialect::kOrderAttr))

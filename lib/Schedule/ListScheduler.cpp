@@ -38,6 +38,8 @@ public:
       unread[i] = problem.getBuffers()[i].readers.size();
     if (options.limit > 0)
       profile = std::make_unique<MemoryProfile>(problem);
+    if (options.keepsLinkFree)
+      findLeads();
     if (options.keepsLinkBusy && problem.getNumResources() > 1)
       feed = std::make_unique<LinkFeed>(problem, options.keys);
   }
@@ -64,6 +66,8 @@ private:
   void foretell(int next);
   int findAwaited(int resource);
   bool blocksActivation(int task);
+  bool blocksNext(int task);
+  void findLeads();
   bool fits(int task, int64_t reserved);
   void issue(int task);
   void wait(int task);
@@ -92,6 +96,14 @@ private:
   /// A task that the profile has executed, which is issued next; -1: none.
   int foreseen = -1;
   std::unique_ptr<LinkFeed> feed;
+  /// Per computation, the nearest collective that others wait for, and how long
+  /// it takes until that could begin; those that can be computed, soonest
+  /// first.
+  std::vector<int> leadsTo;
+  std::vector<int64_t> leadTimes;
+  Heap leads;
+  /// What is computed after the collectives that are being started.
+  int nextComputed = -1;
   /// Per resource the activation collectives in the order of the previous
   /// schedule, and the first that was not issued.
   std::vector<std::vector<int>> activations;
@@ -154,6 +166,8 @@ bool ListScheduler::fits(int task, int64_t reserved) {
 
 void ListScheduler::makeReady(int task) {
   ready[problem.resource(task)].emplace(options.keys[task], task);
+  if (!leadsTo.empty() && leadsTo[task] >= 0)
+    leads.emplace(leadTimes[task], task);
   if (feed)
     feed->makeReady(task);
 }
@@ -373,6 +387,47 @@ bool ListScheduler::blocksActivation(int task) {
   return canGoAfter && end > turnsUp + shift;
 }
 
+void ListScheduler::findLeads() {
+  leadsTo.assign(problem.size(), -1);
+  leadTimes.assign(problem.size(), kNever);
+  for (int i = problem.size(); i-- > 0;) {
+    if (problem.task(i).isCollective())
+      continue;
+    for (int next : problem.successors(i)) {
+      bool isActivation = problem.task(next).role == TaskRole::Activation;
+      int to = isActivation ? next : leadsTo[next];
+      int64_t time = isActivation ? 0 : leadTimes[next];
+      if (to >= 0 && (leadsTo[i] < 0 || time < leadTimes[i])) {
+        leadsTo[i] = to;
+        leadTimes[i] = time;
+      }
+    }
+    if (leadsTo[i] >= 0)
+      leadTimes[i] += problem.task(i).duration;
+  }
+}
+
+/// Says whether starting `task` now would make a collective wait that others
+/// wait for, and that something leads to which can be computed, although `task`
+/// is less urgent.
+bool ListScheduler::blocksNext(int task) {
+  if (!options.keepsLinkFree || problem.task(task).role == TaskRole::Activation)
+    return false;
+  while (!leads.empty() && states[leads.top().second] != Fresh)
+    leads.pop();
+  if (leads.empty())
+    return false;
+  auto [time, lead] = leads.top();
+  int awaited = leadsTo[lead], resource = problem.resource(task);
+  if (problem.resource(awaited) != resource ||
+      options.keys[task] <= options.keys[awaited])
+    return false;
+  if (nextComputed >= 0 && nextComputed != lead)
+    time += problem.task(nextComputed).duration;
+  return std::max(now, freeAt[resource]) + problem.task(task).duration >
+         now + time;
+}
+
 void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved,
                               int64_t freed) {
   Heap &heap = ready[resource];
@@ -385,7 +440,7 @@ void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved,
         entry.first > now - shift + options.lookahead)
       break;
     heap.pop();
-    if (!blocksActivation(entry.second) &&
+    if (!blocksActivation(entry.second) && !blocksNext(entry.second) &&
         fits(entry.second, reserved + getSpareBytes(entry.second, freed)))
       issue(entry.second);
     else
@@ -400,6 +455,7 @@ void ListScheduler::startFrom(int resource, int64_t horizon, int64_t reserved,
 void ListScheduler::startCollectives(int next, int64_t horizon) {
   int64_t reserved = next >= 0 && profile ? getMadeBytes(next) : 0;
   int64_t freed = next >= 0 && profile ? getFreedBytes(next) : 0;
+  nextComputed = next;
   if (options.previous)
     foretell(next);
   for (int r = 1, e = ready.size(); r < e; ++r)

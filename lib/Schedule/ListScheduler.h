@@ -33,6 +33,9 @@ struct ListOptions {
   /// With `previous`: collectives are started at most so many ns before their
   /// latest begin; 0: at any time.
   int64_t lookahead = 0;
+  /// Nothing else is started on a link that a collective that others wait for
+  /// is going to need before it is done.
+  bool keepsLinkFree = false;
   /// While the busiest link has more to do than the compute stream: where it
   /// would stand still meanwhile, compute something else that it waits for, or
   /// wait for that.

@@ -162,11 +162,14 @@ int64_t PathParts::computeEnd() {
 
 } // namespace
 
-/// Computations of a path, as many tasks apart. Of large steps there are fewer,
-/// since the time for the parts grows with their square.
+/// Computations of a path, as many tasks apart, the longest, and `always`, if
+/// it is one. Of large steps there are fewer, since the time for the parts
+/// grows with their square.
 static std::vector<int> chooseCuts(const TaskGraph &graph,
-                                   const std::vector<int> &tasks) {
+                                   const std::vector<int> &tasks,
+                                   int always = -1) {
   constexpr double kEffort = 6e6, kMost = 48;
+  constexpr size_t kNumLongest = 4;
   int numCuts = std::min(kMost, std::sqrt(kEffort / (graph.size() + 1)));
   std::vector<int> path, cuts;
   for (int i : tasks)
@@ -174,6 +177,14 @@ static std::vector<int> chooseCuts(const TaskGraph &graph,
       path.push_back(i);
   for (int i = 1; i <= numCuts && !path.empty(); ++i)
     cuts.push_back(path[path.size() * i / (numCuts + 1)]);
+  if (always >= 0 && graph.resources[always] == 0)
+    cuts.push_back(always);
+  std::stable_sort(path.begin(), path.end(), [&](int a, int b) {
+    return graph.durations[a] > graph.durations[b];
+  });
+  path.resize(std::min(path.size(), kNumLongest));
+  cuts.insert(cuts.end(), path.begin(), path.end());
+  std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return cuts;
 }
@@ -213,8 +224,9 @@ int64_t mlir::weft::computeLengthOfPartsWithin(const ScheduleProblem &problem,
     return 0;
   // What is ahead where most is alive has to be so on the way there.
   TaskGraph graph(problem);
-  PathParts parts(graph, computeHeads(graph),
-                  chooseCuts(graph, findPathThrough(graph, full.task)));
+  PathParts parts(
+      graph, computeHeads(graph),
+      chooseCuts(graph, findPathThrough(graph, full.task), full.task));
   parts.limitMemory(problem, limit);
   return parts.computeEnd();
 }

@@ -231,6 +231,52 @@ static void anneal(const ScheduleProblem &scheduled,
     schedule.result = std::move(result);
 }
 
+/// Program order with what is long and leads to no exchange as late as it can
+/// be. Empty: that is program order.
+static std::vector<int> putOffLong(const ScheduleProblem &problem) {
+  std::vector<bool> isLong = findLong(problem);
+  // In front of each task, those that are put off until then, and itself.
+  std::vector<std::vector<int>> parts(problem.size() + 1);
+  bool isChanged = false;
+  for (int i = 0; i < problem.size(); ++i) {
+    int at = isLong[i] ? problem.size() : i;
+    for (int next : problem.successors(i))
+      at = isLong[i] ? std::min(at, next) : at;
+    isChanged = isChanged || at > i + 1;
+    parts[at].push_back(i);
+  }
+  std::vector<int> order;
+  for (const std::vector<int> &part : parts)
+    order.insert(order.end(), part.begin(), part.end());
+  return isChanged ? order : std::vector<int>();
+}
+
+/// `schedule`, or one that puts off what is long, if that is faster: where
+/// memory is short all must be able to follow in program order, which may have
+/// it early.
+static Schedule tryPutOff(const ScheduleProblem &problem,
+                          const ScheduleOptions &options, Schedule schedule) {
+  constexpr int64_t kWorth = 1000;
+  if (options.policy != SchedulePolicy::Best || options.memoryLimit == 0 ||
+      options.memoryLimit >= problem.getMostBytes() ||
+      schedule.getAvoidableTime() <= schedule.bound.get() / kWorth)
+    return schedule;
+  bool hasExchanges = std::any_of(
+      problem.getTasks().begin(), problem.getTasks().end(),
+      [](const ScheduleTask &t) { return t.role == TaskRole::Activation; });
+  std::vector<int> order =
+      hasExchanges ? putOffLong(problem) : std::vector<int>();
+  if (order.empty())
+    return schedule;
+  ScheduleProblem late = problem.reordered(order);
+  ScheduleResult inOrder = replay(late, scheduleSync(late));
+  if (inOrder.peakBytes > options.memoryLimit)
+    return schedule;
+  Schedule other = scheduleInOrder(late, options, inOrder);
+  renumber(order, other);
+  return other.result.time < schedule.result.time ? other : schedule;
+}
+
 static Schedule chooseSchedule(const ScheduleProblem &problem,
                                const ScheduleOptions &options) {
   int64_t limit = options.memoryLimit;
@@ -238,7 +284,8 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
   bool fits = limit == 0 || least.peakBytes <= limit;
   Schedule inOrder;
   if (fits && !options.isLean) {
-    inOrder = scheduleInOrder(problem, options, least);
+    inOrder =
+        tryPutOff(problem, options, scheduleInOrder(problem, options, least));
     if (!isWorthLeanOrder(problem, options, inOrder, least.peakBytes))
       return inOrder;
   }

@@ -27,6 +27,10 @@ static constexpr int kMaxRounds = 3;
 /// a thousand of the communication.
 static constexpr int64_t kTolerance = 500, kCommunicationTolerance = 1;
 
+/// What takes no more than one part in so many of all computations is short,
+/// and more than one part in so many of the limit large.
+static constexpr int64_t kShort = 10000, kLarge = 200;
+
 /// Problems of up to so many tasks are searched from several starts.
 static constexpr int kMaxStarted = 1000;
 
@@ -59,7 +63,29 @@ ListOptions ScheduleSearch::getOptions(std::vector<int64_t> keys) const {
   ListOptions options = style;
   options.keys = std::move(keys);
   options.limit = limit;
+  for (auto [task, after] : freeing)
+    options.keys[task] = std::min(options.keys[task], options.keys[after]);
   return options;
+}
+
+/// Finds short computations that free more than they make, and after what that
+/// they read each of them can be done at once: where memory is short they would
+/// otherwise hold it for long, since nothing else needs them.
+void ScheduleSearch::findFreeing() {
+  int64_t longest = problem.getComputeTime() / kShort;
+  for (int i = 0; i < problem.size(); ++i) {
+    if (problem.task(i).isCollective() || problem.task(i).duration > longest)
+      continue;
+    int64_t bytes = 0;
+    for (int output : problem.outputs(i))
+      bytes -= problem.getBuffers()[output].bytes;
+    for (int input : problem.inputs(i))
+      if (problem.getBuffers()[input].readers.size() == 1)
+        bytes += problem.getBuffers()[input].bytes;
+    Adjacency::Range before = problem.predecessors(i);
+    if (bytes > limit / kLarge && !before.empty())
+      freeing.emplace_back(i, *std::max_element(before.begin(), before.end()));
+  }
 }
 
 std::vector<int64_t> ScheduleSearch::getProgramOrder() const {
@@ -162,13 +188,11 @@ size_t ScheduleSearch::improveFrom(size_t best) {
 /// takes memory that gathers could have, and gathers what is computed has to
 /// have.
 std::vector<ListOptions>
-ScheduleSearch::getFeedingStyles(bool isAlwaysShort) const {
+ScheduleSearch::getFeedingStyles(ListOptions style) const {
   constexpr int64_t kLayersOfSpare[] = {0, 1, 2}, kLayersAhead[] = {1, 4, 16};
-  ListOptions style;
   style.keepsLinkBusy = true;
   if (limit == 0)
     return {style};
-  style.isAlwaysShort = isAlwaysShort;
   std::vector<ListOptions> styles;
   for (int64_t ahead : kLayersAhead)
     for (int64_t layers : kLayersOfSpare) {
@@ -179,11 +203,8 @@ ScheduleSearch::getFeedingStyles(bool isAlwaysShort) const {
   return styles;
 }
 
-/// The same keys, but what takes longer than any collective that others wait
-/// for, and leads to none, comes last: no such wait is long enough for it.
-std::vector<int64_t>
-ScheduleSearch::putOffLong(std::vector<int64_t> keys) const {
-  std::vector<bool> leadsOn(problem.size(), false);
+std::vector<bool> mlir::weft::findLong(const ScheduleProblem &problem) {
+  std::vector<bool> leadsOn(problem.size(), false), isLong = leadsOn;
   int64_t longest = 0;
   for (int i = problem.size(); i-- > 0;) {
     const ScheduleTask &task = problem.task(i);
@@ -195,8 +216,17 @@ ScheduleSearch::putOffLong(std::vector<int64_t> keys) const {
       leadsOn[i] = leadsOn[i] || leadsOn[next];
   }
   for (int i = 0; i < problem.size(); ++i)
-    if (!leadsOn[i] && !problem.task(i).isCollective() &&
-        problem.task(i).duration > longest)
+    isLong[i] = !leadsOn[i] && !problem.task(i).isCollective() &&
+                problem.task(i).duration > longest;
+  return isLong;
+}
+
+/// The same keys, but what is long comes last.
+std::vector<int64_t>
+ScheduleSearch::putOffLong(std::vector<int64_t> keys) const {
+  std::vector<bool> isLong = findLong(problem);
+  for (int i = 0; i < problem.size(); ++i)
+    if (isLong[i])
       keys[i] = 0;
   return keys;
 }
@@ -213,15 +243,21 @@ std::vector<size_t> ScheduleSearch::improveFeeding() {
   std::vector<std::vector<std::vector<int64_t>>> kinds = {{tails, tailsAfter}};
   if (std::vector<int64_t> last = putOffLong(tails); last != tails)
     kinds.push_back({last, putOffLong(tailsAfter)});
+  ListOptions simple, isFree, isShort;
+  isFree.keepsLinkFree = true;
+  isShort.isAlwaysShort = true;
+  std::vector<ListOptions> ways = {simple, isFree};
+  if (limit > 0)
+    ways.push_back(isShort);
   std::vector<size_t> bests;
-  for (bool isAlwaysShort : {false, true}) {
-    if (isAlwaysShort && limit == 0)
-      break;
-    for (const std::vector<std::vector<int64_t>> &keys : kinds)
+  for (const ListOptions &way : ways)
+    for (const std::vector<std::vector<int64_t>> &keys : kinds) {
+      if (isDone())
+        return bests;
       if (std::optional<size_t> best =
-              improveFeeding(keys, getFeedingStyles(isAlwaysShort)))
+              improveFeeding(keys, getFeedingStyles(way)))
         bests.push_back(*best);
-  }
+    }
   return bests;
 }
 
@@ -283,6 +319,8 @@ size_t ScheduleSearch::getMaxOrders() const {
 }
 
 void ScheduleSearch::runBest() {
+  if (limit > 0)
+    findFreeing();
   runRules();
   std::vector<size_t> bests{improveFrom(fastest)};
   if (isWorthMore() && problem.getNumResources() > 1) {

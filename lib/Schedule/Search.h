@@ -10,8 +10,14 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace mlir::weft {
+
+/// The computations that take longer than any collective that others wait for,
+/// and lead to none: no such wait is long enough for them.
+std::vector<bool> findLong(const ScheduleProblem &problem);
 
 /// Collects schedules of a problem and takes the best. Program order must be
 /// within the limit (0: none).
@@ -36,13 +42,14 @@ private:
   std::vector<int64_t> getProgramOrder() const;
   std::vector<int64_t> getTails() const;
   int64_t getLayerTime() const;
-  std::vector<ListOptions> getFeedingStyles(bool isAlwaysShort) const;
+  std::vector<ListOptions> getFeedingStyles(ListOptions style) const;
   std::vector<int64_t> putOffLong(std::vector<int64_t> keys) const;
   std::vector<size_t> improveFeeding();
   std::optional<size_t>
   improveFeeding(const std::vector<std::vector<int64_t>> &someKeys,
                  const std::vector<ListOptions> &styles);
   std::vector<int64_t> getHeads() const;
+  void findFreeing();
   void runRules();
   void improve(size_t from);
   size_t improveFrom(size_t best);
@@ -61,6 +68,8 @@ private:
   ListOptions style;
   /// The result takes no longer than this.
   int64_t mostTime = std::numeric_limits<int64_t>::max();
+  /// Computations that are done at once after others.
+  std::vector<std::pair<int, int>> freeing;
   /// When tasks begin in program order.
   std::vector<int64_t> programBegins;
 };

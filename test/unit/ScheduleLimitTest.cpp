@@ -48,6 +48,30 @@ TEST(ScheduleLimitTest, WhatHasNoMemoryAheadComesAfter) {
   EXPECT_EQ(computeLengthOfPartsWithin(problem, 1059), 10 + 10 + 100 + 10);
 }
 
+TEST(ScheduleLimitTest, WhereMostIsAliveIsAlwaysACut) {
+  // As above, in the middle of a path that is longer than there are cuts.
+  constexpr int kLength = 200, kLarge = 101;
+  ScheduleProblem problem;
+  ScheduleTask compute, gather;
+  compute.duration = 10;
+  gather.duration = 100;
+  gather.channel = gather.link = 0;
+  gather.role = TaskRole::Gather;
+  int weight = problem.addBuffer(60, problem.addTask(gather));
+  int previous = problem.addTask(compute);
+  for (int i = 1; i < kLength; ++i) {
+    int next = problem.addTask(compute);
+    int64_t bytes = i == kLarge ? 1000 : i == kLarge + 1 ? 1 : 0;
+    problem.addReader(problem.addBuffer(bytes, previous), next);
+    if (i == kLarge + 1)
+      problem.addReader(weight, next);
+    previous = next;
+  }
+  problem.finalize();
+  EXPECT_EQ(computeLengthOfPartsWithin(problem, 1061), kLength * 10);
+  EXPECT_EQ(computeLengthOfPartsWithin(problem, 1060), kLength * 10 + 100);
+}
+
 TEST(ScheduleLimitTest, WhatHasNoMemoryToBePutOffComesBefore) {
   // Much is alive beside the second of three computations. What a reduction
   // reads would be as well until it is done.
