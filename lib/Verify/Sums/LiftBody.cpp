@@ -101,6 +101,34 @@ BodyLifter::toForm(Operation *op, const LocalScalar &scalar, Type type) {
                          "is not the global index of a loop");
 }
 
+/// In the padding of loops whose mask is false there is `other`; where it may
+/// be false only what both agree on is known.
+void BodyLifter::setPadding(const LocalScalar &condition, LocalScalar &chosen,
+                            const Form *other) {
+  llvm::erase_if(chosen.padding, [&](const auto &entry) {
+    bool isMasked = (condition.maskedLoops >> entry.first) & 1;
+    bool isChanged = (condition.changedLoops >> entry.first) & 1;
+    return isMasked || (isChanged && entry.second != other);
+  });
+  chosen.changedLoops |= condition.changedLoops;
+  if (other->kind != FormKind::Constant)
+    return;
+  constexpr unsigned kMaxLoops = 64;
+  for (unsigned loop = 0; loop < kMaxLoops; ++loop)
+    if ((condition.maskedLoops >> loop) & 1)
+      chosen.padding.push_back({loop, other});
+}
+
+/// The loops in whose padding what is computed of these values may be something
+/// else than its form says.
+uint64_t BodyLifter::getChangedLoops(ValueRange values) const {
+  uint64_t changed = 0;
+  for (Value value : values)
+    changed |= scalars.lookup(value).changedLoops |
+               lifter.scalars.lookup(value).changedLoops;
+  return changed;
+}
+
 /// Whether `index < bound` is true on just those ranks that have the index of a
 /// loop of one local iteration, whose own index is 0 and folded.
 static bool isMaskOf(const LocalDim &dim, RankVector index, RankVector bound) {
@@ -258,6 +286,7 @@ LogicalResult BodyLifter::liftIndexMath(Operation *op, bool &isDone) {
   result.offset = lifter.intern(std::move(numbers));
   result.loop = std::max(a->loop, b->loop);
   result.isPlace = a->isPlace || b->isPlace;
+  result.changedLoops = a->changedLoops | b->changedLoops;
   set(op->getResult(0), result);
   isDone = true;
   return success();
@@ -294,8 +323,9 @@ LogicalResult BodyLifter::liftCompare(arith::CmpIOp op, bool &isDone) {
     std::optional<int64_t> bound = getBound(*a, *b);
     if (!bound || dim.size == kAnySize || *bound < dim.size)
       return success();
+    mask.changedLoops = uint64_t(1) << a->loop;
     if (*bound == dim.size)
-      mask.maskedLoops = uint64_t(1) << a->loop;
+      mask.maskedLoops = mask.changedLoops;
     set(op.getResult(), mask);
     isDone = true;
     return success();
@@ -304,7 +334,7 @@ LogicalResult BodyLifter::liftCompare(arith::CmpIOp op, bool &isDone) {
   for (auto [loop, dim] : llvm::enumerate(loops)) {
     if (!isMaskOf(dim, a->offset, b->offset))
       continue;
-    mask.maskedLoops = uint64_t(1) << loop;
+    mask.maskedLoops = mask.changedLoops = uint64_t(1) << loop;
     set(op.getResult(), mask);
     isDone = true;
     return success();
@@ -320,10 +350,18 @@ FailureOr<LocalScalar> BodyLifter::choose(Operation *op,
   FailureOr<const Form *> otherForm = getForm(op, other);
   if (failed(chosen) || failed(otherForm))
     return failure();
-  if ((*otherForm)->kind == FormKind::Constant)
-    for (unsigned loop = 0; loop < loops.size(); ++loop)
-      if ((condition.maskedLoops >> loop) & 1)
-        chosen->padding.push_back({loop, *otherForm});
+  // True there, and no mask any more.
+  if (chosen->isMask) {
+    FailureOr<const Form *> form = getForm(op, value);
+    if (failed(form))
+      return failure();
+    uint64_t changed = chosen->changedLoops;
+    chosen = LocalScalar();
+    chosen->form = *form;
+    chosen->changedLoops = changed;
+  }
+  chosen->changedLoops |= getChangedLoops(other);
+  setPadding(condition, *chosen, *otherForm);
   return chosen;
 }
 
@@ -371,7 +409,8 @@ LogicalResult BodyLifter::liftIf(scf::IfOp op) {
     choice.op = op;
     for (const Form *operand : choice.operands)
       choice.dependsOnLoops |= operand->dependsOnLoops;
-    setForm(result, lifter.forms.get(std::move(choice)));
+    setForm(result, lifter.forms.get(std::move(choice)),
+            getChangedLoops({op.getCondition(), value, other}));
   }
   return success();
 }
@@ -382,10 +421,18 @@ LogicalResult BodyLifter::liftAnd(arith::AndIOp op, bool &isDone) {
   if (failed(a) || failed(b))
     return failure();
   isDone = a->isMask || b->isMask;
-  if (a->isMask && b->isMask)
-    a->maskedLoops |= b->maskedLoops;
-  if (isDone)
-    set(op.getResult(), a->isMask && !b->isMask ? *b : *a);
+  if (!isDone)
+    return success();
+  if (!a->isMask)
+    std::swap(*a, *b);
+  if (b->isMask) {
+    b->maskedLoops |= a->maskedLoops;
+    b->changedLoops |= a->changedLoops;
+  } else {
+    auto none = Builder(op.getContext()).getBoolAttr(false);
+    setPadding(*a, *b, lifter.forms.getConstant(none, op.getType()));
+  }
+  set(op.getResult(), *b);
   return success();
 }
 
@@ -428,7 +475,8 @@ LogicalResult BodyLifter::liftUninterpreted(Operation *op) {
     Form one = form;
     one.details += " result " + std::to_string(result.getResultNumber());
     one.element = result.getType();
-    setForm(result, lifter.forms.get(std::move(one)));
+    setForm(result, lifter.forms.get(std::move(one)),
+            getChangedLoops(operands));
   }
   return success();
 }
@@ -460,7 +508,8 @@ LogicalResult BodyLifter::liftOther(Operation *op) {
     one.element = result.getType();
     if (op->getNumResults() > 1)
       one.details += " result " + std::to_string(result.getResultNumber());
-    setForm(result, lifter.forms.get(std::move(one)));
+    setForm(result, lifter.forms.get(std::move(one)),
+            getChangedLoops(op->getOperands()));
   }
   return success();
 }
@@ -481,9 +530,10 @@ LogicalResult BodyLifter::liftExtract(tensor::ExtractOp op) {
     form.operands.push_back(*indexForm);
     form.dependsOnLoops |= (*indexForm)->dependsOnLoops;
   }
-  setForm(op.getResult(), tensor->form->shape.empty()
-                              ? tensor->form
-                              : lifter.forms.get(std::move(form)));
+  setForm(op.getResult(),
+          tensor->form->shape.empty() ? tensor->form
+                                      : lifter.forms.get(std::move(form)),
+          getChangedLoops(op.getIndices()));
   return success();
 }
 

@@ -114,6 +114,14 @@ public:
     return dims;
   }
 
+  /// Whether there may be something else in the padding of a loop than `scalar`
+  /// says.
+  bool isChanged(const LocalScalar &scalar, AffineExpr loop) {
+    unsigned position = cast<AffineDimExpr>(loop).getPosition();
+    return ((scalar.changedLoops >> position) & 1) &&
+           proof::hasPadding(loops[position]);
+  }
+
   /// Whether the body sees more than elements of its operands: indices, or what
   /// the rank has computed of its number.
   bool knowsItsPlace() {
@@ -211,8 +219,9 @@ FailureOr<LocalValue> LocalLifter::liftMap(linalg::LinalgOp op, unsigned index,
       forms.noteTranspose(form->operands[0], {form->map, value.form});
   } else if (!form->dependsOnLoops) {
     value.form = form;
-    for (LocalDim &dim : value.dims)
-      dim = {kAnySize, dim.extent};
+    for (auto [dim, expr] : llvm::zip(value.dims, map.getResults()))
+      if (!lifter.isChanged(*scalar, expr))
+        dim = {kAnySize, dim.extent};
   } else {
     Form mapped{FormKind::Map, "map", lifter.describe(index), {form}};
     mapped.shape = getSizes(value.dims);
@@ -502,10 +511,13 @@ LogicalResult LocalLifter::readOperands(linalg::LinalgOp op, BodyLifter &body,
     AffineMap map = maps[operand.getOperandNumber()];
     LocalScalar scalar;
     scalar.form = forms.getRead(value.form, map);
-    for (auto [dim, expr] : llvm::zip(value.dims, map.getResults()))
-      if (auto loop = dyn_cast<AffineDimExpr>(expr);
-          loop && dim.padding && dim.size == loops[loop.getPosition()].size)
+    for (auto [dim, expr] : llvm::zip(value.dims, map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (loop && dim.chunk && value.form->shape.empty())
+        scalar.changedLoops |= uint64_t(1) << loop.getPosition();
+      if (loop && dim.padding && dim.size == loops[loop.getPosition()].size)
         scalar.padding.push_back({loop.getPosition(), dim.padding});
+    }
     body.set(arg, scalar);
   }
   return success();

@@ -579,6 +579,8 @@ bool LocalLifter::concatChunks(tensor::ConcatOp op) {
       if (dim.size != own.size || dim.extent != own.extent ||
           (d != at && dim.chunk != own.chunk))
         return false;
+      if (dim.padding != own.padding)
+        value.dims[d].padding = nullptr;
     }
     for (int64_t rank = 0; rank < numRanks; ++rank)
       if ((*first)[rank] % count != 0 ||

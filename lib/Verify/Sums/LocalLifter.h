@@ -137,6 +137,8 @@ struct LocalScalar {
   /// True for all indices that are valid; false in the padding of these loops.
   bool isMask = false;
   uint64_t maskedLoops = 0;
+  /// In the padding of these it may be something else than the form says.
+  uint64_t changedLoops = 0;
   /// For loops with padding, what the value is there.
   SmallVector<std::pair<unsigned, const Form *>, 1> padding;
 };
@@ -442,9 +444,10 @@ public:
       : lifter(lifter), loops(loops) {}
 
   void set(Value value, LocalScalar scalar) { scalars[value] = scalar; }
-  void setForm(Value value, const Form *form) {
+  void setForm(Value value, const Form *form, uint64_t changedLoops = 0) {
     LocalScalar scalar;
     scalar.form = form;
+    scalar.changedLoops = changedLoops;
     set(value, scalar);
   }
   /// Follows an op with scalar results.
@@ -462,6 +465,9 @@ private:
   LogicalResult liftSelect(arith::SelectOp op, bool &isDone);
   FailureOr<LocalScalar> choose(Operation *op, const LocalScalar &condition,
                                 Value value, Value other);
+  static void setPadding(const LocalScalar &condition, LocalScalar &chosen,
+                         const Form *other);
+  uint64_t getChangedLoops(ValueRange values) const;
   LogicalResult liftIf(scf::IfOp op);
   LogicalResult liftAnd(arith::AndIOp op, bool &isDone);
   LogicalResult liftExtract(tensor::ExtractOp op);
