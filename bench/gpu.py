@@ -49,7 +49,7 @@ def arguments():
     pack_.add_argument("--arch", help="instead of weft-compile's own choice, which all take")
     pack_.add_argument("--compiler", help="instead of the build's weft-compile")
     pack_.add_argument("--step", type=Path, help="a module of a big step for one rank")
-    pack_.add_argument("--small", action="store_true", help="small shapes, in f32, to try the bundle")
+    pack_.add_argument("--small", action="store_true", help="small shapes, to try the bundle")
     run_ = commands.add_parser("run")
     run_.add_argument("--json", type=Path, default=Path("gpu.json"))
     run_.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
@@ -105,7 +105,7 @@ class Packer:
         import gpu_cases
         rows, columns = (64, 128) if self.options.small else (65536, 1024)
         for name, make in gpu_cases.KERNELS.items():
-            for element in ["f32"] if self.options.small or name == "adamw" else ["f32", "bf16"]:
+            for element in ["f32"] if name == "adamw" else ["f32", "bf16"]:
                 text, tensors = make(rows, columns, element)
                 size = {"f32": 4, "bf16": 2}[element]
                 self.cases["kernels"].append({
@@ -116,7 +116,7 @@ class Packer:
         import gpu_cases
         shapes = [(64, 64, 64)] if self.options.small else [(4096, 4096, 4096), (8192, 1024, 3072)]
         for m, n, k in shapes:
-            for element in ["f32"] if self.options.small else ["f32", "bf16"]:
+            for element in ["f32", "bf16"]:
                 name = f"{m}x{n}x{k} {element}"
                 text = gpu_cases.matmul(m, n, k, element)
                 self.cases["contractions"].append({

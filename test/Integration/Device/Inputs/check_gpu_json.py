@@ -30,5 +30,8 @@ for name, fields in FORM.items():
             assert kind is not float or row[field] >= 0, (name, field, row)
 for row in result["parts"]["kernels"]["results"][1:]:
     assert row["ms"] > 0 and row["of_copy"] > 0, row
+for part in ("kernels", "contractions"):
+    types = {row["name"].split()[-1] for row in result["parts"][part]["results"]}
+    assert {"f32", "bf16"} <= types, types
 step = result["parts"]["step"]["results"][0]
 assert step["graphs"]["captured"] and step["graphs"]["launches"] > 0, step
