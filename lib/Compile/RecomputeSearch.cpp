@@ -40,6 +40,15 @@ void RecomputeSearch::add(Program program) {
   if (!program.module)
     return;
   program.estimate = makeLoop(*program.module).estimate();
+  // Mostly it is the same one.
+  if (!programs.empty() &&
+      program.estimate.bytes == programs.back().estimate.bytes &&
+      program.estimate.computeNanoseconds ==
+          programs.back().estimate.computeNanoseconds)
+    return;
+  program.bytes = getLeast(*program.module);
+  if (program.bytes <= 0)
+    return;
   programs.push_back(std::move(program));
 }
 
@@ -81,9 +90,9 @@ LogicalResult RecomputeSearch::collect() {
        getRecomputePrices(*plain, machine, /*waists=*/false))
     add(choose({price.price}));
   // Not mixed with the others.
-  if (auto prices = getRecomputePrices(*plain, machine, /*waists=*/true);
-      !prices.empty())
-    add(choose({prices.back().price, 100, 0, /*waists=*/true}));
+  for (const RecomputePrice &price :
+       getRecomputePrices(*plain, machine, /*waists=*/true))
+    add(choose({price.price, 100, 0, /*waists=*/true}));
   keepUseful();
   return success();
 }
@@ -115,7 +124,7 @@ void RecomputeSearch::keepUseful() {
       });
   std::vector<Program> useful;
   for (Program &program : programs)
-    if (useful.empty() || program.estimate.bytes < useful.back().estimate.bytes)
+    if (useful.empty() || program.bytes < useful.back().bytes)
       useful.push_back(std::move(program));
   programs = std::move(useful);
 }
@@ -170,8 +179,7 @@ void RecomputeSearch::describe(const Attempt &chosen) {
                      "bytes: {1} compute, {2} bytes in program order",
                      limit, more > 0 ? "more" : "no more",
                      fewer > 0 ? "fewer" : "no fewer")
-      << remark::metric("ns", more)
-      << remark::metric("bytes", fewer);
+      << remark::metric("ns", more) << remark::metric("bytes", fewer);
 }
 
 bool RecomputeSearch::takeFaster(Attempt &best, Attempt other) const {
@@ -247,7 +255,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   candidates.push_back(recompute(written, neededAsWritten));
   if (!programs.empty()) {
     const Program &last = programs.back();
-    candidates.push_back(recompute(last, getLeast(*last.module)));
+    candidates.push_back(recompute(last, last.bytes));
   }
   Attempt best;
   for (const Program &candidate : candidates)
@@ -256,10 +264,8 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   if (best.fitted.planned)
     return tell(std::move(best));
   candidates.push_back(std::move(written));
-  for (Program &program : programs) {
-    program.bytes = getLeast(*program.module);
+  for (Program &program : programs)
     candidates.push_back(std::move(program));
-  }
   llvm::erase_if(candidates, [](const Program &p) { return p.bytes <= 0; });
   if (candidates.empty())
     return {};
@@ -275,8 +281,7 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
   Attempt best;
   const Program *tooLarge = nullptr;
   for (Program &program : programs) {
-    MemoryLoop loop = makeLoop(*program.module);
-    if (!best.fitted.planned && !canFit(loop)) {
+    if (program.bytes > limit) {
       tooLarge = &program;
       continue;
     }
@@ -287,7 +292,7 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
         takeFaster(best, attempt(mixed));
     // What computes more needs less, and may hide more; once it does not, what
     // computes yet more does not either.
-    if (!takeFaster(best, attempt(loop, program.recomputed)))
+    if (!takeFaster(best, attempt(program)))
       break;
   }
   // It may have been left out by its estimate, and be the fastest all the same.
