@@ -29,6 +29,10 @@ static constexpr int kTargets = 8;
 /// too long.
 static constexpr int64_t kMaxOps = 4000;
 
+/// Of programs that are no larger all choices are made, and it is known what
+/// each needs at least.
+static constexpr int64_t kMaxTinyOps = 1000;
+
 /// A plan that takes so many percent of the limit leaves enough; and nothing
 /// faster is looked for where such a part of the time can be won at most.
 static constexpr int64_t kLoosePercent = 80, kTolerated = 200;
@@ -39,16 +43,12 @@ static constexpr int kMaxHalvings = 3;
 void RecomputeSearch::add(Program program) {
   if (!program.module)
     return;
-  program.estimate = makeLoop(*program.module).estimate();
-  // Mostly it is the same one.
-  if (!programs.empty() &&
-      program.estimate.bytes == programs.back().estimate.bytes &&
-      program.estimate.computeNanoseconds ==
-          programs.back().estimate.computeNanoseconds)
-    return;
-  program.bytes = getLeast(*program.module);
-  if (program.bytes <= 0)
-    return;
+  MemoryLoop loop = makeLoop(*program.module);
+  program.estimate = loop.estimate();
+  // Another order than that of the program may need much less.
+  program.leanBytes =
+      isTiny ? loop.getLeastBytes()
+             : std::min(program.estimate.bytes, loop.estimateLeanBytes());
   programs.push_back(std::move(program));
 }
 
@@ -90,9 +90,10 @@ LogicalResult RecomputeSearch::collect() {
        getRecomputePrices(*plain, machine, /*waists=*/false))
     add(choose({price.price}));
   // Not mixed with the others.
-  for (const RecomputePrice &price :
-       getRecomputePrices(*plain, machine, /*waists=*/true))
-    add(choose({price.price, 100, 0, /*waists=*/true}));
+  auto prices = getRecomputePrices(*plain, machine, /*waists=*/true);
+  for (const RecomputePrice &price : prices)
+    if (isTiny || price.price == prices.back().price)
+      add(choose({price.price, 100, 0, /*waists=*/true}));
   keepUseful();
   return success();
 }
@@ -124,7 +125,7 @@ void RecomputeSearch::keepUseful() {
       });
   std::vector<Program> useful;
   for (Program &program : programs)
-    if (useful.empty() || program.bytes < useful.back().bytes)
+    if (useful.empty() || program.leanBytes < useful.back().leanBytes)
       useful.push_back(std::move(program));
   programs = std::move(useful);
 }
@@ -255,7 +256,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   candidates.push_back(recompute(written, neededAsWritten));
   if (!programs.empty()) {
     const Program &last = programs.back();
-    candidates.push_back(recompute(last, last.bytes));
+    candidates.push_back(recompute(last, getLeast(*last.module)));
   }
   Attempt best;
   for (const Program &candidate : candidates)
@@ -264,8 +265,10 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   if (best.fitted.planned)
     return tell(std::move(best));
   candidates.push_back(std::move(written));
-  for (Program &program : programs)
+  for (Program &program : programs) {
+    program.bytes = getLeast(*program.module);
     candidates.push_back(std::move(program));
+  }
   llvm::erase_if(candidates, [](const Program &p) { return p.bytes <= 0; });
   if (candidates.empty())
     return {};
@@ -281,7 +284,8 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
   Attempt best;
   const Program *tooLarge = nullptr;
   for (Program &program : programs) {
-    if (program.bytes > limit) {
+    MemoryLoop loop = makeLoop(*program.module);
+    if (!best.fitted.planned && !canFit(loop)) {
       tooLarge = &program;
       continue;
     }
@@ -292,7 +296,7 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
         takeFaster(best, attempt(mixed));
     // What computes more needs less, and may hide more; once it does not, what
     // computes yet more does not either.
-    if (!takeFaster(best, attempt(program)))
+    if (!takeFaster(best, attempt(loop, program.recomputed)))
       break;
   }
   // It may have been left out by its estimate, and be the fastest all the same.
@@ -318,7 +322,9 @@ bool RecomputeSearch::isFastEnough(const MemoryLoop::Fitted &fitted,
 }
 
 MemoryLoop::Fitted RecomputeSearch::fit() {
-  bool isLarge = countOps(unfused) > kMaxOps;
+  int64_t numOps = countOps(unfused);
+  bool isLarge = numOps > kMaxOps;
+  isTiny = numOps <= kMaxTinyOps;
   MemoryLoop asWritten = makeLoop(fused);
   // What is clearly too large need not be planned.
   int64_t estimated = isLarge ? asWritten.estimate().bytes : 0;
