@@ -3,7 +3,7 @@
 
 """Compares what `--recompute auto` chooses with JAX's own policies.
 
-    bench/recompute.py [--step dense scanned experts long] [--layers N] [--json FILE]
+    bench/recompute.py [--step dense scanned experts long] [--limit none middle least] [--layers N] [--json FILE]
     bench/recompute.py --run [--rounds N]           # measured on this CPU, with small shapes
 
 Each step is exported as it is and with each policy of jax.checkpoint. A policy is
@@ -50,6 +50,7 @@ POLICIES = {
 RUN_MESH = {"fsdp": 2, "tp": 1}
 RUN_SHAPES = {"dense": (8, 256, 256, 1024), "scanned": (8, 256, 256, 1024),
               "experts": (8, 128, 256, 512), "long": (2, 1024, 128, 512)}
+LIMITS = ("none", "middle", "least")
 # Rounding of the simulated times.
 SLACK = 1.001
 
@@ -164,9 +165,12 @@ def plan(path, recompute, limit, options):
 def points_of(path, options):
     """(limit's name, ns, bytes) of plans of a policy."""
     ns, most = plan(path, "marked", None, options)
-    yield "none", ns, most
+    if "none" in options.limit:
+        yield "none", ns, most
     _, least = plan(path, "marked", 1, options)
     for name, limit in (("middle", (least + most) // 2), ("least", least)):
+        if name not in options.limit:
+            continue
         ns, total = plan(path, "marked", limit, options)
         if ns is not None:
             yield name, ns, total
@@ -235,6 +239,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--step", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--policy", nargs="+", choices=POLICIES, default=list(POLICIES))
+    parser.add_argument("--limit", nargs="+", choices=LIMITS, default=LIMITS)
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--machine", default="h100x8")
     parser.add_argument("--build", type=Path, default=ROOT / "build")

@@ -293,6 +293,14 @@ MemoryLoop::Estimate MemoryLoop::estimate() {
   return {plan.estimatedBytes, getFigure(*plan.module, "compute_ns")};
 }
 
+int64_t MemoryLoop::estimateLeanBytes() {
+  SchedulePassOptions chosen = choose("sync", 0, /*isLean=*/true);
+  chosen.within = -1;
+  Plan plan = attempt(chosen, /*plans=*/false);
+  return plan.module ? plan.estimatedBytes
+                     : std::numeric_limits<int64_t>::max();
+}
+
 int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
   SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
   chosen.within = -1;

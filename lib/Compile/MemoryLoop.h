@@ -63,6 +63,9 @@ public:
   };
   Estimate estimate();
 
+  /// Bytes of an order that needs few, by the estimate.
+  int64_t estimateLeanBytes();
+
   /// The time of an order that no limit binds, as the scheduler counts it.
   int64_t estimateUnlimitedNanoseconds();
 

@@ -29,6 +29,10 @@ static constexpr int kTargets = 8;
 /// too long.
 static constexpr int64_t kMaxOps = 4000;
 
+/// Of programs that are no larger all choices are made, and it is known what
+/// each needs at least.
+static constexpr int64_t kMaxTinyOps = 1000;
+
 /// A plan that takes so many percent of the limit leaves enough; and nothing
 /// faster is looked for where such a part of the time can be won at most.
 static constexpr int64_t kLoosePercent = 80, kTolerated = 200;
@@ -39,7 +43,12 @@ static constexpr int kMaxHalvings = 3;
 void RecomputeSearch::add(Program program) {
   if (!program.module)
     return;
-  program.estimate = makeLoop(*program.module).estimate();
+  MemoryLoop loop = makeLoop(*program.module);
+  program.estimate = loop.estimate();
+  // Another order than that of the program may need much less.
+  program.leanBytes =
+      isTiny ? loop.getLeastBytes()
+             : std::min(program.estimate.bytes, loop.estimateLeanBytes());
   programs.push_back(std::move(program));
 }
 
@@ -81,9 +90,10 @@ LogicalResult RecomputeSearch::collect() {
        getRecomputePrices(*plain, machine, /*waists=*/false))
     add(choose({price.price}));
   // Not mixed with the others.
-  if (auto prices = getRecomputePrices(*plain, machine, /*waists=*/true);
-      !prices.empty())
-    add(choose({prices.back().price, 100, 0, /*waists=*/true}));
+  auto prices = getRecomputePrices(*plain, machine, /*waists=*/true);
+  for (const RecomputePrice &price : prices)
+    if (isTiny || price.price == prices.back().price)
+      add(choose({price.price, 100, 0, /*waists=*/true}));
   keepUseful();
   return success();
 }
@@ -115,7 +125,7 @@ void RecomputeSearch::keepUseful() {
       });
   std::vector<Program> useful;
   for (Program &program : programs)
-    if (useful.empty() || program.estimate.bytes < useful.back().estimate.bytes)
+    if (useful.empty() || program.leanBytes < useful.back().leanBytes)
       useful.push_back(std::move(program));
   programs = std::move(useful);
 }
@@ -312,7 +322,9 @@ bool RecomputeSearch::isFastEnough(const MemoryLoop::Fitted &fitted,
 }
 
 MemoryLoop::Fitted RecomputeSearch::fit() {
-  bool isLarge = countOps(unfused) > kMaxOps;
+  int64_t numOps = countOps(unfused);
+  bool isLarge = numOps > kMaxOps;
+  isTiny = numOps <= kMaxTinyOps;
   MemoryLoop asWritten = makeLoop(fused);
   // What is clearly too large need not be planned.
   int64_t estimated = isLarge ? asWritten.estimate().bytes : 0;

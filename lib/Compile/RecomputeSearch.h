@@ -44,6 +44,8 @@ private:
     /// What it computes again, for reports.
     ArrayAttr recomputed;
     MemoryLoop::Estimate estimate;
+    /// Of an order that needs few, by the estimate if it is not tiny.
+    int64_t leanBytes = 0;
     /// What made it of the program without marks; -1: it is as written.
     int64_t price = -1;
     /// The least bytes of a plan of it; 0: it has none, or nobody asked.
@@ -89,6 +91,7 @@ private:
   MakeLoop makeLoop;
   /// The unfused program without its marks.
   OwningOpRef<ModuleOp> plain;
+  bool isTiny = false;
   /// From those that compute least to those that compute most.
   std::vector<Program> programs;
 };

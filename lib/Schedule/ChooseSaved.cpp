@@ -41,6 +41,10 @@ public:
         firstReaders(choice.repeats.size(), nullptr) {
     for (auto [place, op] : llvm::enumerate(block))
       places[&op] = static_cast<int>(place);
+    for (Operation *op : tasks.ops)
+      productsUntil.push_back(
+          (productsUntil.empty() ? 0 : productsUntil.back()) +
+          !isa<linalg::LinalgOp>(op));
   }
 
   /// Returns how many ops are repeated.
@@ -50,6 +54,7 @@ private:
   void place(int task);
   void repeat(int task);
   void useTwin(int task, Operation *twin);
+  bool isHeldByCopies(int task) const;
   void hold(Operation *copy, int task);
   Value getHeld(Value value, Value trigger, Operation *copy);
   Value findHeld(Value value, Operation *reader) const;
@@ -64,6 +69,8 @@ private:
   const SavedChoice &choice;
   /// Of the block's own ops.
   llvm::DenseMap<Operation *, int> places;
+  /// Per task, how many that are no part of a kernel there are up to it.
+  std::vector<int> productsUntil;
   /// Per task that is repeated, the first op that needs it then.
   std::vector<Operation *> firstReaders;
   /// From what the forward pass makes to what takes its place.
@@ -92,14 +99,18 @@ void RepeatedForwardPass::place(int task) {
 /// A value of the backward pass that is there some time before the task is
 /// needed: before the last collective that compute waits for, so that the
 /// repetition can be done meanwhile. It is in memory: a kernel would be torn
-/// apart that makes it on the way.
+/// apart that makes it on the way. At the beginning of the backward pass it is
+/// the last one of the forward pass: with none, what the last layer repeats
+/// would be part of its kernels.
 Value RepeatedForwardPass::findTrigger(int task) const {
   Operation *first = firstReaders[task];
   int reader = saved.getNumber(first);
-  int lowest = std::max(saved.getBoundary(), reader - kMaxDistance);
+  int lowest = std::max(0, reader - kMaxDistance);
   Value latest;
   bool isBeforeCollective = false;
   for (int other = reader - 1; other >= lowest; --other) {
+    if (other < saved.getBoundary() && latest)
+      break;
     Operation *op = tasks.ops[other];
     isBeforeCollective |=
         tasks.problem.task(other).role == TaskRole::Activation;
@@ -117,6 +128,27 @@ Value RepeatedForwardPass::findTrigger(int task) const {
       latest = *made;
   }
   return latest;
+}
+
+/// Says whether nothing must put a copy off, since what it reads is made again
+/// as well. Of what was made again for a reader before some product, a wider
+/// copy would be part of that reader's kernel, and wait in memory.
+bool RepeatedForwardPass::isHeldByCopies(int task) const {
+  int reader = saved.getNumber(firstReaders[task]);
+  int64_t made = getValueBytes(tasks.ops[task]->getResult(0)), read = 0;
+  for (Value operand : tasks.ops[task]->getOperands())
+    if (Operation *def = operand.getDefiningOp(); def && saved.isTask(def))
+      read += getValueBytes(operand);
+  bool isWider = made > read;
+  return llvm::any_of(saved.getReads(task), [&](OpResult read) {
+    int from = saved.getNumber(read.getOwner());
+    if (from >= saved.getBoundary() || !choice.repeats[from] ||
+        !firstReaders[from])
+      return false;
+    int earlier = saved.getNumber(firstReaders[from]);
+    return !isWider || saved.getTwin(from) >= 0 ||
+           productsUntil[reader - 1] <= productsUntil[earlier - 1];
+  });
 }
 
 /// Puts a copy off that nothing else puts off.
@@ -201,16 +233,13 @@ void RepeatedForwardPass::repeat(int task) {
     return useTwin(task, tasks.ops[saved.getTwin(task)]);
   OpBuilder builder(firstReaders[task]);
   llvm::DenseMap<Value, Value> views;
-  bool isHeld = false;
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) {
+  for (Value operand : op->getOperands())
     operands.push_back(resolve(operand, builder, views));
-    isHeld |= operands.back() != operand;
-  }
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
   copy->removeAttr(WeftDialect::kOpNameAttr);
-  if (!isHeld)
+  if (!isHeldByCopies(task))
     hold(copy, task);
   for (auto [old, now] : llvm::zip(op->getResults(), copy->getResults()))
     again[old] = now;

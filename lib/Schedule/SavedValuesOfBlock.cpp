@@ -29,6 +29,10 @@ static constexpr int kLongestSoon = 8;
 /// What is as narrow as that was made by a cast or a comparison.
 static constexpr unsigned kNarrowBits = 8;
 
+/// What is read again after so many products is read again soon: those of the
+/// last layer that follow, and its two gradients.
+static constexpr int kSoonProducts = 3;
+
 /// An elementwise op is fused with what reads it: such a part of what it reads
 /// and makes counts as going through memory.
 static constexpr int kFusedPart = 64;
@@ -245,13 +249,20 @@ bool SavedValuesOfBlock::isCastOfArgument(int task) const {
   return made <= read;
 }
 
-/// What does not wait need not be freed.
+/// What does not wait need not be freed. A product that is done again for what
+/// follows a few products later would take no less where most is needed.
 bool SavedValuesOfBlock::isReadSoonAfterBoundary(int task) const {
   auto late = llvm::lower_bound(readers[task], boundary);
   if (late == readers[task].end())
     return false;
-  int before = late == readers[task].begin() ? task : *std::prev(late);
-  return *late - before <= getShortestWait();
+  int before = getLastForwardReader(task);
+  if (*late - before <= getShortestWait())
+    return true;
+  int between = 0;
+  for (int other = before + 1; other < *late && between <= kSoonProducts;
+       ++other)
+    between += !isKernelPart(other);
+  return !isKernelPart(task) && between <= kSoonProducts;
 }
 
 /// Weights are not: they are there, or gathered again.

@@ -36,6 +36,9 @@ public:
   /// The tasks that read what a task makes, ascending.
   ArrayRef<int> getReaders(int task) const { return readers[task]; }
 
+  /// What a task reads of others.
+  ArrayRef<OpResult> getReads(int task) const { return reads[task]; }
+
   /// A gather after the boundary that brings the same; -1: none.
   int getTwin(int task) const { return twins[task]; }
 

@@ -5,7 +5,7 @@
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
 
-// Two layers that are wide within. What the first hands on to the second is
+// Layers that are wide within. What the first hands on to the second is
 // kept: what is within each is computed again from where the layer begins.
 // CHECK-LABEL: func @layers
 // CHECK-SAME: (%[[X:.*]]: tensor<64x64xf32>, %[[U:.*]]: tensor<64x512xf32>, %[[D:.*]]: tensor<512x64xf32>)
@@ -30,7 +30,9 @@ func.func @layers(%x: tensor<64x64xf32>, %u: tensor<64x512xf32>, %d: tensor<512x
   %y2 = weft.matmul %h1, %d {indexing_maps = [#mk, #kn, #mn]} : tensor<64x512xf32>, tensor<512x64xf32> -> tensor<64x64xf32>
   %h2 = weft.matmul %y2, %u {indexing_maps = [#mk, #kn, #mn]} : tensor<64x64xf32>, tensor<64x512xf32> -> tensor<64x512xf32>
   %y3 = weft.matmul %h2, %d {indexing_maps = [#mk, #kn, #mn]} : tensor<64x512xf32>, tensor<512x64xf32> -> tensor<64x64xf32>
-  %t1 = weft.matmul %y3, %h1 {indexing_maps = [#mk, #kn, #mn]} : tensor<64x64xf32>, tensor<64x512xf32> -> tensor<64x512xf32>
+  %h3 = weft.matmul %y3, %u {indexing_maps = [#mk, #kn, #mn]} : tensor<64x64xf32>, tensor<64x512xf32> -> tensor<64x512xf32>
+  %y4 = weft.matmul %h3, %d {indexing_maps = [#mk, #kn, #mn]} : tensor<64x512xf32>, tensor<512x64xf32> -> tensor<64x64xf32>
+  %t1 = weft.matmul %y4, %h1 {indexing_maps = [#mk, #kn, #mn]} : tensor<64x64xf32>, tensor<64x512xf32> -> tensor<64x512xf32>
   %b1 = weft.matmul %t1, %d {indexing_maps = [#mk, #kn, #mn]} : tensor<64x512xf32>, tensor<512x64xf32> -> tensor<64x64xf32>
   %t0 = weft.matmul %b1, %h0 {indexing_maps = [#mk, #kn, #mn]} : tensor<64x64xf32>, tensor<64x512xf32> -> tensor<64x512xf32>
   %b0 = weft.matmul %t0, %d {indexing_maps = [#mk, #kn, #mn]} : tensor<64x512xf32>, tensor<512x64xf32> -> tensor<64x64xf32>

@@ -124,8 +124,9 @@ def ChooseSavedPass : Pass<"weft-choose-saved", "::mlir::ModuleOp"> {
     before it is read, from what is kept or there anyway: whichever costs less
     where keeping a mebibyte costs `price` nanoseconds. That is a least cut, so
     no other choice costs less at that price. Weights are gathered again with
-    the gathers that the backward pass has. Results are the same bits: the same
-    ops are done on the same values.
+    the gathers that the backward pass has. A product that is read again after
+    three others at most is kept: it would be there where most is needed.
+    Results are the same bits: the same ops are done on the same values.
 
     *Requires* a channel on each collective, and ops that are not fused.
     *Ensures* that what is repeated from computed values is kept apart by
@@ -144,16 +145,25 @@ def ChooseSavedPass : Pass<"weft-choose-saved", "::mlir::ModuleOp"> {
       %2 = weft.matmul %1, %w {weft.op = "third", indexing_maps = [
              affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
            : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-      %3 = weft.matmul %2, %0 {weft.op = "last", indexing_maps = [
+      %3 = weft.matmul %2, %w {weft.op = "fourth", indexing_maps = [
              affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
            : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-      return %3 : tensor<64x64xf32>
+      %4 = weft.matmul %3, %w {weft.op = "fifth", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %5 = weft.matmul %4, %w {weft.op = "sixth", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      %6 = weft.matmul %5, %0 {weft.op = "last", indexing_maps = [
+             affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+           : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+      return %6 : tensor<64x64xf32>
     }
     ```
     `weft-opt --weft-choose-saved=price=1000000000` prints:
     ```text
     %0 = weft.matmul ... "first"
-    %2 = weft.matmul ... "third"
+    %5 = weft.matmul ... "sixth"
     weft.optimization_barrier
     weft.matmul
     weft.matmul ... "last"

@@ -553,6 +553,29 @@ void Grouping::reorder() {
         op->moveBefore(terminator);
 }
 
+/// What barriers pass on, as it was before them.
+Value getBeforeBarriers(Value value) {
+  while (auto barrier = value.getDefiningOp<OptimizationBarrierOp>())
+    value = barrier.getOperand(cast<OpResult>(value).getResultNumber());
+  return value;
+}
+
+/// Which of its inputs a kernel reads for each: of those that are the same but
+/// for barriers the last one, since it waits for all of them.
+DenseMap<Value, Value> findLastOfSame(ArrayRef<Value> inputs) {
+  DenseMap<Value, Value> last, chosen;
+  for (Value input : inputs) {
+    Value &known = last[getBeforeBarriers(input)];
+    Operation *def = input.getDefiningOp();
+    Operation *other = known ? known.getDefiningOp() : nullptr;
+    if (!known || (def && (!other || other->isBeforeInBlock(def))))
+      known = input;
+  }
+  for (Value input : inputs)
+    chosen[input] = last[getBeforeBarriers(input)];
+  return chosen;
+}
+
 /// Moves a group's ops into a weft_rt.fused.
 void Grouping::build(unsigned id) {
   SmallVector<Operation *> group = getOps(id);
@@ -598,7 +621,10 @@ void Grouping::build(unsigned id) {
           }))
         results.push_back(result);
 
-  SmallVector<Value> operands = inputs.takeVector();
+  SmallVector<Value> given = inputs.takeVector();
+  DenseMap<Value, Value> read = findLastOfSame(given);
+  SmallVector<Value> operands = llvm::filter_to_vector(
+      given, [&](Value value) { return read[value] == value; });
   auto *firstScalar =
       std::stable_partition(operands.begin(), operands.end(), [](Value value) {
         return isa<RankedTensorType>(value.getType());
@@ -612,6 +638,8 @@ void Grouping::build(unsigned id) {
                                     TypeRange(ValueRange(operands)), locs);
   IRMapping mapping;
   mapping.map(operands, body->getArguments());
+  for (Value value : given)
+    mapping.map(value, mapping.lookup(read[value]));
   for (Operation *op : local)
     builder.clone(*op, mapping);
   for (Operation *op : group)

@@ -48,8 +48,9 @@ def dot_product_attention(
 
     A query's position is its index, also if T and S differ. A query that sees no key because of
     is_causal, local_window_size or segments gives zeros; where the mask leaves it none, all
-    keys that it sees otherwise count alike. The bias has no gradient: to ask for it is an
-    error. Also an error: shapes and types that are not these.
+    keys that it sees otherwise count alike. The gradient of the bias, if it is asked for, is
+    computed from the scores anew, which then are in memory. Errors: shapes and types that are
+    not these.
 
     residual_checkpoint_name is what a policy of jax.checkpoint calls the output and the sums of
     rows that the backward pass reads: one that keeps them computes no attention again.
@@ -139,8 +140,7 @@ def _window(is_causal, window):
 # -- one call, forward and backward
 
 def _attend(config, tensors, kept):
-    """The output of attention; only queries, keys and values have a gradient. `kept` names what
-    the backward pass reads."""
+    """The output of attention. `kept` names what the backward pass reads."""
     given = [name for name, tensor in tensors.items() if tensor is not None]
 
     @jax.custom_vjp
@@ -148,21 +148,23 @@ def _attend(config, tensors, kept):
         return forward(*arrays)[0]
 
     def remember(*arrays):
-        for name, array in zip(given, arrays):
-            if name == "bias" and array.perturbed:
-                raise ValueError("the bias of weft.jax.dot_product_attention has no gradient; "
-                                 "jax.lax.stop_gradient says that none is wanted")
+        # Known while the step is traced; nothing but a tuple's length can say so later.
+        asked = tuple(() for name, array in zip(given, arrays) if name == "bias" and array.perturbed)
         arrays = [array.value for array in arrays]
         out, lse = forward(*arrays)
         if kept is not None:
             out, lse = checkpoint_name(out, kept), checkpoint_name(lse, kept)
-        return out, (arrays, out, lse)
+        return out, (arrays, out, lse, asked)
 
     def differentiate(saved, dout):
-        arrays, out, lse = saved
+        arrays, out, lse, asked = saved
         if not isinstance(dout, jax.Array):
             dout = jnp.zeros(out.shape, out.dtype)
-        return (*backward(*arrays, out, lse, dout), *[None] * (len(arrays) - 3))
+        made = dict(zip(("q", "k", "v"), backward(*arrays, out, lse, dout)))
+        if asked:
+            made["bias"] = _bias_gradient(
+                json.loads(config), {**dict(zip(given, arrays)), "out": out, "dout": dout})
+        return tuple(made.get(name) for name in given)
 
     forward = _operation("weft.attention", config, (*given, *_FORWARD), len(_FORWARD))
     backward = _operation("weft.attention_grad", config, (*given, *_FORWARD, "dout", *_GRADIENTS),
@@ -259,19 +261,33 @@ def _compute(settings, tensors):
 
 
 def _compute_gradient(settings, tensors):
-    weights, capped = _weights(settings, tensors)[:2]
-    dout, out, value, query, key = (
-        tensors[name].astype(jnp.float32) for name in ("dout", "out", "v", "q", "k"))
-    delta = jnp.einsum("bihge,bihge->bhgi", dout, out)[..., None]
-    grad = weights * (jnp.einsum("bihge,bjhe->bhgij", dout, value) - delta)
-    if "mask" in tensors:
-        grad = jnp.where(tensors["mask"], grad, 0)
+    weights, grad, capped = _score_gradient(settings, tensors)
     cap = settings.get("softcap")
     if cap is not None:
         grad = grad * (1 - jnp.square(capped / cap))
     grad = grad * jnp.float32(settings["scale"])
+    query, key, dout = (tensors[name].astype(jnp.float32) for name in ("q", "k", "dout"))
     made: dict[str, Any] = {
         "dq": jnp.einsum("bhgij,bjhd->bihgd", grad, key),
         "dk": jnp.einsum("bhgij,bihgd->bjhd", grad, query),
         "dv": jnp.einsum("bhgij,bihge->bjhe", weights, dout)}
     return tuple(made[name].astype(tensors[name[1:]].dtype) for name in _GRADIENTS)
+
+
+def _score_gradient(settings, tensors):
+    """Weights, the gradient of the scores with the bias, and the scores before it."""
+    weights, capped = _weights(settings, tensors)[:2]
+    dout, out, value = (tensors[name].astype(jnp.float32) for name in ("dout", "out", "v"))
+    delta = jnp.einsum("bihge,bihge->bhgi", dout, out)[..., None]
+    grad = weights * (jnp.einsum("bihge,bjhe->bhgij", dout, value) - delta)
+    if "mask" in tensors:
+        grad = jnp.where(tensors["mask"], grad, 0)
+    return weights, grad, capped
+
+
+def _bias_gradient(settings, tensors):
+    """Summed over what the bias is the same for."""
+    bias = tensors["bias"]
+    grad = _score_gradient(settings, tensors)[1]
+    same = [i for i, size in enumerate(bias.shape) if size != grad.shape[i]]
+    return jnp.sum(grad, axis=same, keepdims=True).astype(bias.dtype)
