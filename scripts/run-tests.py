@@ -158,6 +158,7 @@ def suite_fuzz():
                          "--seconds", "50", "--meshes", "3", "--control", "6"))
     count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "attention.py", "--seeds", "0:8", "--seconds", "40"))
     count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "recompute.py", "--seeds", "0:12", "--seconds", "40"))
+    count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "quantization.py", "--seeds", "0:4", "--seconds", "15"))
     count.add(run_script(sys.executable, ROOT / "test" / "fuzz" / "integers.py", "--seeds", "0:40", "--seconds", "50"))
     return count
 
