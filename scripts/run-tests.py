@@ -175,6 +175,7 @@ def suite_fuzz():
                                                ("scan", "host", "0:60", "40"), ("data", "host", "0:60", "40"))]
         + [script("attention.py", "--seeds", "0:8", "--seconds", "40"),
            script("recompute.py", "--seeds", "0:12", "--seconds", "40"),
+           script("quantization.py", "--seeds", "0:4", "--seconds", "15"),
            script("integers.py", "--seeds", "0:40", "--seconds", "50")])
     # These use all cores by themselves.
     count.add(run_script(*script("malformed.py", "--cases", "60", "--seconds", "80")))

@@ -35,6 +35,10 @@ struct FusionLimits {
   unsigned numOps = 0;
   /// What a kernel may cost to compile: an instruction is 1, a formula 32.
   size_t compileCost = 0;
+  /// Kernels that read one tensor in blocks of different shapes become one. It
+  /// reads the tensor once, and walks in blocks: rows of a few elements each,
+  /// far from each other, of which a core's first-level cache holds few.
+  bool alignsViews = false;
 };
 
 /// The buffers of a kernel: each that its op takes once.

@@ -11,6 +11,7 @@
 // weft_rt.fused, placed in an order that keeps the program's wherever
 // dependences allow.
 
+#include "AlignViews.h"
 #include "GroupGraph.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
 #include "weft/Codegen/Fusion/Orders.h"
@@ -682,6 +683,17 @@ void Grouping::run() {
       op.erase();
 }
 
+/// The blocks whose ops are the program's, and no ops' bodies.
+SmallVector<Block *> getBlocks(func::FuncOp func) {
+  SmallVector<Block *> blocks;
+  func.walk([&](Block *block) {
+    if (!isa<linalg::LinalgOp, rt::FusedOp, tensor::GenerateOp, tensor::PadOp>(
+            block->getParentOp()))
+      blocks.push_back(block);
+  });
+  return blocks;
+}
+
 struct FuseKernelsPass
     : public weft::impl::FuseKernelsPassBase<FuseKernelsPass> {
   using Base::Base;
@@ -695,21 +707,20 @@ struct FuseKernelsPass
       moveOrdersIntoBodies(func);
       LogicalResult fused = fuseElementwise(func);
       moveOrdersOutOfBodies(func);
-      if (failed(fused) || failed(prepareParts(func)))
+      if (failed(fused))
+        return signalPassFailure();
+      FusionLimits limits = target->getFusionLimits(getOperation());
+      if (limits.alignsViews)
+        for (Block *block : getBlocks(func))
+          alignViews(*block);
+      if (failed(prepareParts(func)))
         return signalPassFailure();
       for (auto op : llvm::make_early_inc_range(
                func.getBody().getOps<linalg::GenericOp>()))
         readScalarsAsOperands(op);
       nameFills(func);
       materializeSplats(func);
-      FusionLimits limits = target->getFusionLimits(getOperation());
-      SmallVector<Block *> blocks;
-      func.walk([&](Block *block) {
-        if (!isa<linalg::LinalgOp, rt::FusedOp, tensor::GenerateOp,
-                 tensor::PadOp>(block->getParentOp()))
-          blocks.push_back(block);
-      });
-      for (Block *block : blocks) {
+      for (Block *block : getBlocks(func)) {
         if (llvm::any_of(*block, [](Operation &op) {
               return isa<linalg::GenericOp>(op);
             })) {

@@ -40,7 +40,7 @@ public:
   /// 48 KiB. What they do not hold goes through global memory, by kernels of
   /// its own.
   FusionLimits getFusionLimits(ModuleOp) const override {
-    return {32 << 10, 64, 2048};
+    return {32 << 10, 64, 2048, /*alignsViews=*/true};
   }
 
   /// Threads load all of their points before they store any, and wait for each

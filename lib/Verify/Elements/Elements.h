@@ -195,6 +195,8 @@ private:
   };
   using Range = std::optional<std::pair<int64_t, int64_t>>;
 
+  SmallVector<SmallVector<const Element *>>
+  joinDigits(ArrayRef<const Element *> roots, ArrayRef<const Element *> free);
   static Terms getTerms(const Element *index);
   static void addTerms(Terms &terms, const Terms &other, int64_t factor);
   const Element *getSum(Terms terms);
