@@ -267,15 +267,23 @@ std::optional<size_t> ScheduleSearch::improveFeeding(
     const std::vector<ListOptions> &styles) {
   size_t first = found.size(), best = first;
   ListOptions bestStyle;
-  for (const ListOptions &each : styles)
-    for (const std::vector<int64_t> &keys : someKeys) {
-      style = each;
-      considerList(getOptions(keys));
-      if (found.size() > first && found.back().time <= found[best].time) {
-        best = found.size() - 1;
-        bestStyle = each;
-      }
+  auto run = [&](const ListOptions &each, const std::vector<int64_t> &keys) {
+    style = each;
+    considerList(getOptions(keys));
+    if (found.size() > first && found.back().time <= found[best].time) {
+      best = found.size() - 1;
+      bestStyle = each;
     }
+    return found.back().time;
+  };
+  for (const std::vector<int64_t> &keys : someKeys) {
+    int64_t least = run(styles.front(), keys);
+    // Where the link never binds all styles do the same.
+    if (styles.size() == 1 || run(styles.back(), keys) == least)
+      continue;
+    for (size_t i = 1; i + 1 < styles.size(); ++i)
+      run(styles[i], keys);
+  }
   if (found.size() == first)
     return std::nullopt;
   style = bestStyle;

@@ -24,7 +24,9 @@ std::vector<bool> findLong(const ScheduleProblem &problem);
 class ScheduleSearch {
 public:
   ScheduleSearch(const ScheduleProblem &problem, int64_t limit, int64_t bound)
-      : problem(problem), limit(limit), bound(bound) {}
+      : problem(problem),
+        // Nothing is to be counted where all of it fits.
+        limit(limit < problem.getMostBytes() ? limit : 0), bound(bound) {}
 
   /// Collectives as soon as they can, computation in program order.
   void runGreedy();
