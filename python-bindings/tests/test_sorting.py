@@ -6,8 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import weft
+import weft.jax
 from conftest import check
 from jax import lax
+from jax.sharding import PartitionSpec as P
 from test_ops import ints, normal
 
 
@@ -40,6 +43,19 @@ def test_sort(name):
 
 def test_sort_of_nan_and_infinities():
     check(lambda x: (jnp.sort(x, 1), jnp.argsort(x, 1)), with_extremes(3, 7))
+
+
+def test_sort_that_a_scan_begins_with_is_cut_unequally():
+    """The first carried value is a constant, whose size a rank's program does not say."""
+    def step(x):
+        rows = jnp.sort(x, 1)
+        return lax.scan(lambda carried, row: (carried * 2 - row, carried), rows[0] * 0 + 1, rows)
+
+    x = ints(4, 3, high=9)
+    module = weft.jax.export(step, x, mesh={"a": 1}, in_shardings=(P(None, "a"),), out_shardings=(P("a"), P(None, "a")))
+    given = weft.compile(module, mesh={"a": 3})(x)
+    for expected, own in zip(jax.jit(step)(x), given, strict=True):
+        np.testing.assert_array_equal(own, expected)
 
 
 TOP = {

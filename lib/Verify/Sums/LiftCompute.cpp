@@ -241,6 +241,20 @@ LogicalResult LocalLifter::checkBase(Operation *op, Value base,
          << ", but the rank's rows begin at " << describeRanks(expected);
 }
 
+/// Of rows that are alike a rank has those from which it looks up.
+void LocalLifter::moveToBase(Value base, LocalDim &rows) {
+  RankVector begin = base ? scalars.lookup(base).offset : uniform(0);
+  if (!rows.likeness || !begin || rows.extent < 1 ||
+      llvm::any_of(
+          *begin,
+          [&](int64_t row) { return row < 0 || row % rows.extent != 0; }))
+    return;
+  RankVector chunk =
+      perRank([&](int64_t rank) { return (*begin)[rank] / rows.extent; });
+  if (proof::holds(rows, chunk))
+    rows.chunk = chunk;
+}
+
 /// The integer that a form is; nullopt for others and null.
 static std::optional<int64_t> getInteger(const Form *form) {
   auto attr =
@@ -288,6 +302,7 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
     return failure();
   LocalDim rows = table.dims[op.getAxis()];
   fix(rows);
+  moveToBase(op.getBase(), rows);
   table.dims.erase(table.dims.begin() + op.getAxis());
   LocalValue value;
   for (int64_t extent : op.getType().getShape())

@@ -345,6 +345,7 @@ private:
   LogicalResult liftScatterAdd(ScatterAddOp op);
   void inferRows(Value base, LocalDim &rows);
   LogicalResult checkBase(Operation *op, Value base, const LocalDim &rows);
+  void moveToBase(Value base, LocalDim &rows);
   /// Meets the dims of `value` with the loops that `map` says.
   LogicalResult meetLoops(Operation *op, const LocalValue &value, AffineMap map,
                           MutableArrayRef<LocalDim> loops);

@@ -76,3 +76,37 @@ module {
     }
   }
 }
+
+// -----
+
+// A table of rows that are repeated: a rank has any that it looks up from.
+
+module {
+  weft.mesh @mesh = <["a"=2]>
+  func.func @f(%x: tensor<2x3xi32>, %n: tensor<5xi32>) -> tensor<5x3xi32> {
+    %rows = arith.constant 2 : index
+    %a = weft.axis_index @mesh <{"a"}>
+    %base = arith.muli %a, %rows : index
+    %0 = tensor.empty() : tensor<1x2x3xi32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x3xi32>) outs(%0 : tensor<1x2x3xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<1x2x3xi32>
+    %2 = tensor.collapse_shape %1 [[0, 1], [2]] : tensor<1x2x3xi32> into tensor<2x3xi32>
+    %3 = weft.take %2, %n base %base {axis = 0 : i64, index_map = affine_map<(d0, d1) -> (d0)>, table_map = affine_map<(d0, d1) -> (d1)>} : tensor<2x3xi32>, tensor<5xi32> -> tensor<5x3xi32>
+    %4 = weft.all_reduce sum %3 on @mesh <{"a"}> : (tensor<5x3xi32>) -> tensor<5x3xi32>
+    return %4 : tensor<5x3xi32>
+  }
+  module @global {
+    func.func @f(%x: tensor<2x3xi32>, %n: tensor<5xi32>) -> tensor<5x3xi32> {
+      %0 = tensor.empty() : tensor<2x2x3xi32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x3xi32>) outs(%0 : tensor<2x2x3xi32>) {
+      ^bb0(%in: i32, %out: i32):
+        linalg.yield %in : i32
+      } -> tensor<2x2x3xi32>
+      %2 = tensor.collapse_shape %1 [[0, 1], [2]] : tensor<2x2x3xi32> into tensor<4x3xi32>
+      %3 = weft.take %2, %n {axis = 0 : i64, index_map = affine_map<(d0, d1) -> (d0)>, table_map = affine_map<(d0, d1) -> (d1)>} : tensor<4x3xi32>, tensor<5xi32> -> tensor<5x3xi32>
+      return %3 : tensor<5x3xi32>
+    }
+  }
+}

@@ -181,3 +181,38 @@ module {
     }
   }
 }
+
+// -----
+
+// Of rows that are repeated those from the second on are no part.
+
+module {
+  weft.mesh @mesh = <["a"=2]>
+  func.func @f(%x: tensor<2x3xi32>, %n: tensor<5xi32>) -> tensor<5x3xi32> {
+    %rows = arith.constant 1 : index
+    %a = weft.axis_index @mesh <{"a"}>
+    %base = arith.muli %a, %rows : index
+    %0 = tensor.empty() : tensor<1x2x3xi32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x3xi32>) outs(%0 : tensor<1x2x3xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<1x2x3xi32>
+    %2 = tensor.collapse_shape %1 [[0, 1], [2]] : tensor<1x2x3xi32> into tensor<2x3xi32>
+    // expected-error@+1 {{looks up from row [0, 1], but the rank's rows begin at [0, 0]}}
+    %3 = weft.take %2, %n base %base {axis = 0 : i64, index_map = affine_map<(d0, d1) -> (d0)>, table_map = affine_map<(d0, d1) -> (d1)>} : tensor<2x3xi32>, tensor<5xi32> -> tensor<5x3xi32>
+    %4 = weft.all_reduce sum %3 on @mesh <{"a"}> : (tensor<5x3xi32>) -> tensor<5x3xi32>
+    return %4 : tensor<5x3xi32>
+  }
+  module @global {
+    func.func @f(%x: tensor<2x3xi32>, %n: tensor<5xi32>) -> tensor<5x3xi32> {
+      %0 = tensor.empty() : tensor<2x2x3xi32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x3xi32>) outs(%0 : tensor<2x2x3xi32>) {
+      ^bb0(%in: i32, %out: i32):
+        linalg.yield %in : i32
+      } -> tensor<2x2x3xi32>
+      %2 = tensor.collapse_shape %1 [[0, 1], [2]] : tensor<2x2x3xi32> into tensor<4x3xi32>
+      %3 = weft.take %2, %n {axis = 0 : i64, index_map = affine_map<(d0, d1) -> (d0)>, table_map = affine_map<(d0, d1) -> (d1)>} : tensor<4x3xi32>, tensor<5xi32> -> tensor<5x3xi32>
+      return %3 : tensor<5x3xi32>
+    }
+  }
+}
