@@ -149,8 +149,10 @@ LogicalResult StepPlanner::plan(ModuleOp on, OwningOpRef<ModuleOp> &kept) {
     return failure();
   if (options.proofs || !plans)
     kept = runner.keep(on);
-  return runner.runPasses(
-      on, [](OpPassManager &pm) { pm.addPass(createPlanBuffersPass()); });
+  return runner.runPasses(on, [](OpPassManager &pm) {
+    pm.addPass(createPlanBuffersPass());
+    pm.addPass(createShareLaunchesPass());
+  });
 }
 
 LogicalResult StepPlanner::planScheduled() {

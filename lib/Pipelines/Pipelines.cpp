@@ -228,6 +228,8 @@ void weft::buildPlanPipeline(OpPassManager &pm) {
   pm.addPass(createNameOpsPass());
   pm.addPass(createVerifyScheduledPass());
   pm.addPass(createPlanBuffersPass());
+  // Places are known: what may run at one time.
+  pm.addPass(createShareLaunchesPass());
 }
 
 void weft::registerWeftPipelines() {

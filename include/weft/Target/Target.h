@@ -49,6 +49,16 @@ struct KernelBuffers {
   llvm::SmallVector<bool> isPrivate;
 };
 
+/// One of the kernels that a launch runs at one time.
+struct LaunchPart {
+  rt::FusedOp op;
+  /// The first part of the same code, maybe this one.
+  unsigned code = 0;
+  KernelBuffers buffers;
+  /// Which of the launch's buffers and scalars are its own, in order.
+  llvm::SmallVector<unsigned> bufferNumbers, scalarNumbers;
+};
+
 class Target {
 public:
   virtual ~Target() = default;
@@ -85,6 +95,13 @@ public:
   virtual bool mayUpdateInPlace(const KernelShape &shape, Value input,
                                 Value output) const = 0;
 
+  /// How many buffers and scalars a launch may have that runs several kernels;
+  /// 0: each kernel is a launch of its own.
+  virtual unsigned getLaunchOperands(ModuleOp module) const { return 0; }
+
+  /// Says whether a kernel may be one of several in a launch.
+  virtual bool mayShareLaunch(const KernelShape &shape) const { return false; }
+
   // Code.
 
   /// Makes the function `name` of a weft_rt.fused or weft_rt.scatter_add on
@@ -92,6 +109,16 @@ public:
   virtual FailureOr<rt::LaunchConfig>
   emitKernel(OpBuilder &builder, Operation *op, llvm::StringRef name,
              const KernelBuffers &buffers) const = 0;
+
+  /// Makes the function `name` of kernels that are one launch of `numBuffers`
+  /// buffers and of scalars of these types. Asked where getLaunchOperands is
+  /// not 0.
+  virtual FailureOr<rt::LaunchConfig>
+  emitTogether(OpBuilder &builder, llvm::ArrayRef<LaunchPart> parts,
+               llvm::StringRef name, unsigned numBuffers,
+               TypeRange scalars) const {
+    return failure();
+  }
 
   /// Adds the passes from `planned` to the LLVM dialect: the entry, the table,
   /// and the kernels as functions or as images in the table. How that becomes a

@@ -55,12 +55,13 @@ int64_t getNumElements(Value value) {
   return type && type.hasStaticShape() ? type.getNumElements() : 1;
 }
 
-/// A formula or a region instead of an instruction.
+/// A formula, a lookup or a region instead of an instruction. A tensor's only
+/// element is read once.
 bool isHeavyScalar(Operation &op) {
+  auto extract = dyn_cast<tensor::ExtractOp>(op);
   return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp,
-             math::SinOp, math::CosOp, math::Log1pOp, math::ExpM1Op,
-             tensor::ExtractOp>(op) ||
-         op.getNumRegions() != 0;
+             math::SinOp, math::CosOp, math::Log1pOp, math::ExpM1Op>(op) ||
+         (extract && !extract.getIndices().empty()) || op.getNumRegions() != 0;
 }
 
 bool isHeavy(linalg::GenericOp op) {

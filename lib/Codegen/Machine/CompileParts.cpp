@@ -195,22 +195,29 @@ void mlir::weft::generateObject(llvm::Module &llvmModule,
   passes.run(llvmModule);
 }
 
+/// The name of the kernel that a function is, or that alone calls it: a
+/// kernel's name without what follows an underline.
+static StringRef getKernelName(LLVM::LLVMFuncOp func) {
+  constexpr StringLiteral prefix = "weft_k";
+  StringRef name = func.getSymName();
+  if (func.isExternal() || !name.starts_with(prefix))
+    return "";
+  return name.take_front(name.find('_', prefix.size()));
+}
+
 std::vector<OwningOpRef<ModuleOp>> mlir::weft::splitModule(ModuleOp module,
                                                            unsigned count) {
-  // A kernel and the body that it calls stay together.
+  // A kernel and what it calls stay together.
   SmallVector<std::pair<LLVM::LLVMFuncOp, size_t>> kernels;
+  llvm::StringMap<SmallVector<LLVM::LLVMFuncOp>> called;
   for (auto func : module.getOps<LLVM::LLVMFuncOp>())
-    if (!func.isExternal() && func.getSymName().starts_with("weft_k") &&
-        !func.getSymName().ends_with("_body"))
+    if (StringRef kernel = getKernelName(func); kernel == func.getSymName())
       kernels.push_back({func, 0});
-  llvm::StringMap<LLVM::LLVMFuncOp> bodies;
-  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
-    if (func.getSymName().ends_with("_body"))
-      bodies[func.getSymName()] = func;
+    else if (!kernel.empty())
+      called[kernel].push_back(func);
   for (auto &[func, size] : kernels)
-    if (auto it = bodies.find((func.getSymName() + "_body").str());
-        it != bodies.end())
-      size = getSize(it->second);
+    for (LLVM::LLVMFuncOp callee : called.lookup(func.getSymName()))
+      size += getSize(callee);
   llvm::stable_sort(kernels,
                     [](auto &a, auto &b) { return a.second > b.second; });
 
@@ -239,10 +246,9 @@ std::vector<OwningOpRef<ModuleOp>> mlir::weft::splitModule(ModuleOp module,
         SymbolTable::lookupSymbolIn(*parts[0], func.getSymName()));
     declared.getBody().getBlocks().clear();
     builder.setInsertionPointToEnd(parts[best]->getBody());
-    if (auto it = bodies.find((func.getSymName() + "_body").str());
-        it != bodies.end()) {
-      SymbolTable::lookupSymbolIn(*parts[0], it->first())->erase();
-      builder.clone(*it->second);
+    for (LLVM::LLVMFuncOp callee : called.lookup(func.getSymName())) {
+      SymbolTable::lookupSymbolIn(*parts[0], callee.getSymName())->erase();
+      builder.clone(*callee);
     }
     builder.clone(*func);
   }

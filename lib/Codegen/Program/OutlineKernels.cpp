@@ -2,8 +2,10 @@
 
 // Each fused group becomes the launch of a kernel function. Two groups share a
 // kernel if their regions print alike, their buffers have the same types, and
-// the same buffers are one or overlap.
+// the same buffers are one or overlap. Kernels in a row that may run at one
+// time (weft_rt.together) become one launch, if the target has such launches.
 
+#include "weft/Analysis/BufferExtent.h"
 #include "weft/Codegen/Fusion/Orders.h"
 
 #include "weft/Codegen/Program/Passes.h"
@@ -28,51 +30,6 @@ using namespace mlir::weft;
 
 namespace {
 
-/// The memory that a buffer may touch: bytes [begin, end) of a space, or any.
-struct Extent {
-  rt::Space space;
-  int64_t index = 0, begin = 0, end = 0;
-  bool isUnknown = false;
-
-  bool overlaps(const Extent &other) const {
-    if (isUnknown || other.isUnknown)
-      return true;
-    return space == other.space && index == other.index && begin < other.end &&
-           other.begin < end;
-  }
-};
-
-/// Bytes from the first to past the last element.
-int64_t getSpanBytes(MemRefType type) {
-  return rt::getSpan(type) * rt::getElementBytes(type.getElementType());
-}
-
-Extent getExtent(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  if (auto view = buffer.getDefiningOp<rt::ViewOp>()) {
-    Extent source = getExtent(view.getSource());
-    if (view.getDynamicOffset())
-      return source;
-    source.begin +=
-        view.getOffset() * rt::getElementBytes(type.getElementType());
-    source.end = source.begin + getSpanBytes(type);
-    return source;
-  }
-  auto op = buffer.getDefiningOp<rt::BufferOp>();
-  if (!op) {
-    Extent extent{rt::Space::Arena};
-    extent.isUnknown = true;
-    return extent;
-  }
-  Extent extent{op.getSpace()};
-  if (op.getSpace() == rt::Space::Arena)
-    extent.begin = op.getPosition();
-  else
-    extent.index = op.getPosition();
-  extent.end = extent.begin + getSpanBytes(type);
-  return extent;
-}
-
 /// What a launch is given, of which the kernel knows all but the values.
 struct BufferList : KernelBuffers {
   SmallVector<Value> buffers, scalars;
@@ -81,7 +38,7 @@ struct BufferList : KernelBuffers {
 };
 
 BufferList::BufferList(ValueRange operands, ValueRange written) {
-  SmallVector<Extent> extents;
+  SmallVector<BufferExtent> extents;
   for (Value operand : operands) {
     if (!isa<MemRefType>(operand.getType())) {
       scalars.push_back(operand);
@@ -112,7 +69,8 @@ public:
       : module(module), target(target),
         builder(OpBuilder::atBlockEnd(module.getBody())) {}
 
-  LogicalResult outline(Operation *op, ValueRange written);
+  LogicalResult outline(Operation *op);
+  LogicalResult outlineTogether(ArrayRef<rt::FusedOp> ops);
   unsigned getNumKernels() const { return kernels.size(); }
 
 private:
@@ -125,6 +83,8 @@ private:
   std::string nextName() { return "weft_k" + std::to_string(kernels.size()); }
   void sayWhatItTakes(StringRef kernel, const BufferList &list);
   void launch(Operation *op, const Kernel &kernel, const BufferList &list);
+  std::vector<LaunchPart> getParts(ArrayRef<rt::FusedOp> ops,
+                                   const BufferList &all, std::string &key);
 
   ModuleOp module;
   const Target &target;
@@ -141,7 +101,7 @@ std::string Outliner::getKey(Operation *op, const BufferList &list) {
   NamedAttrList attributes(op->getAttrs());
   for (StringRef name :
        {rt::WeftRTDialect::kValuesAttr, rt::WeftRTDialect::kReadsAttr,
-        WeftDialect::kOpNameAttr})
+        WeftDialect::kOpNameAttr, kTogetherAttr})
     attributes.erase(name);
   os << op->getName() << attributes.getDictionary(op->getContext());
   for (Region &region : op->getRegions())
@@ -171,11 +131,17 @@ void Outliner::launch(Operation *op, const Kernel &kernel,
       at, op->getLoc(), kernel.name, list.buffers, list.scalars, kernel.config);
   if (Attribute name = op->getAttr(WeftDialect::kOpNameAttr))
     launched->setAttr(WeftDialect::kOpNameAttr, name);
-  op->erase();
 }
 
-LogicalResult Outliner::outline(Operation *op, ValueRange written) {
-  BufferList list(op->getOperands(), written);
+/// What an op writes.
+ValueRange getWritten(Operation *op) {
+  if (auto fused = dyn_cast<rt::FusedOp>(op))
+    return fused.getOuts();
+  return cast<rt::ScatterAddOp>(op)->getOperands().take_front();
+}
+
+LogicalResult Outliner::outline(Operation *op) {
+  BufferList list(op->getOperands(), getWritten(op));
   std::string key = getKey(op, list);
   auto it = kernels.find(key);
   if (it == kernels.end()) {
@@ -188,35 +154,145 @@ LogicalResult Outliner::outline(Operation *op, ValueRange written) {
     it = kernels.try_emplace(key, Kernel{name, *config}).first;
   }
   launch(op, it->second, list);
+  op->erase();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Launches of several kernels
+//===----------------------------------------------------------------------===//
+
+/// Takes the launch apart. `key` gets what the parts' code and buffers are.
+std::vector<LaunchPart> Outliner::getParts(ArrayRef<rt::FusedOp> ops,
+                                           const BufferList &all,
+                                           std::string &key) {
+  std::vector<LaunchPart> parts;
+  llvm::StringMap<unsigned> codes;
+  unsigned nextScalar = 0;
+  for (rt::FusedOp op : ops) {
+    LaunchPart &part = parts.emplace_back();
+    BufferList own(op->getOperands(), op.getOuts());
+    std::string code = getKey(op, own);
+    part.op = op;
+    part.code = codes.try_emplace(code, parts.size() - 1).first->second;
+    part.buffers = own;
+    key += code;
+    for (Value buffer : own.buffers) {
+      part.bufferNumbers.push_back(llvm::find(all.buffers, buffer) -
+                                   all.buffers.begin());
+      key += ';' + std::to_string(part.bufferNumbers.back());
+    }
+    for (unsigned i = 0; i < own.scalars.size(); ++i)
+      part.scalarNumbers.push_back(nextScalar++);
+    key += '\n';
+  }
+  return parts;
+}
+
+LogicalResult Outliner::outlineTogether(ArrayRef<rt::FusedOp> ops) {
+  for (unsigned i = 0; i < ops.size(); ++i)
+    for (unsigned j = 0; j < i; ++j)
+      if (haveConflict(ops[i], ops[j])) {
+        rt::FusedOp op = ops[i];
+        return op.emitOpError("cannot be one launch with a kernel that touches "
+                              "the same bytes");
+      }
+  SmallVector<Value> operands, written;
+  for (rt::FusedOp op : ops) {
+    llvm::append_range(operands, op->getOperands());
+    llvm::append_range(written, op.getOuts());
+  }
+  BufferList all(operands, written);
+  std::string key;
+  std::vector<LaunchPart> parts = getParts(ops, all, key);
+  auto it = kernels.find(key);
+  if (it == kernels.end()) {
+    std::string name = nextName();
+    FailureOr<rt::LaunchConfig> config =
+        target.emitTogether(builder, parts, name, all.buffers.size(),
+                            TypeRange(ValueRange(all.scalars)));
+    if (failed(config))
+      return failure();
+    sayWhatItTakes(name, all);
+    it = kernels.try_emplace(key, Kernel{name, *config}).first;
+  }
+  // All that they take is there where the last one is.
+  launch(ops.back(), it->second, all);
+  for (rt::FusedOp op : ops)
+    op->erase();
+  return success();
+}
+
+/// Says whether nothing that does anything lies between two ops of a block.
+bool areNeighbours(Operation *first, Operation *second) {
+  if (first->getBlock() != second->getBlock())
+    return false;
+  for (Operation *op = first->getNextNode(); op != second;
+       op = op->getNextNode())
+    if (!isa<rt::AssembleOp>(op) &&
+        (op->getNumRegions() > 0 || !isMemoryEffectFree(op)))
+      return false;
+  return true;
+}
+
+/// The kernels at the front of `ops` that are one launch.
+SmallVector<rt::FusedOp> takeTogether(ArrayRef<Operation *> ops) {
+  SmallVector<rt::FusedOp> kernels;
+  Attribute number;
+  for (Operation *op : ops) {
+    auto fused = dyn_cast<rt::FusedOp>(op);
+    Attribute own = op->getAttr(kTogetherAttr);
+    if (!fused || !own || (number && own != number) ||
+        (!kernels.empty() && !areNeighbours(kernels.back(), op)))
+      break;
+    number = own;
+    kernels.push_back(fused);
+  }
+  return kernels;
 }
 
 struct OutlineKernelsPass
     : public weft::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
-      if (failed(checkOrders(func)))
-        return signalPassFailure();
-    const Target *target = lookupTarget(getOperation());
-    if (!target)
-      return signalPassFailure();
-    Outliner outliner(getOperation(), *target);
-    SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
-      if (isa<rt::FusedOp, rt::ScatterAddOp>(op))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops) {
-      auto fused = dyn_cast<rt::FusedOp>(op);
-      ValueRange written = fused ? ValueRange(fused.getOuts())
-                                 : cast<rt::ScatterAddOp>(op).getTable();
-      if (failed(outliner.outline(op, written)))
-        return signalPassFailure();
-    }
-    numKernels += outliner.getNumKernels();
-  }
+  void runOnOperation() override;
+
+private:
+  LogicalResult outlineAll(Outliner &outliner, bool mayShare);
 };
+
+LogicalResult OutlineKernelsPass::outlineAll(Outliner &outliner,
+                                             bool mayShare) {
+  SmallVector<Operation *> found;
+  getOperation().walk([&](Operation *op) {
+    if (isa<rt::FusedOp, rt::ScatterAddOp>(op))
+      found.push_back(op);
+  });
+  for (ArrayRef<Operation *> ops = found; !ops.empty();) {
+    SmallVector<rt::FusedOp> together;
+    if (mayShare)
+      together = takeTogether(ops);
+    size_t count = std::max<size_t>(1, together.size());
+    if (failed(count > 1 ? outliner.outlineTogether(together)
+                         : outliner.outline(ops.front())))
+      return failure();
+    ops = ops.drop_front(count);
+  }
+  return success();
+}
+
+void OutlineKernelsPass::runOnOperation() {
+  for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
+    if (failed(checkOrders(func)))
+      return signalPassFailure();
+  const Target *target = lookupTarget(getOperation());
+  if (!target)
+    return signalPassFailure();
+  Outliner outliner(getOperation(), *target);
+  bool mayShare = target->getLaunchOperands(getOperation()) > 0;
+  if (failed(outlineAll(outliner, mayShare)))
+    return signalPassFailure();
+  numKernels += outliner.getNumKernels();
+}
 
 } // namespace

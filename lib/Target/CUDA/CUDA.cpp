@@ -15,6 +15,14 @@ using namespace mlir::weft;
 
 namespace {
 
+/// Says whether the group is points that need nothing of each other.
+bool isPointwise(const KernelShape &shape) {
+  return shape.phases.size() == 1 &&
+         llvm::none_of(shape.members, [](const Member &member) {
+           return member.isReduction();
+         });
+}
+
 class CUDATarget : public Target {
 public:
   StringRef getName() const override { return "cuda"; }
@@ -50,6 +58,18 @@ public:
     return canUpdateInPlace(shape, input, output);
   }
 
+  /// The parameters of a kernel have 4 KiB.
+  unsigned getLaunchOperands(ModuleOp) const override { return 500; }
+
+  bool mayShareLaunch(const KernelShape &shape) const override {
+    return isPointwise(shape);
+  }
+
+  FailureOr<rt::LaunchConfig> emitTogether(OpBuilder &builder,
+                                           ArrayRef<LaunchPart> parts,
+                                           StringRef name, unsigned numBuffers,
+                                           TypeRange scalars) const override;
+
   FailureOr<rt::LaunchConfig>
   emitKernel(OpBuilder &builder, Operation *op, StringRef name,
              const KernelBuffers &buffers) const override;
@@ -73,14 +93,6 @@ LogicalResult CUDATarget::verifyOptions(ModuleOp module) const {
   return checkCPU(module);
 }
 
-/// Says whether the group is points that need nothing of each other.
-bool isPointwise(const KernelShape &shape) {
-  return shape.phases.size() == 1 &&
-         llvm::none_of(shape.members, [](const Member &member) {
-           return member.isReduction();
-         });
-}
-
 FailureOr<rt::LaunchConfig>
 CUDATarget::emitKernel(OpBuilder &builder, Operation *op, StringRef name,
                        const KernelBuffers &buffers) const {
@@ -101,6 +113,26 @@ CUDATarget::emitKernel(OpBuilder &builder, Operation *op, StringRef name,
   if (!isPointwise(*shape))
     return emitRowKernel(fused, *shape, kernel, buffers.indexOf);
   return emitPointKernel(fused, *shape, kernel, buffers.indexOf);
+}
+
+FailureOr<rt::LaunchConfig> CUDATarget::emitTogether(OpBuilder &builder,
+                                                     ArrayRef<LaunchPart> parts,
+                                                     StringRef name,
+                                                     unsigned numBuffers,
+                                                     TypeRange scalars) const {
+  return emitSharedLaunch(
+      builder, parts, name, numBuffers, scalars,
+      [](const LaunchPart &part,
+         const DeviceKernel &kernel) -> FailureOr<rt::LaunchConfig> {
+        FailureOr<KernelShape> shape = analyzeFused(part.op);
+        if (failed(shape))
+          return failure();
+        if (isPointwise(*shape))
+          return emitPointKernel(part.op, *shape, kernel, part.buffers.indexOf);
+        rt::FusedOp op = part.op;
+        return op.emitOpError("shares a launch, which only kernels of points "
+                              "can");
+      });
 }
 
 } // namespace

@@ -30,25 +30,20 @@ static ModuleOp getDeviceModule(OpBuilder &builder, Location loc) {
   return device;
 }
 
-DeviceKernel mlir::weft::createDeviceKernel(OpBuilder &builder, Location loc,
-                                            StringRef name,
-                                            ArrayRef<bool> isPrivate,
-                                            TypeRange scalars) {
+/// Makes the function; a part's has one more parameter.
+static DeviceKernel createFunction(OpBuilder &builder, Location loc,
+                                   StringRef name, ArrayRef<bool> isPrivate,
+                                   TypeRange scalars, bool isPart) {
   MLIRContext *context = builder.getContext();
   Type i64 = builder.getI64Type(), none = LLVM::LLVMVoidType::get(context);
-  auto pointer = LLVM::LLVMPointerType::get(context);
-  LLVM::LLVMFuncOp::create(
-      builder, loc, name,
-      LLVM::LLVMFunctionType::get(none, {pointer, pointer, i64, i64}));
   SmallVector<Type> types(isPrivate.size(),
                           LLVM::LLVMPointerType::get(context, kGlobalMemory));
-  types.append(scalars.size(), i64);
+  types.append(scalars.size() + isPart, i64);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(getDeviceModule(builder, loc).getBody());
   DeviceKernel kernel;
   kernel.func = LLVM::LLVMFuncOp::create(
       builder, loc, name, LLVM::LLVMFunctionType::get(none, types));
-  kernel.func.setCConv(LLVM::CConv::PTX_Kernel);
   for (auto [i, noAlias] : llvm::enumerate(isPrivate))
     if (noAlias)
       kernel.func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
@@ -60,7 +55,35 @@ DeviceKernel mlir::weft::createDeviceKernel(OpBuilder &builder, Location loc,
   for (auto [bits, type] :
        llvm::zip(arguments.drop_front(isPrivate.size()), scalars))
     kernel.scalars.push_back(unpackScalar(builder, loc, type, bits));
+  if (isPart)
+    kernel.block = arguments.back();
   return kernel;
+}
+
+DeviceKernel mlir::weft::createDeviceKernel(OpBuilder &builder, Location loc,
+                                            StringRef name,
+                                            ArrayRef<bool> isPrivate,
+                                            TypeRange scalars) {
+  MLIRContext *context = builder.getContext();
+  Type i64 = builder.getI64Type(), none = LLVM::LLVMVoidType::get(context);
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  LLVM::LLVMFuncOp::create(
+      builder, loc, name,
+      LLVM::LLVMFunctionType::get(none, {pointer, pointer, i64, i64}));
+  DeviceKernel kernel = createFunction(builder, loc, name, isPrivate, scalars,
+                                       /*isPart=*/false);
+  kernel.func.setCConv(LLVM::CConv::PTX_Kernel);
+  return kernel;
+}
+
+DeviceKernel mlir::weft::createDevicePart(OpBuilder &builder, Location loc,
+                                          StringRef name,
+                                          ArrayRef<bool> isPrivate,
+                                          TypeRange scalars) {
+  DeviceKernel part = createFunction(builder, loc, name, isPrivate, scalars,
+                                     /*isPart=*/true);
+  part.func.setLinkage(LLVM::Linkage::Internal);
+  return part;
 }
 
 static Value emitRegister(OpBuilder &builder, Location loc, StringRef name) {
@@ -76,13 +99,16 @@ Value mlir::weft::emitThread(OpBuilder &builder, Location loc) {
   return emitRegister(builder, loc, "tid.x");
 }
 
-Value mlir::weft::emitBlock(OpBuilder &builder, Location loc) {
-  return emitRegister(builder, loc, "ctaid.x");
+Value mlir::weft::emitBlock(OpBuilder &builder, Location loc,
+                            const DeviceKernel &kernel) {
+  return kernel.block ? kernel.block : emitRegister(builder, loc, "ctaid.x");
 }
 
-Value mlir::weft::emitGridThread(OpBuilder &builder, Location loc) {
-  Value first = arith::MulIOp::create(builder, loc, emitBlock(builder, loc),
-                                      emitInt(builder, loc, kBlockThreads));
+Value mlir::weft::emitGridThread(OpBuilder &builder, Location loc,
+                                 const DeviceKernel &kernel) {
+  Value first =
+      arith::MulIOp::create(builder, loc, emitBlock(builder, loc, kernel),
+                            emitInt(builder, loc, kBlockThreads));
   return arith::AddIOp::create(builder, loc, emitThread(builder, loc), first);
 }
 
@@ -102,8 +128,12 @@ rt::LaunchConfig mlir::weft::setLaunch(const DeviceKernel &kernel,
                                        int64_t numBlocks, int64_t numThreads) {
   LLVM::LLVMFuncOp func = kernel.func;
   Builder builder(func.getContext());
-  func.setPassthroughAttr(builder.getArrayAttr(
-      builder.getStrArrayAttr({"nvvm.reqntid", std::to_string(numThreads)})));
+  // A part is called from several places, and is to be there once.
+  Attribute attribute = builder.getStringAttr("noinline");
+  if (!kernel.block)
+    attribute =
+        builder.getStrArrayAttr({"nvvm.reqntid", std::to_string(numThreads)});
+  func.setPassthroughAttr(builder.getArrayAttr(attribute));
   return rt::LaunchNumbersAttr::get(
       func.getContext(), {numBlocks, numThreads, /*dynamic shared bytes=*/0});
 }

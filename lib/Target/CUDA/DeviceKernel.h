@@ -8,6 +8,7 @@
 
 #include "weft/Codegen/Kernels/PointEmitter.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Target/Target.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -23,6 +24,8 @@ inline constexpr int64_t kBlockThreads = 256, kMaxBlocks = 2048;
 /// A kernel's function on the device, before its loops.
 struct DeviceKernel : KernelArguments {
   LLVM::LLVMFuncOp func;
+  /// Of a part of a launch: the number of this block among the part's.
+  Value block;
 };
 
 /// Declares `name` in the module that the builder is in, and makes its body's
@@ -33,12 +36,21 @@ DeviceKernel createDeviceKernel(OpBuilder &builder, Location loc,
                                 llvm::ArrayRef<bool> isPrivate,
                                 TypeRange scalars);
 
-/// The thread's number in its block, and its block's in the grid, as i64.
+/// Makes a function in the inner module that kernels may call: its parameters
+/// are a kernel's, and then the number of the block.
+DeviceKernel createDevicePart(OpBuilder &builder, Location loc,
+                              llvm::StringRef name,
+                              llvm::ArrayRef<bool> isPrivate,
+                              TypeRange scalars);
+
+/// The thread's number in its block, and its block's among those that run the
+/// kernel, as i64.
 Value emitThread(OpBuilder &builder, Location loc);
-Value emitBlock(OpBuilder &builder, Location loc);
+Value emitBlock(OpBuilder &builder, Location loc, const DeviceKernel &kernel);
 
 /// The thread's number in a grid of blocks of kBlockThreads.
-Value emitGridThread(OpBuilder &builder, Location loc);
+Value emitGridThread(OpBuilder &builder, Location loc,
+                     const DeviceKernel &kernel);
 
 /// Where all threads of a block wait for each other, and see what the others
 /// stored before.
@@ -48,8 +60,8 @@ void emitBlockBarrier(OpBuilder &builder, Location loc);
 /// is not too many.
 int64_t getNumBlocks(int64_t count);
 
-/// Says that the kernel runs on so many blocks of so many threads; gives the
-/// numbers of its launches, as the backend `cuda` reads them.
+/// Says that the kernel, or part, runs on so many blocks of so many threads;
+/// gives the numbers of its launches, as the backend `cuda` reads them.
 rt::LaunchConfig setLaunch(const DeviceKernel &kernel, int64_t numBlocks,
                            int64_t numThreads);
 
@@ -65,6 +77,15 @@ FailureOr<rt::LaunchConfig> emitRowKernel(rt::FusedOp op,
                                           const KernelShape &shape,
                                           const DeviceKernel &kernel,
                                           llvm::ArrayRef<unsigned> bufferOf);
+
+/// Several groups at one time, each by some of the blocks. `emit` writes the
+/// code of one.
+FailureOr<rt::LaunchConfig> emitSharedLaunch(
+    OpBuilder &builder, llvm::ArrayRef<LaunchPart> parts, llvm::StringRef name,
+    unsigned numBuffers, TypeRange scalars,
+    llvm::function_ref<FailureOr<rt::LaunchConfig>(const LaunchPart &,
+                                                   const DeviceKernel &)>
+        emit);
 
 /// A scatter, whose updates of one element are one thread's.
 rt::LaunchConfig emitScatterKernel(rt::ScatterAddOp op,

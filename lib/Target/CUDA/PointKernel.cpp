@@ -55,9 +55,10 @@ void PointKernel::emitPoints(Value first, int64_t width) {
 
 /// The loop of a thread, whose steps are `width` points each.
 void PointKernel::emitLoop(int64_t width) {
-  auto loop = scf::ForOp::create(builder, loc, emitGridThread(builder, loc),
-                                 emitInt(builder, loc, numPoints / width),
-                                 emitInt(builder, loc, numThreads()));
+  auto loop =
+      scf::ForOp::create(builder, loc, emitGridThread(builder, loc, kernel),
+                         emitInt(builder, loc, numPoints / width),
+                         emitInt(builder, loc, numThreads()));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value rest = loop.getInductionVar(), first;

@@ -315,7 +315,7 @@ void RowKernel::emitTiles() {
       emitBarrier();
     }
   };
-  emitLoop(emitBlock(builder, loc), numTiles,
+  emitLoop(emitBlock(builder, loc, kernel), numTiles,
            std::clamp<int64_t>(numTiles, 1, kMaxBlocks), {}, emitTile);
 }
 

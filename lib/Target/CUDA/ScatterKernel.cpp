@@ -26,7 +26,7 @@ rt::LaunchConfig mlir::weft::emitScatterKernel(rt::ScatterAddOp op,
     numElements *= updates.getDimSize(dim);
   int64_t numBlocks = getNumBlocks(numElements);
   auto loop =
-      scf::ForOp::create(builder, loc, emitGridThread(builder, loc),
+      scf::ForOp::create(builder, loc, emitGridThread(builder, loc, kernel),
                          emitInt(builder, loc, numElements),
                          emitInt(builder, loc, numBlocks * kBlockThreads));
   builder.setInsertionPointToStart(loop.getBody());

@@ -39,7 +39,8 @@ uint64_t getBits(Type type) {
 /// Attributes that say what an op does: not its name, nor what planning says.
 uint64_t getAttributes(Operation *op) {
   NamedAttrList list(op->getAttrDictionary());
-  for (StringRef name : {"weft.op", "weft_rt.values", "weft_rt.reads"})
+  for (StringRef name :
+       {"weft.op", "weft_rt.values", "weft_rt.reads", "weft_rt.together"})
     list.erase(name);
   return getBits(list.getDictionary(op->getContext()));
 }

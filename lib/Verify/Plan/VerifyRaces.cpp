@@ -47,6 +47,7 @@ private:
   LogicalResult checkOp(Operation *op);
   LogicalResult checkTicket(rt::StartOp start);
   LogicalResult checkWait(rt::WaitOp wait);
+  LogicalResult checkTogether(Operation *op, const AccessList &accesses);
   LogicalResult checkWithin(Operation *op, const AccessList &accesses);
   LogicalResult checkPair(Operation *op, const Access &a, const Access &b);
   LogicalResult checkAgainstFlight(Operation *op, const Access &access);
@@ -67,6 +68,10 @@ private:
 
   const PlannedProgram &program;
   unsigned numInFlight = 0;
+  /// The kernels before this op that may be one launch with it, and the number
+  /// that they have.
+  SmallVector<Operation *> together;
+  Attribute launchNumber;
   /// By first byte.
   std::multimap<int64_t, InFlight> flights;
   /// The longest that ever was in flight.
@@ -221,17 +226,50 @@ LogicalResult RaceProof::checkWithin(Operation *op,
 }
 
 //===----------------------------------------------------------------------===//
+// Kernels of one launch
+//===----------------------------------------------------------------------===//
+
+/// Kernels in a row that have one number run in any order, or at one time.
+LogicalResult RaceProof::checkTogether(Operation *op,
+                                       const AccessList &accesses) {
+  Attribute number = op->getAttr("weft_rt.together");
+  if (!number || number != launchNumber)
+    together.clear();
+  launchNumber = number;
+  if (!number)
+    return success();
+  for (Operation *other : together)
+    for (const Access &theirs : program.getAccesses(other))
+      for (const Access &access : accesses) {
+        if (!(access.writes || theirs.writes) || !share(access, theirs))
+          continue;
+        InFlightDiagnostic diag =
+            op->emitError()
+            << getOpName(op) << (access.writes ? " writes " : " reads ")
+            << program.describe(*access.place) << ", which " << getOpName(other)
+            << (theirs.writes ? " writes" : " reads") << " in the same launch";
+        diag.attachNote(other->getLoc()) << getOpName(other) << " is here";
+        return diag;
+      }
+  together.push_back(op);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
 
 LogicalResult RaceProof::checkOp(Operation *op) {
+  if ((isStep(op) || op->getNumRegions() > 0) && !isa<rt::FusedOp>(op))
+    launchNumber = {};
   if (auto wait = dyn_cast<rt::WaitOp>(op))
     return checkWait(wait);
   AccessList accesses = program.getAccesses(op);
   for (const Access &access : accesses)
     if (failed(checkAgainstFlight(op, access)))
       return failure();
-  if (failed(checkWithin(op, accesses)))
+  if (failed(checkWithin(op, accesses)) ||
+      (isa<rt::FusedOp>(op) && failed(checkTogether(op, accesses))))
     return failure();
   auto start = dyn_cast<rt::StartOp>(op);
   if (!start)
@@ -240,6 +278,7 @@ LogicalResult RaceProof::checkOp(Operation *op) {
 }
 
 LogicalResult RaceProof::checkBlock(Block &block) {
+  launchNumber = {};
   // What is in flight where a block begins still is where it ends: a block
   // waits for what it starts. So one walk stands for all passes of a loop.
   for (Operation &op : block) {
@@ -251,6 +290,7 @@ LogicalResult RaceProof::checkBlock(Block &block) {
       for (Block &inner : region)
         if (failed(checkBlock(inner)))
           return failure();
+    launchNumber = {};
   }
   return success();
 }

@@ -208,3 +208,33 @@ func.func @chain(%x: tensor<64xi32>) -> tensor<64xi32> {
   } -> tensor<64xi32>
   return %b13 : tensor<64xi32>
 }
+
+// What repeats a tensor's one element is made where it is read, twice here: it
+// is nowhere in memory.
+// CHECK-LABEL: func @repeated
+// CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<f32>, tensor<64xf32>)
+// CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<f32>, tensor<64xf32>)
+// CHECK-NOT: weft_rt.fused
+func.func @repeated(%x: tensor<64xf32>, %y: tensor<64xf32>, %s: tensor<f32>)
+    -> (tensor<64xf32>, tensor<64xf32>) {
+  %e = tensor.empty() : tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%e : tensor<64xf32>) {
+  ^bb0(%o: f32):
+    %v = tensor.extract %s[] : tensor<f32>
+    linalg.yield %v : f32
+  } -> tensor<64xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %r : tensor<64xf32>, tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %v = arith.mulf %a, %b : f32
+    linalg.yield %v : f32
+  } -> tensor<64xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%y, %r : tensor<64xf32>, tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %v = arith.divf %a, %b : f32
+    linalg.yield %v : f32
+  } -> tensor<64xf32>
+  return %0, %1 : tensor<64xf32>, tensor<64xf32>
+}

@@ -51,6 +51,7 @@ private:
   void replaceShared(ModuleOp device, LLVM::LLVMFuncOp func);
   void loadArguments(LLVM::LLVMFuncOp func);
   void moveKernel(LLVM::LLVMFuncOp body, ArrayRef<int64_t> launch);
+  void movePart(LLVM::LLVMFuncOp part);
 };
 
 LLVM::LLVMFuncOp EmulateDevicePass::declare(StringRef name,
@@ -174,6 +175,13 @@ void EmulateDevicePass::moveKernel(LLVM::LLVMFuncOp body,
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
+/// What kernels call stays as it is.
+void EmulateDevicePass::movePart(LLVM::LLVMFuncOp part) {
+  part->remove();
+  part.removePassthroughAttr();
+  getOperation().push_back(part);
+}
+
 void EmulateDevicePass::runOnOperation() {
   ModuleOp module = getOperation();
   setTarget(module, "host");
@@ -190,7 +198,10 @@ void EmulateDevicePass::runOnOperation() {
     replaceShared(device, func);
     if (failed(replaceIntrinsics(func)))
       return signalPassFailure();
-    moveKernel(func, launches[func.getSymName()]);
+    if (func.getCConv() == LLVM::CConv::PTX_Kernel)
+      moveKernel(func, launches[func.getSymName()]);
+    else
+      movePart(func);
   }
   device.erase();
 }

@@ -59,6 +59,62 @@ def PlanBuffersPass : Pass<"weft-plan-buffers", "::mlir::ModuleOp"> {
     "::mlir::tensor::TensorDialect", "::mlir::weft::rt::WeftRTDialect"];
 }
 
+def ShareLaunchesPass : Pass<"weft-share-launches", "::mlir::ModuleOp"> {
+  let summary = "say which kernels are one launch";
+  let description = [{
+    Kernels that stand one after the other, and of which none writes what another
+    one reads or writes, get one number in `weft_rt.together`, if the module's
+    target has launches for several such kernels: updates of many weights are one
+    launch. The order of ops stays as it is.
+
+    *Requires* the `planned` phase.
+    *Ensures* that kernels of one number stand one after the other and may run at
+    one time.
+
+    Example: two tensors, one launch.
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    module attributes {weft.target = #weft.target<"cuda">} {
+      func.func @f() {
+        %x = weft_rt.buffer argument 0 : memref<8xf32>
+        %y = weft_rt.buffer argument 1 : memref<4xf32>
+        weft_rt.fused ins(%x : memref<8xf32>) outs(%x : memref<8xf32>) {
+        ^bb0(%a: tensor<8xf32>):
+          %e = tensor.empty() : tensor<8xf32>
+          %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+              ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+          ^bb0(%v: f32, %o: f32):
+            %n = arith.negf %v : f32
+            linalg.yield %n : f32
+          } -> tensor<8xf32>
+          weft_rt.yield %r : tensor<8xf32>
+        }
+        weft_rt.fused ins(%y : memref<4xf32>) outs(%y : memref<4xf32>) {
+        ^bb0(%a: tensor<4xf32>):
+          %e = tensor.empty() : tensor<4xf32>
+          %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+              ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+          ^bb0(%v: f32, %o: f32):
+            %n = arith.negf %v : f32
+            linalg.yield %n : f32
+          } -> tensor<4xf32>
+          weft_rt.yield %r : tensor<4xf32>
+        }
+        return
+      }
+    }
+    ```
+    `weft-opt --weft-share-launches` prints:
+    ```text
+    {weft_rt.together = 0 : i64}
+    {weft_rt.together = 0 : i64}
+    ```
+  }];
+  let statistics = [
+    Statistic<"numShared", "shared", "launches of several kernels">,
+    Statistic<"numSpared", "spared", "launches that these are fewer">];
+}
+
 def CheckMemoryPass : Pass<"weft-check-memory", "::mlir::ModuleOp"> {
   let summary = "hold a plan to a limit of memory";
   let description = [{

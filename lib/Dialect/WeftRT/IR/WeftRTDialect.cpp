@@ -374,6 +374,17 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
            << name << "' = " << attr.getValue()
            << ", which only products may have, and must be a type of floats";
   }
+  if (name == "weft_rt.together") {
+    auto fused = dyn_cast<FusedOp>(op);
+    auto number = dyn_cast<IntegerAttr>(attr.getValue());
+    if (fused && fused.isOnBuffers() && number &&
+        number.getType().isInteger(64))
+      return success();
+    return op->emitOpError("has '")
+           << name << "' = " << attr.getValue()
+           << ", which only a 'weft_rt.fused' on buffers may have, and must be "
+              "an i64";
+  }
   if (name == kTakesAttr || name == kImageAttr)
     return verifyKernel(op, name, attr.getValue());
   if (name == kArgsAttr || name == kResultsAttr)

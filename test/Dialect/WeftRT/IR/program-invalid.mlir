@@ -93,6 +93,15 @@ func.func private @f() {
 
 // -----
 
+func.func private @f() {
+  %x = weft_rt.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{'weft_rt.view' op has 'weft_rt.together' = 0 : i64, which only a 'weft_rt.fused' on buffers may have, and must be an i64}}
+  %y = weft_rt.view %x at 0 {weft_rt.together = 0 : i64} : memref<8xf32> to memref<4xf32>
+  return
+}
+
+// -----
+
 func.func @values_c1(%x: memref<8xf32>, %i: index) {
   // expected-error @+1 {{'weft_rt.read_scalar' op has value number 9223372036854775807, expected one from 0 on below 2^62}}
   %y = weft_rt.read_scalar %x[%i] {weft_rt.values = array<i64: 9223372036854775807>} : memref<8xf32>

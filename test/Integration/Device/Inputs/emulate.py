@@ -27,8 +27,8 @@ typedef void (*weft_rt_kernel)(void *const *, const int64_t *, int64_t, int64_t)
 void *dlopen(const char *, int);
 void *dlsym(void *, const char *);
 static void run(const char *name, void **params, int buffers, int scalars) {
-  void *addresses[64];
-  int64_t numbers[64];
+  void *addresses[512];
+  int64_t numbers[512];
   for (int i = 0; i < buffers; ++i)
     addresses[i] = *(void **)params[i];
   for (int i = 0; i < scalars; ++i)
