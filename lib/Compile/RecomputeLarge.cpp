@@ -16,6 +16,11 @@ using namespace mlir::weft;
 static constexpr int kMaxChoices = 4;
 static constexpr int64_t kLeftPercent = 1;
 
+/// How often less is looked for than computing all again needs, and how much
+/// less, in thousandths: what is aimed at is an estimate.
+static constexpr int kMaxRounds = 8;
+static constexpr int64_t kLowered[] = {0, 3, 10, 30};
+
 namespace {
 
 /// Choices from the lowest price to the highest, with those between two of them
@@ -102,8 +107,36 @@ RecomputeSearch::Program RecomputeSearch::chooseForLimit(bool waists,
   return best;
 }
 
+/// The program with single kernels computed again, all that there is or, where
+/// that needs more, as much as brings it below what was needed before: until it
+/// needs no more than `enough`, or no less than before. So the bytes that an
+/// error names do not depend on the limit.
+RecomputeSearch::Program RecomputeSearch::repeatMost(const Program &program,
+                                                     int64_t enough) {
+  Program best = repeat(program, 0);
+  if (!best.module)
+    return best;
+  best.bytes = getLeast(*best.module);
+  auto isLess = [&](int64_t target) {
+    Program other = repeat(program, target);
+    if (!other.module)
+      return false;
+    other.bytes = getLeast(*other.module);
+    bool isLess = other.bytes > 0 && other.bytes < best.bytes;
+    if (isLess)
+      best = std::move(other);
+    return isLess;
+  };
+  for (int i = 0; i < kMaxRounds && best.bytes > enough; ++i)
+    if (llvm::none_of(kLowered, [&](int64_t part) {
+          return isLess(best.bytes - 1 - best.bytes * part / 1000);
+        }))
+      break;
+  return best;
+}
+
 /// Of what keeps least, single kernels are computed again: as much as brings it
-/// to the limit, or else as much as there is.
+/// to the limit, or else as much as needs least.
 MemoryLoop::Fitted
 RecomputeSearch::fitLeastOfLarge(std::vector<Program> least) {
   if (least.empty())
@@ -111,15 +144,14 @@ RecomputeSearch::fitLeastOfLarge(std::vector<Program> least) {
   const Program &first = *std::min_element(
       least.begin(), least.end(),
       [](const Program &a, const Program &b) { return a.bytes < b.bytes; });
-  for (int64_t target : {limit, int64_t(0)}) {
-    Program repeated = repeat(first, target);
-    if (!repeated.module)
-      return {};
-    Attempt attempted = attempt(repeated);
-    if (attempted.fitted.planned || target == 0)
-      return tell(std::move(attempted));
-  }
-  llvm_unreachable("the last target ends it");
+  Program repeated = repeat(first, limit);
+  if (!repeated.module)
+    return {};
+  Attempt attempted = attempt(repeated);
+  if (attempted.fitted.planned)
+    return tell(std::move(attempted));
+  Program most = repeatMost(first, limit);
+  return most.module ? tell(attempt(most)) : MemoryLoop::Fitted();
 }
 
 /// With what is handed on between layers kept, then without. `estimated` is

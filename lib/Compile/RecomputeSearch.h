@@ -77,6 +77,7 @@ private:
   MemoryLoop::Fitted fitLarge(int64_t estimated);
   Program chooseForLimit(bool waists, int64_t estimated);
   MemoryLoop::Fitted fitLeastOfLarge(std::vector<Program> least);
+  Program repeatMost(const Program &program, int64_t enough);
   MemoryLoop::Fitted tell(Attempt attempt);
   void describe(const Attempt &chosen);
   bool takeFaster(Attempt &best, Attempt other) const;
