@@ -15,7 +15,6 @@ import argparse
 import os
 import random
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "build/python"))
@@ -24,6 +23,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax  # noqa: E402  (it has to be told its platform first)
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+import seeds  # noqa: E402
 import weft  # noqa: E402
 import weft.jax  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
@@ -147,7 +147,7 @@ def is_near(got, wanted, before, share):
     return True
 
 
-def check(seed):
+def find_problem(seed):
     """What is wrong; None: nothing."""
     model = Model(seed)
     module = model.export()
@@ -186,25 +186,18 @@ def check(seed):
     return None
 
 
+def check(seed):
+    try:
+        return find_problem(seed)
+    except weft.CompileError as error:
+        return f"refused: {error}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", default="0:10", help="first:end")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop starting programs after this")
+    seeds.add_options(parser, "0:10")
     options = parser.parse_args()
-    first, end = map(int, options.seeds.split(":"))
-    begin, good, bad = time.monotonic(), 0, 0
-    for seed in range(first, end):
-        if time.monotonic() - begin > options.seconds:
-            break
-        try:
-            problem = check(seed)
-        except weft.CompileError as error:
-            problem = f"refused: {error}"
-        good, bad = good + (problem is None), bad + (problem is not None)
-        if problem:
-            print(f"seed {seed}: {problem}", flush=True)
-    print(f"{good} passed, {bad} failed")
-    sys.exit(1 if bad else 0)
+    seeds.run(options, check)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +27,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402  (it has to be told its platform first)
 import jax.numpy as jnp  # noqa: E402
+import seeds  # noqa: E402
 import weft.jax  # noqa: E402
 from jax.ad_checkpoint import checkpoint_name  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
@@ -149,24 +149,13 @@ def check(seed, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", default="0:10", help="first:end")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop starting steps after this")
+    seeds.add_options(parser, "0:10")
     parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--bar", type=float, default=2)
     parser.add_argument("--headroom", type=float, default=0)
     parser.add_argument("--verbose", action="store_true", help="print each limit")
     options = parser.parse_args()
-    first, end = map(int, options.seeds.split(":"))
-    begin, good, bad = time.monotonic(), 0, 0
-    for seed in range(first, end):
-        if time.monotonic() - begin > options.seconds:
-            break
-        problem = check(seed, options)
-        good, bad = good + (problem is None), bad + (problem is not None)
-        if problem:
-            print(f"seed {seed}: {problem}", flush=True)
-    print(f"{good} passed, {bad} failed")
-    sys.exit(1 if bad else 0)
+    seeds.run(options, lambda seed: check(seed, options))
 
 
 if __name__ == "__main__":
