@@ -109,8 +109,8 @@ RecomputeSearch::Program RecomputeSearch::chooseForLimit(bool waists,
 
 /// The program with single kernels computed again, all that there is or, where
 /// that needs more, as much as brings it below what was needed before: until it
-/// needs no more than `enough`, or no less than before. So the bytes that an
-/// error names do not depend on the limit.
+/// needs no more than `enough`, or no less than before. So of one program an
+/// error names the same bytes for all limits below them.
 RecomputeSearch::Program RecomputeSearch::repeatMost(const Program &program,
                                                      int64_t enough) {
   Program best = repeat(program, 0);

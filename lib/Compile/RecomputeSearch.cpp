@@ -49,6 +49,8 @@ void RecomputeSearch::add(Program program) {
   program.leanBytes =
       isTiny ? loop.getLeastBytes()
              : std::min(program.estimate.bytes, loop.estimateLeanBytes());
+  if (program.leanBytes <= 0) // It has no plan.
+    return;
   programs.push_back(std::move(program));
 }
 
@@ -109,7 +111,7 @@ RecomputeSearch::Program RecomputeSearch::mix(int64_t lower, int64_t higher) {
     if (!mixed.module)
       return {};
     MemoryLoop loop = makeLoop(*mixed.module);
-    bool fits = canFit(loop);
+    bool fits = canFit(loop.getLeastBytes());
     (fits ? high : low) = middle;
     if (fits)
       best = std::move(mixed);
@@ -192,13 +194,17 @@ bool RecomputeSearch::takeFaster(Attempt &best, Attempt other) const {
   return isFaster;
 }
 
-bool RecomputeSearch::canFit(MemoryLoop &loop) const {
-  int64_t least = loop.getLeastBytes();
+bool RecomputeSearch::canFit(int64_t least) const {
   return least > 0 && least <= limit;
 }
 
 int64_t RecomputeSearch::getLeast(ModuleOp module) const {
   return makeLoop(module).getLeastBytes();
+}
+
+/// Of a tiny program that is known.
+int64_t RecomputeSearch::getLeast(const Program &program) const {
+  return isTiny ? program.leanBytes : getLeast(*program.module);
 }
 
 /// The program with as much computed again as brings it to so many bytes, by
@@ -256,7 +262,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   candidates.push_back(recompute(written, neededAsWritten));
   if (!programs.empty()) {
     const Program &last = programs.back();
-    candidates.push_back(recompute(last, getLeast(*last.module)));
+    candidates.push_back(recompute(last, getLeast(last)));
   }
   Attempt best;
   for (const Program &candidate : candidates)
@@ -266,7 +272,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
     return tell(std::move(best));
   candidates.push_back(std::move(written));
   for (Program &program : programs) {
-    program.bytes = getLeast(*program.module);
+    program.bytes = getLeast(program);
     candidates.push_back(std::move(program));
   }
   llvm::erase_if(candidates, [](const Program &p) { return p.bytes <= 0; });
@@ -285,7 +291,8 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
   const Program *tooLarge = nullptr;
   for (Program &program : programs) {
     MemoryLoop loop = makeLoop(*program.module);
-    if (!best.fitted.planned && !canFit(loop)) {
+    if (!best.fitted.planned &&
+        !canFit(isTiny ? program.leanBytes : loop.getLeastBytes())) {
       tooLarge = &program;
       continue;
     }

@@ -67,9 +67,10 @@ private:
   void keepUseful();
   Attempt attempt(const Program &program);
   Attempt attempt(MemoryLoop &loop, ArrayAttr recomputed);
-  bool canFit(MemoryLoop &loop) const;
+  bool canFit(int64_t least) const;
   bool isFastEnough(const MemoryLoop::Fitted &fitted, MemoryLoop &loop) const;
   int64_t getLeast(ModuleOp module) const;
+  int64_t getLeast(const Program &program) const;
   Program repeat(const Program &program, int64_t bytes);
   Program recompute(const Program &program, int64_t needed);
   MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
