@@ -3,6 +3,7 @@
 #include "weft/Analysis/BufferExtent.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -54,4 +55,9 @@ static bool overwrites(rt::FusedOp writer, rt::FusedOp other) {
 
 bool mlir::weft::haveConflict(rt::FusedOp a, rt::FusedOp b) {
   return overwrites(a, b) || overwrites(b, a);
+}
+
+bool mlir::weft::isNothingBetween(Operation *op) {
+  return isa<rt::AssembleOp>(op) ||
+         (op->getNumRegions() == 0 && isMemoryEffectFree(op));
 }

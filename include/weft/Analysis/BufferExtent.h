@@ -34,6 +34,9 @@ BufferExtent getExtent(Value buffer);
 /// the other reads or writes.
 bool haveConflict(rt::FusedOp a, rt::FusedOp b);
 
+/// Says whether the op leaves nothing to be done between two kernels.
+bool isNothingBetween(Operation *op);
+
 } // namespace mlir::weft
 
 #endif // WEFT_ANALYSIS_BUFFEREXTENT_H

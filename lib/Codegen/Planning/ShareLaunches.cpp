@@ -12,7 +12,6 @@
 #include "weft/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::weft {
@@ -24,12 +23,6 @@ using namespace mlir;
 using namespace mlir::weft;
 
 namespace {
-
-/// Says whether the op leaves nothing to be done between two kernels.
-bool isNothing(Operation *op) {
-  return isa<rt::AssembleOp>(op) ||
-         (op->getNumRegions() == 0 && isMemoryEffectFree(op));
-}
 
 /// The kernels of a launch, while they are found.
 class Launch {
@@ -103,7 +96,7 @@ void ShareLaunchesPass::close(Launch &launch) {
 LogicalResult ShareLaunchesPass::share(Block &block, const Target &target) {
   Launch launch(target.getLaunchOperands(getOperation()));
   for (Operation &op : block) {
-    if (isNothing(&op))
+    if (isNothingBetween(&op))
       continue;
     auto fused = dyn_cast<rt::FusedOp>(op);
     if (!fused || !fused.isOnBuffers()) {

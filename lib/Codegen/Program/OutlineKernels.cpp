@@ -229,8 +229,7 @@ bool areNeighbours(Operation *first, Operation *second) {
     return false;
   for (Operation *op = first->getNextNode(); op != second;
        op = op->getNextNode())
-    if (!isa<rt::AssembleOp>(op) &&
-        (op->getNumRegions() > 0 || !isMemoryEffectFree(op)))
+    if (!isNothingBetween(op))
       return false;
   return true;
 }
