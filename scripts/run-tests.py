@@ -23,14 +23,26 @@ REPORTS = BUILD / "test-reports"
 LLVM_BIN = "/usr/lib/llvm-22/bin"
 
 
+def last_lines(text):
+    return "\n".join(text.strip().splitlines()[-30:])
+
+
 class Count:
     def __init__(self, passed=0, failed=0, skipped=0):
         self.passed, self.failed, self.skipped = passed, failed, skipped
+        # The name of each failed test that is known, and the end of what it
+        # printed: said once more before the totals, as a long log may be cut.
+        self.failures = []
 
     def add(self, other):
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.failures += other.failures
+
+    def add_failure(self, name, output):
+        self.failed += 1
+        self.failures.append((name, last_lines(output)))
 
     def __str__(self):
         text = f"{self.passed} passed, {self.failed} failed"
@@ -47,7 +59,8 @@ def count_junit(path):
     for case in ElementTree.parse(path).iter("testcase"):
         kinds = {child.tag for child in case}
         if kinds & {"failure", "error"} or case.get("status") == "fail":
-            count.failed += 1
+            count.add_failure(case.get("name"), "\n".join(
+                child.text or "" for child in case if child.tag in ("failure", "error", "system-out")))
         elif "skipped" in kinds or case.get("status") in ("disabled", "notrun"):
             count.skipped += 1
         else:
@@ -66,7 +79,7 @@ def suite_lint():
             count.passed += 1
         else:
             print(f"FAILED {script.name}", result.stdout, sep="\n", end="")
-            count.failed += 1
+            count.add_failure(script.name, result.stdout)
     report = REPORTS / "lint.xml"
     report.unlink(missing_ok=True)
     run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "test/lint"])
@@ -88,7 +101,7 @@ def suite_lit():
         elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
             count.skipped += 1
         else:
-            count.failed += 1
+            count.add_failure(test["name"], test["output"])
     if code != 0 and count.failed == 0:
         count.failed = 1
     return count
@@ -150,6 +163,13 @@ def start_script(command):
 
 
 def count_script(result):
+    count = count_of_script(result)
+    if count.failed:
+        count.failures.append((result.args[0] if len(result.args) == 1 else result.args[1], last_lines(result.stdout)))
+    return count
+
+
+def count_of_script(result):
     sys.stdout.write(result.stdout)
     lines = result.stdout.strip().splitlines()
     words = lines[-1].replace(",", "").split() if lines else []
@@ -239,6 +259,8 @@ def main():
         count = SUITES[name]()
         total.add(count)
         rows.append((name, count, time.monotonic() - start))
+    for name, output in total.failures:
+        print(f"\nFAILED {name}\n{output}")
     print()
     for name, count, seconds in rows:
         print(f"{name:12} {seconds:6.1f} s   {count}")

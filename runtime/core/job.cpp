@@ -7,6 +7,7 @@
 #include "core/job.h"
 
 #include <algorithm>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -51,7 +52,11 @@ Result<std::unique_ptr<JobMember>> JobMember::join(const JobPlace &place,
 }
 
 Status JobMember::connectTo(Descriptor &socket, int64_t isData, int64_t until) {
-  Result<Descriptor> made = rt::connectTo(own.host, own.port, until);
+  Status heard;
+  auto mayGoOn = [&] { return (heard = lookAround(until)).ok(); };
+  Result<Descriptor> made = rt::connectTo(own.host, own.port, until, mayGoOn);
+  if (!heard.ok())
+    return heard;
   if (!made.ok())
     return Status(WEFT_RT_RANK_FAILED,
                   format("rank 0 is not there within %s: %s",
@@ -64,6 +69,14 @@ Status JobMember::connectTo(Descriptor &socket, int64_t isData, int64_t until) {
   std::string bytes = frameOf(FrameKind::Hello, hello.bytes());
   return sendAll(socket, bytes.data(), bytes.size(),
                  [&] { return goOn(until - deadline); });
+}
+
+/// What the first one says between the two connections, which no thread reads
+/// yet: only that the job has failed.
+Status JobMember::lookAround(int64_t until) {
+  pollfd said = {peers[0].control.get(), POLLIN, 0};
+  bool isQuiet = !peers[0].control || poll(&said, 1, 0) <= 0;
+  return isQuiet ? Status() : awaitWelcome(until);
 }
 
 /// The first one's answer: come in, or why not.
@@ -189,7 +202,11 @@ Status JobMember::awaitBlob(int64_t process, int64_t until, std::string &blob) {
   bool isThere = changed.wait_for(
       guard,
       std::chrono::nanoseconds(std::max<int64_t>(until - monotonicNow(), 0)),
-      [&] { return hasFailed() || peer.hasLeft || !peer.blobs.empty(); });
+      [&] {
+        // What it sends by the first connection may overtake its second one.
+        return hasFailed() || peer.hasLeft ||
+               (peer.isThere && !peer.blobs.empty());
+      });
   if (hasFailed())
     return firstFailure;
   if (!isThere || peer.blobs.empty())

@@ -89,6 +89,7 @@ private:
   JobMember(const JobPlace &place, int64_t ranksPerProcess,
             double deadlineSeconds);
   Status meet();
+  Status lookAround(int64_t until);
   Status awaitWelcome(int64_t until);
   Status connectTo(Descriptor &socket, int64_t isData, int64_t deadline);
   std::vector<int64_t> others() const;

@@ -142,7 +142,8 @@ Descriptor acceptFrom(const Descriptor &listener) {
 }
 
 Result<Descriptor> connectTo(const std::string &host, int64_t port,
-                             int64_t deadline) {
+                             int64_t deadline,
+                             const std::function<bool()> &mayGoOn) {
   std::string why;
   do {
     Result<Addresses> list = lookUp(host.c_str(), port);
@@ -159,7 +160,7 @@ Result<Descriptor> connectTo(const std::string &host, int64_t port,
       why = std::strerror(error);
     }
     usleep(tick * 1000);
-  } while (monotonicNow() < deadline);
+  } while (monotonicNow() < deadline && mayGoOn());
   return ioError(why);
 }
 

@@ -36,9 +36,11 @@ Result<Descriptor> listenAt(const std::string &host, int64_t port);
 /// One connection that has come, or none.
 Descriptor acceptFrom(const Descriptor &listener);
 
-/// Connects within the time, also if nobody listens yet.
-Result<Descriptor> connectTo(const std::string &host, int64_t port,
-                             int64_t deadline);
+/// Connects within the time, also if nobody listens yet. `mayGoOn` says between
+/// two tries whether to try again.
+Result<Descriptor> connectTo(
+    const std::string &host, int64_t port, int64_t deadline,
+    const std::function<bool()> &mayGoOn = [] { return true; });
 
 /// Moves all bytes. `mayGoOn` is asked now and then while nothing moves, and
 /// says why not; it fails also if the other side has ended the connection.

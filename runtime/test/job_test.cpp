@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -361,6 +363,82 @@ TEST(JobMember, StrangersDoNotMatter) {
   EXPECT_THAT(*all, ElementsAre("a", "b"));
 }
 
+/// One of a process's two connections, with its hello.
+Descriptor helloOf(int64_t process, int64_t count, int64_t isData,
+                   int64_t port) {
+  Descriptor socket =
+      std::move(*connectTo("127.0.0.1", port, monotonicNow() + 5'000'000'000));
+  WireWriter hello;
+  for (int64_t number : {int64_t(1), process, count, isData})
+    hello.number(number);
+  std::string frame = frameOf(FrameKind::Hello, hello.bytes());
+  (void)!::send(socket.get(), frame.data(), frame.size(), MSG_NOSIGNAL);
+  return socket;
+}
+
+/// Reads that many bytes, or to the end of the connection.
+void awaitBytes(const Descriptor &socket, size_t bytes) {
+  char byte;
+  while (bytes > 0) {
+    ssize_t got = recv(socket.get(), &byte, 1, 0);
+    if (got == 0 || (got < 0 && errno != EAGAIN))
+      return;
+    if (got > 0)
+      --bytes;
+    else
+      usleep(1000);
+  }
+}
+
+/// A process that has said something is there only with both connections.
+TEST(JobMember, TheConnectionForTensorsMayComeLast) {
+  int64_t port = freePort();
+  auto job = JobMember::join({0, 2, 0, "127.0.0.1", port}, 1, 10);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  std::thread other([port] {
+    Descriptor control = helloOf(1, 2, 0, port);
+    std::string blob = frameOf(FrameKind::Blob, "b");
+    (void)!::send(control.get(), blob.data(), blob.size(), MSG_NOSIGNAL);
+    usleep(50'000);
+    Descriptor tensors = helloOf(1, 2, 1, port);
+    awaitBytes(control, frameHeadBytes + 1); // the welcome, then the answer
+    std::string data = frameOf(FrameKind::Data, "x");
+    (void)!::send(tensors.get(), data.data(), data.size(), MSG_NOSIGNAL);
+    awaitBytes(control, SIZE_MAX);
+  });
+  EXPECT_TRUE((*job)->exchange("a").ok());
+  char byte = 0;
+  Status received = (*job)->receive(1, &byte, 1);
+  EXPECT_TRUE(received.ok()) << received.message();
+  EXPECT_EQ(byte, 'x');
+  job->reset();
+  other.join();
+}
+
+/// Who has one connection, and finds nobody for the other, hears why.
+TEST(JobMember, AFailureBetweenTheConnectionsIsHeard) {
+  int64_t port = freePort();
+  std::thread first([port] {
+    Descriptor listener = std::move(*listenAt("127.0.0.1", port));
+    Descriptor control;
+    while (!(control = acceptFrom(listener)))
+      usleep(1000);
+    listener.close();
+    WireWriter failure;
+    failure.number(WEFT_RT_NO_MEMORY);
+    failure.text("rank 2 is full");
+    std::string bytes = frameOf(FrameKind::Hello, "") +
+                        frameOf(FrameKind::Failure, failure.bytes());
+    (void)!::send(control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    awaitBytes(control, SIZE_MAX);
+  });
+  auto job = JobMember::join({1, 3, 1, "127.0.0.1", port}, 1, 3600);
+  first.join();
+  ASSERT_FALSE(job.ok());
+  EXPECT_EQ(job.status().code(), WEFT_RT_NO_MEMORY);
+  EXPECT_THAT(job.status().message(), HasSubstr("rank 2 is full"));
+}
+
 /// Sends a hello as process 1 of 2 would, and then these bytes.
 std::string afterHello(const std::string &bytes) {
   int64_t port = freePort();
@@ -368,16 +446,8 @@ std::string afterHello(const std::string &bytes) {
       JobMember::join({0, 2, 0, "127.0.0.1", port}, 1, 10);
   EXPECT_TRUE(job.ok());
   std::vector<Descriptor> sockets;
-  for (int64_t isData : {0, 1}) {
-    sockets.push_back(std::move(
-        *connectTo("127.0.0.1", port, monotonicNow() + 5'000'000'000)));
-    WireWriter hello;
-    for (int64_t number : {int64_t(1), int64_t(1), int64_t(2), isData})
-      hello.number(number);
-    std::string frame = frameOf(FrameKind::Hello, hello.bytes());
-    (void)!::send(sockets.back().get(), frame.data(), frame.size(),
-                  MSG_NOSIGNAL);
-  }
+  for (int64_t isData : {0, 1})
+    sockets.push_back(helloOf(1, 2, isData, port));
   (void)!::send(sockets[0].get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   return (*job)->exchange("").status().message();
 }
