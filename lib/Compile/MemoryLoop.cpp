@@ -60,12 +60,15 @@ SchedulePassOptions MemoryLoop::choose(StringRef policy, int64_t reserve,
   chosen.policy = policy.str();
   chosen.reserve = reserve;
   chosen.lean = isLean;
+  // Of many plans of a small step one is described.
+  chosen.brief = !isLarge();
   return chosen;
 }
 
 MemoryLoop::Plan MemoryLoop::attempt(const SchedulePassOptions &chosen,
                                      bool plans) {
   Plan plan;
+  plan.chosen = chosen;
   plan.module = fused.clone();
   RemarkLog before = remarks;
   LogicalResult result = success();
@@ -265,6 +268,11 @@ void MemoryLoop::tryLessMemory(Plan &best) {
 }
 
 MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
+  if (plan.module && plan.chosen.brief) {
+    SchedulePassOptions again = plan.chosen;
+    again.brief = false;
+    plan = attempt(again);
+  }
   remarks = std::move(plan.remarks);
   for (Diagnostic &diagnostic : plan.said)
     fused.getContext()->getDiagEngine().emit(std::move(diagnostic));

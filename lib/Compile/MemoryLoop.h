@@ -74,6 +74,7 @@ private:
   /// module: it failed.
   struct Plan {
     OwningOpRef<ModuleOp> module, scheduled;
+    SchedulePassOptions chosen;
     std::vector<Diagnostic> said;
     RemarkLog remarks;
     int64_t bytes = 0, nanoseconds = 0;

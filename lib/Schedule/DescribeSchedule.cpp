@@ -41,6 +41,11 @@ public:
       : func(func), block(block), schedule(schedule), options(options),
         limit(limit), cost(cost), builder(func.getContext()) {}
 
+  void runBriefly() {
+    setFigures(getScheduledProblem(block.problem, schedule),
+               schedule.bound.get());
+  }
+
   void run() {
     ScheduleProblem problem = getScheduledProblem(block.problem, schedule);
     std::optional<Schedule> unlimited;
@@ -57,7 +62,10 @@ public:
     }
     exposures =
         explainExposures(problem, schedule, unlimited ? &*unlimited : nullptr);
-    setFigures(problem);
+    setFigures(problem, options.memoryLimit > 0
+                            ? getBoundWithin(block.problem, schedule,
+                                             options.memoryLimit)
+                            : schedule.bound.get());
     if (func.getContext()->getRemarkEngine())
       for (const Exposure &exposure : exposures)
         emitRemark(exposure);
@@ -72,7 +80,7 @@ private:
   }
 
   std::string explain(const Exposure &exposure) const;
-  void setFigures(const ScheduleProblem &problem);
+  void setFigures(const ScheduleProblem &problem, int64_t boundWithin);
   void emitRemark(const Exposure &exposure);
 
   func::FuncOp func;
@@ -109,7 +117,8 @@ std::string Description::explain(const Exposure &exposure) const {
   llvm_unreachable("a cause that is not listed");
 }
 
-void Description::setFigures(const ScheduleProblem &problem) {
+void Description::setFigures(const ScheduleProblem &problem,
+                             int64_t boundWithin) {
   SmallVector<Attribute> waits;
   for (const Exposure &exposure : exposures)
     waits.push_back(builder.getDictionaryAttr(
@@ -131,11 +140,7 @@ void Description::setFigures(const ScheduleProblem &problem) {
            number("communication_ns", problem.getCommunicationTime()),
            number("hideable_ns", schedule.getHideableTime(problem)),
            number("bound_ns", bound.get()),
-           number("bound_within_limit_ns",
-                  options.memoryLimit > 0
-                      ? getBoundWithin(block.problem, schedule,
-                                       options.memoryLimit)
-                      : bound.get()),
+           number("bound_within_limit_ns", boundWithin),
            number("bound_link_ns", bound.link),
            number("bound_path_ns", bound.path),
            number("bound_heads_and_tails_ns", bound.headsAndTails),
@@ -166,6 +171,10 @@ void Description::emitRemark(const Exposure &exposure) {
 void mlir::weft::describeSchedule(func::FuncOp func, const BlockProblem &block,
                                   const Schedule &schedule,
                                   const ScheduleOptions &options, int64_t limit,
-                                  const CostModel &cost) {
-  Description(func, block, schedule, options, limit, cost).run();
+                                  const CostModel &cost, bool isBrief) {
+  Description description(func, block, schedule, options, limit, cost);
+  if (isBrief)
+    description.runBriefly();
+  else
+    description.run();
 }

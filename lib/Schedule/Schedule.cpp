@@ -40,6 +40,7 @@ struct Limits {
   /// Whether the limit is what the machine has.
   bool isMachine;
   int64_t within, reserve, leastBytes;
+  bool isBrief;
 };
 
 /// Schedules one function.
@@ -161,7 +162,7 @@ LogicalResult FunctionScheduling::scheduleOuter(Block &block) {
     return reportTooLarge(*problem);
   // What the limit costs is told, not what the order kept to.
   describeSchedule(func, *problem, schedule, getOuterOptions(0), limits.limit,
-                   cost);
+                   cost, limits.isBrief);
   applySchedule(block, *problem, schedule);
   return success();
 }
@@ -198,7 +199,11 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
     bool isMachine = memoryLimit == 0 && description->memoryBytes > 0;
     Limits limits{isMachine ? description->memoryBytes
                             : std::max<int64_t>(0, memoryLimit),
-                  isMachine, within, reserve, leastBytes};
+                  isMachine,
+                  within,
+                  reserve,
+                  leastBytes,
+                  brief};
     auto meshes = module.getOps<MeshOp>();
     CostModel cost(*description,
                    meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());

@@ -60,6 +60,9 @@ def SchedulePass : Pass<"weft-schedule", "::mlir::ModuleOp"> {
     Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"0",
            "bytes that the step is known to need in any order; with more than "
            "the limit nothing fits">,
+    Option<"brief", "brief", "bool", /*default=*/"false",
+           "does not say why collectives are waited for, which takes another "
+           "schedule">,
     Option<"machine", "machine", "std::string", /*default=*/"\"host\"",
            "a machine's name or the file that describes it">];
   let dependentDialects = ["::mlir::weft::WeftDialect"];
