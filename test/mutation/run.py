@@ -43,9 +43,13 @@ BYTES = {"F32": 4, "F64": 8, "BF16": 2, "F16": 2, "BOOL": 1, "I8": 1, "I16": 2, 
 UNCOVERED = {"shifted_view"}
 
 
-def call(*command):
-    return subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True)
+def call(*command, seconds=None):
+    """With a limit, a process that is not done by then ends with 124."""
+    try:
+        return subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, f"is not done after {seconds} s")
 
 
 def fill(kind, count, rng):
