@@ -25,7 +25,7 @@ WORD = r"(?<![\w.%@#])(" + "|".join(sorted(map(re.escape, OTHERS), key=len, reve
 FLOAT = r"(?<![\w.%#@\"-])-?\d+\.\d+(?:[eE][+-]?\d+)?(?![\w.])"
 NUMBER = r"(?<![\w.%#@\"-])-?\d+(?![\w.])"  # none of a type
 KINDS = ["number", "float", "name", "exchanged_names", "result", "word", "map", "iterator", "string", "attribute",
-         "swapped_lines", "dropped_line", "doubled_line"]  # fmt: skip
+         "swapped_lines", "dropped_line", "doubled_line", "rank"]  # fmt: skip
 
 
 class TokenEdits:
@@ -151,3 +151,16 @@ class TokenEdits:
             second = f"{head[1]}%doubled{head[2]}{lines[i][head.end():]}" if head else lines[i]
             return lines[:i + 1] + [second] + lines[i + 1:]
         return self.at_lines(edit)
+
+    def make_rank(self):
+        """An op takes the part of another rank, or all that asked there do."""
+        sites = [i for i, line in enumerate(self.lines) if re.match(r"\s+%\w+ = weft\.axis_index", line)]
+        self.random.shuffle(sites)
+        for i in sites:
+            name = re.match(r"\s+(%\w+)", self.lines[i])[1]
+            added = ["    %other_one = arith.constant 1 : index", f"    %other_rank = arith.xori {name}, %other_one : index"]
+            uses = [j for j, line in enumerate(self.lines) if j > i and re.search(name + r"\b", line)]
+            for some in [uses, *([use] for use in self.random.sample(uses, min(2, len(uses))))]:
+                rest = [re.sub(name + r"\b", "%other_rank", line) if j in some else line
+                        for j, line in enumerate(self.lines) if j > i]
+                yield self.text([*self.lines[:i + 1], *added, *rest])
