@@ -18,8 +18,10 @@ SOURCES = ["test/Tools/weft-compile/Inputs/step.mlir", "test/Tools/weft-compile/
            "test/Integration/Host/loops.mlir", "test/Integration/Host/movement.mlir",
            "test/Integration/Host/reductions.mlir", "test/Integration/Host/lookups.mlir",
            "test/Integration/Host/calls.mlir", "test/Integration/Equivalence/reshards.mlir",
-           "test/Integration/Equivalence/sequence.mlir", "examples/qwen3/step.mlir"]
-TESTS = ["Dialect", "Conversion", "Verify", "Schedule", "Pipelines"]
+           "test/Integration/Equivalence/sequence.mlir", "examples/qwen3/step.mlir",
+           "test/Integration/Equivalence/attention.mlir", "test/mutation/Inputs/scan.mlir"]
+TESTS = ["Accumulation", "Attention", "Canonicalize", "Codegen", "Communication", "Dialect", "Orders", "Partition", "Pipelines",
+         "Propagation", "Quantize", "Schedule", "Target", "Verify"]
 PHASES = ["local", "scheduled", "planned", "llvm"]
 NUMBERS = ["0", "-1", "1", "2", "3", "7", "64", "4294967296", "9223372036854775807",
            "-9223372036854775808", "18446744073709551616", "1e999", "-0.0", "nan", "1e-320"]

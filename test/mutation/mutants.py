@@ -278,6 +278,44 @@ class Mutator:
                 body[site] = replaced(statement, f"outs({match.group(3)} :", f"outs({new} :")
                 yield body
 
+    def kernels_from(self, site):
+        """Where the kernels are that may be one launch: nothing else that does anything lies between them."""
+        sites = []
+        for i in range(site, len(self.body)):
+            kind = self.body[i].kind
+            if kind == "weft_rt.fused":
+                sites.append(i)
+            elif not kind.startswith(("weft_rt.buffer", "weft_rt.view", "weft_rt.assemble", "arith.")):
+                break
+        return sites
+
+    def depend(self, first, second):
+        """Whether one of two kernels writes what the other one takes, or writes."""
+        a, b = self.body[first], self.body[second]
+        return any(set(x.operands("outs")) & set(y.operands("ins") + y.operands("outs")) for x, y in ((a, b), (b, a)))
+
+    def with_launches(self, depends):
+        """One launch of kernels in a row of which the last one depends on another one, or none does."""
+        for site in self.at("weft_rt.fused"):
+            sites = self.kernels_from(site)[:4]
+            for end in range(2, len(sites) + 1):
+                run = sites[:end]
+                pairs = [self.depend(a, b) for i, b in enumerate(run) for a in run[:i]]
+                if any(pairs) == depends:
+                    body = list(self.body)
+                    for i in run:
+                        alone = re.sub(r"weft_rt\.together = \d+ : i64, ", "", body[i].text)
+                        body[i] = replaced(Statement(alone.split("\n")), "weft_rt.values = ",
+                                           "weft_rt.together = 99 : i64, weft_rt.values = ")
+                    yield body
+                    break
+
+    def make_dependent_launch(self):
+        yield from self.with_launches(True)
+
+    def make_shared_launch(self):
+        yield from self.with_launches(False)
+
     def make_swapped_arguments(self):
         yield from with_exchanged_places(self, "argument")
 

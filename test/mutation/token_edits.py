@@ -16,14 +16,16 @@ GROUPS = [
     ["arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui"],
     ["arith.index_cast", "arith.index_castui"],
     ["math.ctpop", "math.ctlz", "math.cttz", "math.absi"],
+    ["math.exp", "math.exp2", "math.log", "math.tanh", "math.absf", "math.sqrt", "math.rsqrt", "math.erf"],
     ["weft.all_gather", "weft.all_reduce", "weft.reduce_scatter", "weft.all_to_all", "weft.permute"],
     ["true", "false"], ["linalg.index", "weft.axis_index"],
 ]  # fmt: skip
 OTHERS = {word: group for group in GROUPS for word in group}
 WORD = r"(?<![\w.%@#])(" + "|".join(sorted(map(re.escape, OTHERS), key=len, reverse=True)) + r")(?![\w.])"
+FLOAT = r"(?<![\w.%#@\"-])-?\d+\.\d+(?:[eE][+-]?\d+)?(?![\w.])"
 NUMBER = r"(?<![\w.%#@\"-])-?\d+(?![\w.])"  # none of a type
-KINDS = ["number", "name", "exchanged_names", "result", "word", "map", "iterator", "string", "attribute",
-         "swapped_lines", "dropped_line", "doubled_line"]  # fmt: skip
+KINDS = ["number", "float", "name", "exchanged_names", "result", "word", "map", "iterator", "string", "attribute",
+         "swapped_lines", "dropped_line", "doubled_line", "rank"]  # fmt: skip
 
 
 class TokenEdits:
@@ -59,6 +61,12 @@ class TokenEdits:
             number = int(match[0])
             return str(self.random.choice([number + 1, number - 1, 0, 1, 2 * number, -number]))
         return self.at_matches(NUMBER, edit)
+
+    def make_float(self):
+        def edit(match):
+            number = float(match[0])
+            return f"{self.random.choice([number * 2, number + 1, -number, number * 0.999, 0.0]):.8e}"
+        return self.at_matches(FLOAT, edit)
 
     def find_all(self, pattern):
         return sorted(set(re.findall(pattern, "\n".join(self.lines))))
@@ -143,3 +151,16 @@ class TokenEdits:
             second = f"{head[1]}%doubled{head[2]}{lines[i][head.end():]}" if head else lines[i]
             return lines[:i + 1] + [second] + lines[i + 1:]
         return self.at_lines(edit)
+
+    def make_rank(self):
+        """An op takes the part of another rank, or all that asked there do."""
+        sites = [i for i, line in enumerate(self.lines) if re.match(r"\s+%\w+ = weft\.axis_index", line)]
+        self.random.shuffle(sites)
+        for i in sites:
+            name = re.match(r"\s+(%\w+)", self.lines[i])[1]
+            added = ["    %other_one = arith.constant 1 : index", f"    %other_rank = arith.xori {name}, %other_one : index"]
+            uses = [j for j, line in enumerate(self.lines) if j > i and re.search(name + r"\b", line)]
+            for some in [uses, *([use] for use in self.random.sample(uses, min(2, len(uses))))]:
+                rest = [re.sub(name + r"\b", "%other_rank", line) if j in some else line
+                        for j, line in enumerate(self.lines) if j > i]
+                yield self.text([*self.lines[:i + 1], *added, *rest])

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the proofs of all steps against any edit of any program's text.
 
-  tokens.py [--seeds 0:4] [--per-kind N] [--seconds N] [MODULE...]
+  tokens.py [--programs KIND,...] [--seeds 0:4] [--per-kind N] [--seconds N] [MODULE...]
 
-Programs are modules, or else those of test/fuzz/integers.py. Each goes on one mesh,
-in fast or invariant mode, from step to step. What a step made must be accepted, then
+Programs are modules, or else those of programs.py: random ones of integers, training
+steps with attention and with narrow operands, loops. Each goes on one mesh, in fast
+or invariant mode, from step to step. What a step made must be accepted, then
 tokens and lines of it are changed (token_edits.py), and `weft-verify --from` is asked
 again. What it accepts runs without further proofs, and must give the same bytes, or
 over the reals the same numbers. See driver.py.
@@ -14,30 +15,31 @@ import argparse
 import concurrent.futures
 import os
 import random
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from driver import Check, Example, are_close
-from run import BIN, ROOT, call
+from programs import MAKERS, Program
+from run import BIN, call
 from token_edits import KINDS, TokenEdits
 
 PHASES = ["source", "global", "local", "scheduled", "planned"]
-MESHES = {"fast": ["a=2,b=1", "a=3,b=1", "a=2,b=2", "a=1,b=4"], "invariant": ["a=2,b=1", "a=2,b=2", "a=1,b=4"]}
 
 
 class Step(Example):
     """What one step of the chain made, with what it was made from. A setting is the
     phase before, a mesh and a mode."""
 
-    def __init__(self, module, setting, folder):
+    def __init__(self, program, setting, folder):
+        module = program.path
         super().__init__(module, setting, folder)
         self.phase, mesh, mode = setting.split()
         after = PHASES.index(self.phase) + 1
         own = module.with_suffix(".safetensors")
         self.given = own if own.exists() else None
-        options = ["--mesh", mesh, *(["--invariant=mesh"] if mode == "invariant" else [])]
+        asked = program.plain_options if self.phase == "source" else program.options
+        options = ["--mesh", mesh, *asked, *(["--invariant=mesh"] if mode == "invariant" else [])]
         made = self.step
         for phase in PHASES[1:after + 1]:
             self.before, made = made, folder / f"{phase}.mlir"
@@ -58,7 +60,7 @@ class Step(Example):
         """None: not a program."""
         if not self.is_program(path):
             return None
-        result = call(BIN / "weft-verify", "--from", self.phase, self.before, path)
+        result = call(BIN / "weft-verify", "--from", self.phase, self.before, path, seconds=300)
         if result.returncode not in (0, 1):
             raise RuntimeError(f"weft-verify ended with {result.returncode}: {result.stdout}")
         return result.returncode == 0
@@ -73,27 +75,17 @@ class Step(Example):
         return are_close(one, other) if self.phase in ("source", "global") else one == other
 
 
-def export(seeds, folder):
-    """The fuzz's programs, as files."""
-    sys.path.insert(0, str(ROOT / "test/fuzz"))
-    import integers
-    for seed in seeds:
-        program = integers.IntegerProgram(seed)
-        module, path = integers.export(program), folder / f"integers{seed}.mlir"
-        module.save(path)
-        module.save_inputs(path.with_suffix(".safetensors"), *program.arguments.values())
-        yield path
-
-
-def draw_settings(module):
-    rng = random.Random(module.name)
+def draw_settings(program):
+    rng = random.Random(program.path.name)
     mode = rng.choice(["fast", "fast", "invariant"])
-    return [f"{phase} {rng.choice(MESHES[mode])} {mode}" for phase in PHASES[:-1]]
+    first = 1 if program.plain_options is None else 0
+    return [f"{phase} {rng.choice(program.meshes[mode])} {mode}" for phase in PHASES[first:-1]]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", default="0:4", help="of programs, if no module is given")
+    parser.add_argument("--programs", default=",".join(MAKERS), help="kinds of programs, if no module is given")
+    parser.add_argument("--seeds", default="0:4", help="of programs of each kind")
     parser.add_argument("--per-kind", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60, help="begin no program after this")
     parser.add_argument("modules", nargs="*", type=Path)
@@ -101,14 +93,15 @@ def main():
     check, begin = Check(Step, TokenEdits, KINDS), time.monotonic()
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         first, end = map(int, options.seeds.split(":"))
-        for module in options.modules or export(range(first, end), Path(work)):
-            for setting in draw_settings(module):
+        made = (MAKERS[kind](seed, Path(work)) for seed in range(first, end) for kind in options.programs.split(","))
+        for program in map(Program, options.modules) if options.modules else made:
+            for setting in draw_settings(program):
                 if time.monotonic() - begin < options.seconds:
                     with tempfile.TemporaryDirectory() as folder:
                         try:
-                            example = Step(module, setting, Path(folder))
+                            example = Step(program, setting, Path(folder))
                         except RuntimeError as problem:
-                            check.failed.append(f"{module.name} {setting} is not compiled: {problem}")
+                            check.failed.append(f"{program.path.name} {setting} is not compiled: {problem}")
                             continue
                         check.check(example, options.per_kind, pool, float("inf"))
     check.finish()

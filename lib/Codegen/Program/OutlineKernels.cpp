@@ -203,6 +203,13 @@ LogicalResult Outliner::outlineTogether(ArrayRef<rt::FusedOp> ops) {
     llvm::append_range(written, op.getOuts());
   }
   BufferList all(operands, written);
+  unsigned most = target.getLaunchOperands(module);
+  if (size_t count = all.buffers.size() + all.scalars.size(); count > most) {
+    rt::FusedOp op = ops.back();
+    return op.emitOpError("shares a launch of ")
+           << ops.size() << " kernels with " << count
+           << " buffers and scalars, of which it has room for " << most;
+  }
   std::string key;
   std::vector<LaunchPart> parts = getParts(ops, all, key);
   auto it = kernels.find(key);

@@ -27,9 +27,11 @@ const Element *ElementTable::getNegated(const Element *condition) {
 const Element *ElementTable::negate(const Element *condition) {
   if (const Element *negated = getNegated(condition))
     return negated;
+  // The condition's own type does not do: what a reduction has so far has one
+  // that tells it from others.
   Builder builder(context);
   return getScalar(builder.getStringAttr("arith.xori"),
-                   builder.getDictionaryAttr({}), condition->type,
+                   builder.getDictionaryAttr({}), builder.getI1Type(),
                    {condition, getConstant(builder.getBoolAttr(true))});
 }
 
@@ -38,7 +40,7 @@ const Element *ElementTable::negate(const Element *condition) {
 const Element *ElementTable::negateBoth(ArrayRef<const Element *> conditions) {
   Builder builder(context);
   return negate(getScalar(builder.getStringAttr("arith.andi"),
-                          builder.getDictionaryAttr({}), conditions[0]->type,
+                          builder.getDictionaryAttr({}), builder.getI1Type(),
                           {negate(conditions[0]), negate(conditions[1])}));
 }
 
@@ -165,9 +167,9 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
                                         ArrayRef<const Element *> operands) {
   const Element *condition = operands[0], *yes = operands[1], *no = operands[2];
   Builder builder(context);
-  auto make = [&](StringRef op, Type type, ArrayRef<const Element *> operands) {
+  auto make = [&](StringRef op, ArrayRef<const Element *> conditions) {
     return getScalar(builder.getStringAttr(op), builder.getDictionaryAttr({}),
-                     type, operands);
+                     builder.getI1Type(), conditions);
   };
   auto choose = [&](const Element *condition, const Element *yes,
                     const Element *no) {
@@ -200,10 +202,10 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
     if (inner == condition)
       return choose(condition, yes->operands[1], no);
     if (yes->operands[2] == no)
-      return choose(make("arith.andi", inner->type, {condition, inner}),
-                    yes->operands[1], no);
+      return choose(make("arith.andi", {condition, inner}), yes->operands[1],
+                    no);
     if (yes->operands[1] == no)
-      return choose(make("arith.andi", inner->type, {condition, negate(inner)}),
+      return choose(make("arith.andi", {condition, negate(inner)}),
                     yes->operands[2], no);
   }
   if (no->isOp("arith.select")) {
@@ -211,11 +213,11 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
     if (inner == condition)
       return choose(condition, yes, no->operands[2]);
     if (no->operands[1] == yes)
-      return choose(make("arith.ori", inner->type, {condition, inner}), yes,
+      return choose(make("arith.ori", {condition, inner}), yes,
                     no->operands[2]);
     if (no->operands[2] == yes)
-      return choose(make("arith.ori", inner->type, {condition, negate(inner)}),
-                    yes, no->operands[1]);
+      return choose(make("arith.ori", {condition, negate(inner)}), yes,
+                    no->operands[1]);
   }
   return nullptr;
 }

@@ -255,6 +255,15 @@ void LocalLifter::moveToBase(Value base, LocalDim &rows) {
     rows.chunk = chunk;
 }
 
+/// Rows of which nothing is known but where those of the rank begin.
+void LocalLifter::inferRows(Value base, LocalDim &rows) {
+  RankVector begin = base ? scalars.lookup(base).offset : nullptr;
+  rows.chunk =
+      begin
+          ? perRank([&](int64_t rank) { return (*begin)[rank] / rows.extent; })
+          : uniform(0);
+}
+
 /// The integer that a form is; nullopt for others and null.
 static std::optional<int64_t> getInteger(const Form *form) {
   auto attr =
@@ -263,30 +272,64 @@ static std::optional<int64_t> getInteger(const Form *form) {
               : std::nullopt;
 }
 
-/// If `indices` is another tensor with indices of `size` and above replaced by
-/// -1, which are not found either, that tensor. One that has the same index
-/// everywhere is told by that index.
-static const Form *stripDropped(const Form *indices, int64_t size) {
-  bool isMap = indices->kind == FormKind::Map;
-  const Form *select = isMap ? indices->operands[0] : indices;
+namespace {
+
+/// Indices of which those of `bound` and above are replaced by -1.
+struct Dropped {
+  const Form *kept;
+  int64_t bound;
+};
+
+} // namespace
+
+static std::optional<Dropped> matchDropped(const Form *indices) {
+  const Form *select =
+      indices->kind == FormKind::Map ? indices->operands[0] : indices;
   if (select->kind != FormKind::Scalar || select->name != "arith.select")
-    return nullptr;
+    return std::nullopt;
   const Form *compare = select->operands[0], *kept = select->operands[1];
   const Form *other = select->operands[2];
   if (compare->name != "arith.cmpi" || compare->operands[0] != kept ||
       StringRef(compare->details) != "{predicate = 2 : i64}" ||
       getInteger(other) != -1)
-    return nullptr;
+    return std::nullopt;
   std::optional<int64_t> bound = getInteger(compare->operands[1]);
-  if (bound != size)
+  return bound ? std::optional<Dropped>({kept, *bound}) : std::nullopt;
+}
+
+/// If `indices` is another tensor with indices of `size` and above replaced by
+/// -1, which are not found either, that tensor. One that has the same index
+/// everywhere is told by that index.
+static const Form *stripDropped(const Form *indices, int64_t size) {
+  std::optional<Dropped> dropped = matchDropped(indices);
+  if (!dropped || dropped->bound != size)
     return nullptr;
-  if (!isMap)
+  const Form *kept = dropped->kept;
+  if (indices->kind != FormKind::Map)
     return kept->dependsOnLoops ? nullptr : kept;
   std::string written;
   llvm::raw_string_ostream(written) << kept->map;
   bool isInPlace = kept->kind == FormKind::Read && kept->map.isIdentity() &&
                    StringRef(indices->details).ends_with(written);
   return isInPlace ? kept->operands[0] : nullptr;
+}
+
+/// A table that is the same in all rows has any number of them: those from
+/// which ranks look up, each in its part, and of these as many as are looked
+/// up. An index finds what it must on the one rank in whose part it is, and
+/// zero on others, wherever these rows end.
+void LocalLifter::inferTable(Value base, const Form *indices, LocalDim &rows) {
+  RankVector begin = base ? scalars.lookup(base).offset : nullptr;
+  if (rows.chunk || rows.size != kAnySize || rows.extent < 1 || !begin ||
+      llvm::any_of(
+          *begin,
+          [&](int64_t row) { return row < 0 || row % rows.extent != 0; }))
+    return;
+  inferRows(base, rows);
+  int64_t padded = getPaddedSize(rows);
+  if (std::optional<Dropped> dropped = matchDropped(indices))
+    if (dropped->bound > padded - rows.extent && dropped->bound <= padded)
+      rows.size = dropped->bound;
 }
 
 /// Whether a table has rows past its end that an index can find.
@@ -301,6 +344,8 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
   if (failed(carried) || failed(indices))
     return failure();
   LocalDim rows = table.dims[op.getAxis()];
+  if (!isReference)
+    inferTable(op.getBase(), indices->form, rows);
   fix(rows);
   moveToBase(op.getBase(), rows);
   table.dims.erase(table.dims.begin() + op.getAxis());
@@ -343,15 +388,6 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
            << carried->parts << " parts of " << table.form->str();
   carryParts(*carried, value.contribution);
   return setTensor(op, op.getResult(), std::move(value));
-}
-
-/// Rows of which nothing is known but where those of the rank begin.
-void LocalLifter::inferRows(Value base, LocalDim &rows) {
-  RankVector begin = base ? scalars.lookup(base).offset : nullptr;
-  rows.chunk =
-      begin
-          ? perRank([&](int64_t rank) { return (*begin)[rank] / rows.extent; })
-          : uniform(0);
 }
 
 /// Sums the updates: in row-major order, by ranks that each have one piece.

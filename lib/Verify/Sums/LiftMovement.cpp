@@ -522,7 +522,8 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   if (!isKnown && !isReference &&
       (padLastPart(op, *padding) || padMore(op, value, *padding)))
     return success();
-  if (!isKnown && padForRanks(op, forRanks, *padding))
+  bool isForRanks = padForRanks(op, forRanks, *padding);
+  if (!isKnown && isForRanks)
     return setTensor(op, op.getResult(), std::move(forRanks));
   LocalValue around;
   around.form = *padding;
@@ -539,6 +540,10 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
                   {*padding, SmallVector<int64_t>(op.getStaticLow()),
                    SmallVector<int64_t>(op.getStaticHigh()),
                    getSizes(value.dims), padded.form});
+  // It may be there for ranks all the same, and the one-rank program's another
+  // one.
+  else if (isForRanks)
+    otherWays[op.getResult()].push_back(std::move(forRanks));
   return setTensor(op, op.getResult(), std::move(padded));
 }
 

@@ -68,9 +68,11 @@ LocalLifter::getTogether(Operation *op, ArrayRef<const LocalValue *> values) {
     const Contribution &own = value->contribution;
     if (own.kind == Contribution::Whole)
       continue;
-    // What is moved of integers may be combined in any order, too.
-    bool isExact =
-        forms.isOfReals() || (!isSummed && value->form->element.isInteger());
+    // Integers may be combined in any order, too, where they are moved or added
+    // up: both are linear in the ring of integers of a width. Products are
+    // rounded.
+    bool isExact = forms.isOfReals() ||
+                   (!isa<MatmulOp>(op) && value->form->element.isInteger());
     bool isFirst = together.kind == Contribution::Whole;
     bool isSet = own.kind == Contribution::Exact && isExact;
     if (!isSet || (!isFirst && together.reduction != own.reduction))

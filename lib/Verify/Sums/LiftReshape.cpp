@@ -173,6 +173,16 @@ static std::string print(ArrayRef<ReassociationIndices> groups) {
   return text;
 }
 
+/// Sizes of what dimensions become, in expansions by describeCollapse: any, of
+/// what changes along it. Plain kAnySize: of what does not.
+static constexpr int64_t kPlacesOfAnySize = kAnySize - 1;
+
+static SmallVector<int64_t> getSizesToTell(ArrayRef<LocalDim> dims) {
+  return llvm::map_to_vector(dims, [](const LocalDim &dim) {
+    return dim.size == kAnySize && dim.chunk ? kPlacesOfAnySize : dim.size;
+  });
+}
+
 static std::string describeCollapse(ArrayRef<ReassociationIndices> groups) {
   // Not to be taken for an expansion by the same groups.
   return "collapse " + print(groups);
@@ -188,7 +198,7 @@ static bool fitsAll(const LocalValue &value,
     int64_t count = 1;
     for (int64_t dim : group)
       count *= getPaddedSize(value.dims[dim]);
-    return size == kAnySize || size == count;
+    return size < 0 || size == count;
   });
 }
 
@@ -204,7 +214,8 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
   SmallVector<int64_t> sizes(reassociation.size(), kAnySize);
   if (isKnown)
     sizes.assign(known.begin(), known.end());
-  for (auto [group, size] : llvm::zip(reassociation, sizes)) {
+  for (auto [group, known] : llvm::zip(reassociation, sizes)) {
+    int64_t size = known;
     LocalDim dim;
     SmallVector<int64_t> rows;
     auto made = ArrayRef(value.dims).slice(group.front(), group.size());
@@ -213,6 +224,8 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
       dims.push_back({kAnySize, countLocal(made)});
       continue;
     }
+    if (size == kPlacesOfAnySize)
+      size = kAnySize;
     if (failed(collapseGroup(op, made, size, dim, rows)))
       return failure();
     describeRows(rows, groups);
@@ -234,7 +247,7 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
   value.form = forms.getReshape(source, shape, groups, op);
   if (isReference)
     forms.noteExpansion(source, describeCollapse(reassociation),
-                        getSizes(value.dims));
+                        getSizesToTell(value.dims));
   return value;
 }
 
@@ -355,18 +368,27 @@ static SmallVector<int64_t> guessSizes(tensor::ExpandShapeOp op, unsigned first,
 }
 
 /// Sizes of the one-rank program that fit those of a rank, where what does not
-/// change along a dimension has any size.
+/// change along a dimension has any size. So does a dimension that is passed on
+/// if it has any there: which element goes where does not depend on it.
 static SmallVector<int64_t>
-findExpansion(ArrayRef<int64_t> shape, ArrayRef<SmallVector<int64_t>> known) {
+findExpansion(ArrayRef<int64_t> shape, ArrayRef<SmallVector<int64_t>> known,
+              ArrayRef<ReassociationIndices> groups) {
   SmallVector<int64_t> own(shape);
   if (llvm::is_contained(known, own))
     return own;
+  llvm::SmallBitVector isPassedOn(own.size());
+  for (const ReassociationIndices &group : groups)
+    if (group.size() == 1)
+      isPassedOn.set(group.front());
+  auto fits = [&](ArrayRef<int64_t> other) {
+    return llvm::all_of(llvm::enumerate(other), [&](auto entry) {
+      int64_t mine = own[entry.index()], theirs = entry.value();
+      return mine == kAnySize || mine == theirs ||
+             (theirs == kAnySize && isPassedOn[entry.index()]);
+    });
+  };
   for (const SmallVector<int64_t> &other : known)
-    if (other.size() == own.size() &&
-        llvm::all_of(llvm::zip(own, other), [](auto sizes) {
-          auto [mine, theirs] = sizes;
-          return mine == kAnySize || mine == theirs;
-        }))
+    if (other.size() == own.size() && fits(other))
       return other;
   return own;
 }
@@ -420,7 +442,8 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
   if (isReference)
     forms.noteExpansion(source, groups, shape);
   else
-    shape = findExpansion(shape, forms.getExpansions(source, groups));
+    shape = findExpansion(shape, forms.getExpansions(source, groups),
+                          op.getReassociationIndices());
   std::string told = groups;
   for (ArrayRef<int64_t> group : op.getReassociationIndices())
     if (auto rows = ArrayRef(shape).slice(group.front(), group.size());
@@ -539,7 +562,7 @@ std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
   SmallVector<int64_t> own = getSizes(value.dims);
   for (const SmallVector<int64_t> &shape : forms.getShapes(value.form)) {
     if (shape.size() != rank || shape == own ||
-        llvm::is_contained(shape, kAnySize))
+        llvm::any_of(shape, [](int64_t size) { return size < 0; }))
       continue;
     for (auto [first, last] : findRanges(value, shape)) {
       FailureOr<LocalValue> joined =

@@ -391,7 +391,34 @@ LogicalResult LocalLifter::liftUninterpreted(Operation *op) {
 }
 
 LogicalResult LocalLifter::liftOp(Operation *op) {
-  return liftRegrouped(op) ? success() : liftAsIs(op);
+  if (!liftRegrouped(op) && failed(liftAsIs(op)))
+    return failure();
+  carryWays(op);
+  return success();
+}
+
+/// What is moved may be seen in each way in which it was before: what it is
+/// told by may be right only of what is made of it.
+void LocalLifter::carryWays(Operation *op) {
+  if (isReference || !isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+                          tensor::CollapseShapeOp>(op))
+    return;
+  Value source = op->getOperand(0), result = op->getResult(0);
+  std::vector<LocalValue> ways = otherWays.lookup(source);
+  if (ways.empty() || stacks.contains(source))
+    return;
+  constexpr size_t kMaxWays = 8;
+  std::vector<LocalValue> made = otherWays.lookup(result);
+  const LocalValue before = getTensor(source), own = getTensor(result);
+  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  for (LocalValue &way : ways) {
+    tensors[source] = std::move(way);
+    if (succeeded(liftAsIs(op)) && made.size() < kMaxWays)
+      made.push_back(getTensor(result));
+  }
+  tensors[source] = before;
+  tensors[result] = own;
+  otherWays[result] = std::move(made);
 }
 
 /// A reshape that is no op on a rank may stand before this op in the one-rank
@@ -400,7 +427,7 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
 bool LocalLifter::liftRegrouped(Operation *op) {
   // The results of a function say what is expected; loops are followed once.
   if (isReference || isa<func::ReturnOp>(op) ||
-      (op->getNumRegions() > 0 && !isa<linalg::LinalgOp>(op)))
+      (op->getNumRegions() > 0 && !isa<linalg::LinalgOp, tensor::PadOp>(op)))
     return false;
   struct Operand {
     Value value;

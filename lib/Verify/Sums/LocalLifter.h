@@ -186,6 +186,7 @@ private:
   LogicalResult checkBorder(StringRef what, unsigned index, Type type);
   LogicalResult liftOp(Operation *op);
   bool liftRegrouped(Operation *op);
+  void carryWays(Operation *op);
   LogicalResult liftAsIs(Operation *op);
   LogicalResult liftReturn(func::ReturnOp op);
   LogicalResult liftConstant(Operation *op, Attribute value);
@@ -344,6 +345,7 @@ private:
                            Contribution &contribution);
   LogicalResult liftScatterAdd(ScatterAddOp op);
   void inferRows(Value base, LocalDim &rows);
+  void inferTable(Value base, const Form *indices, LocalDim &rows);
   LogicalResult checkBase(Operation *op, Value base, const LocalDim &rows);
   void moveToBase(Value base, LocalDim &rows);
   /// Meets the dims of `value` with the loops that `map` says.
