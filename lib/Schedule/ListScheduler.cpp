@@ -161,7 +161,7 @@ bool ListScheduler::fits(int task, int64_t reserved) {
     return true;
   if (live + getMadeBytes(task) + reserved > options.limit)
     return false;
-  return task == firstLeft || profile->getPeakAfter(task) <= options.limit;
+  return task == firstLeft || profile->staysWithin(options.limit, task);
 }
 
 void ListScheduler::makeReady(int task) {
