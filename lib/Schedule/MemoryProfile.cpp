@@ -18,7 +18,8 @@ static int getNumLeaves(int count) {
 
 MemoryProfile::MemoryProfile(const ScheduleProblem &problem)
     : problem(problem), firstLeaf(getNumLeaves(problem.size() + 2)),
-      tree(2 * firstLeaf), isDone(problem.size(), false), lastReader(problem.getBuffers().size()),
+      tree(2 * firstLeaf), isDone(problem.size(), false),
+      lastReader(problem.getBuffers().size()),
       takenBy(problem.getBuffers().size(), -1) {
   const std::vector<ScheduleBuffer> &buffers = problem.getBuffers();
   for (int i = 0, e = buffers.size(); i < e; ++i) {
