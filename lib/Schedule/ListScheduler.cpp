@@ -57,6 +57,8 @@ private:
   int chooseCompute();
   int chooseFeeder(int task);
   int chooseFiller(const Entry &first, int64_t wait);
+  bool mayOverrun(int task, int64_t wait) const;
+  bool delaysUrgent(const Entry &entry) const;
   int64_t findUrgent(int64_t key, int64_t before) const;
   int startFirst(int next);
   void startCollectives(int next, int64_t horizon);
@@ -161,7 +163,7 @@ bool ListScheduler::fits(int task, int64_t reserved) {
     return true;
   if (live + getMadeBytes(task) + reserved > options.limit)
     return false;
-  return task == firstLeft || profile->getPeakAfter(task) <= options.limit;
+  return task == firstLeft || profile->staysWithin(options.limit, task);
 }
 
 void ListScheduler::makeReady(int task) {
@@ -251,6 +253,20 @@ int64_t ListScheduler::findUrgent(int64_t key, int64_t before) const {
   return kNever;
 }
 
+/// Says whether `task` may be done in `wait`, although it takes longer.
+bool ListScheduler::mayOverrun(int task, int64_t wait) const {
+  int64_t longer = problem.task(task).duration - wait;
+  return longer * 100 <= wait * options.overrunPercent;
+}
+
+/// Says whether computing what is in `entry` now keeps something more urgent
+/// from being computed.
+bool ListScheduler::delaysUrgent(const Entry &entry) const {
+  int64_t urgent =
+      findUrgent(entry.first, now + problem.task(entry.second).duration);
+  return urgent != kNever && !mayOverrun(entry.second, urgent - now);
+}
+
 /// Something that is done within `wait`, or runs over by little; -1: none.
 int ListScheduler::chooseFiller(const Entry &first, int64_t wait) {
   Heap &heap = ready[0];
@@ -265,10 +281,8 @@ int ListScheduler::chooseFiller(const Entry &first, int64_t wait) {
     else
       passed.push_back(entry);
   }
-  int64_t longer = problem.task(first.second).duration - wait;
-  bool mayOverrun = longer * 100 <= wait * options.overrunPercent;
   for (const Entry &entry : passed) {
-    if (chosen < 0 && mayOverrun && fits(entry.second, 0) &&
+    if (chosen < 0 && mayOverrun(first.second, wait) && fits(entry.second, 0) &&
         entry.second == first.second)
       chosen = entry.second;
     else
@@ -315,7 +329,9 @@ int ListScheduler::chooseCompute() {
   while (!heap.empty() && chosen < 0 && passed.size() < kMaxPassedOver) {
     Entry entry = heap.top();
     heap.pop();
-    if (!isTooEarly(entry.second) && fits(entry.second, 0))
+    // What goes in place of the first may take longer than that.
+    bool isLate = !passed.empty() && delaysUrgent(entry);
+    if (!isLate && !isTooEarly(entry.second) && fits(entry.second, 0))
       chosen = entry.second;
     else
       passed.push_back(entry);

@@ -8,9 +8,18 @@
 
 using namespace mlir::weft;
 
+/// The least power of two that is no less than `count`.
+static int getNumLeaves(int count) {
+  int leaves = 1;
+  while (leaves < count)
+    leaves *= 2;
+  return leaves;
+}
+
 MemoryProfile::MemoryProfile(const ScheduleProblem &problem)
-    : problem(problem), tree(4 * std::max(1, problem.size())),
-      isDone(problem.size(), false), lastReader(problem.getBuffers().size()),
+    : problem(problem), firstLeaf(getNumLeaves(problem.size() + 2)),
+      tree(2 * firstLeaf), isDone(problem.size(), false),
+      lastReader(problem.getBuffers().size()),
       takenBy(problem.getBuffers().size(), -1) {
   const std::vector<ScheduleBuffer> &buffers = problem.getBuffers();
   for (int i = 0, e = buffers.size(); i < e; ++i) {
@@ -32,25 +41,32 @@ int MemoryProfile::getEnd(int buffer, int reader) const {
   return isTaken ? reader - 1 : reader;
 }
 
-void MemoryProfile::add(int first, int last, int64_t bytes) {
-  if (first <= last && bytes != 0)
-    add(1, 0, problem.size() - 1, first, last, bytes);
+void MemoryProfile::addToNode(int node, int64_t bytes) {
+  tree[node].max += bytes;
+  tree[node].add += bytes;
 }
 
-void MemoryProfile::add(int node, int begin, int end, int first, int last,
-                        int64_t bytes) {
-  if (first <= begin && end <= last) {
-    tree[node].max += bytes;
-    tree[node].add += bytes;
-    return;
-  }
-  int middle = (begin + end) / 2;
-  if (first <= middle)
-    add(2 * node, begin, middle, first, last, bytes);
-  if (last > middle)
-    add(2 * node + 1, middle + 1, end, first, last, bytes);
+void MemoryProfile::update(int node) {
   tree[node].max =
       tree[node].add + std::max(tree[2 * node].max, tree[2 * node + 1].max);
+}
+
+/// From the leaves on both sides of the range up to the root: what is between
+/// both gets the bytes, and what is above either has another maximum then.
+void MemoryProfile::add(int first, int last, int64_t bytes) {
+  if (first > last || bytes == 0)
+    return;
+  int left = firstLeaf + first, right = firstLeaf + last + 2;
+  for (; (left ^ right) != 1; left /= 2, right /= 2) {
+    if (left % 2 == 0)
+      addToNode(left + 1, bytes);
+    if (right % 2 == 1)
+      addToNode(right - 1, bytes);
+    update(left / 2);
+    update(right / 2);
+  }
+  for (left /= 2; left > 0; left /= 2)
+    update(left);
 }
 
 int MemoryProfile::findReader(const std::vector<int> &readers, int &i,
@@ -82,11 +98,17 @@ void MemoryProfile::apply(int task, int sign) {
   }
 }
 
-int64_t MemoryProfile::getPeakAfter(int task) {
+bool MemoryProfile::staysWithin(int64_t limit, int task) {
+  // Nothing adds to the peak but what the task makes.
+  int64_t made = 0;
+  for (int output : problem.outputs(task))
+    made += problem.getBuffers()[output].bytes;
+  if (getPeak() + made <= limit)
+    return true;
   apply(task, 1);
   int64_t peak = getPeak();
   apply(task, -1);
-  return peak;
+  return peak <= limit;
 }
 
 void MemoryProfile::execute(int task) {

@@ -18,8 +18,9 @@ public:
   /// The largest sum of live bytes from now on.
   int64_t getPeak() const { return tree[1].max; }
 
-  /// The peak from now on if `task` were executed next.
-  int64_t getPeakAfter(int task);
+  /// Says whether the peak from now on were within `limit` if `task` were
+  /// executed next.
+  bool staysWithin(int64_t limit, int task);
 
   /// Executes `task`.
   void execute(int task);
@@ -29,13 +30,15 @@ public:
   bool keep(int first, int second, int64_t limit);
 
 private:
+  /// `max` is the largest sum below the node without what its ancestors add.
   struct Node {
     int64_t max = 0, add = 0;
   };
 
   /// Adds `bytes` to the positions in [first, last].
   void add(int first, int last, int64_t bytes);
-  void add(int node, int begin, int end, int first, int last, int64_t bytes);
+  void addToNode(int node, int64_t bytes);
+  void update(int node);
   /// The last position at which a buffer is alive if `reader` is the last task
   /// that reads it.
   int getEnd(int buffer, int reader) const;
@@ -46,6 +49,10 @@ private:
   void apply(int task, int sign);
 
   const ScheduleProblem &problem;
+  /// The node of the first leaf, and half as many as there are nodes. That leaf
+  /// is no position, nor is the last: position i has node firstLeaf + 1 + i.
+  int firstLeaf;
+  /// The root is node 1, the children of node i are 2 i and 2 i + 1.
   std::vector<Node> tree;
   std::vector<bool> isDone;
   /// Per buffer: the position in its readers of the last that is left.

@@ -127,7 +127,7 @@ private:
     int64_t made = 0;
     for (int output : problem.outputs(task))
       made += problem.getBuffers()[output].bytes;
-    return live + made <= limit && profile->getPeakAfter(task) <= limit;
+    return live + made <= limit && profile->staysWithin(limit, task);
   }
 
   void make(int task) {

@@ -190,6 +190,21 @@ ScheduleProblem test::makeExpertStep(const ExpertShape &shape) {
   return ExpertStepBuilder(shape).build();
 }
 
+ScheduleTask test::compute(int64_t duration) {
+  ScheduleTask task;
+  task.duration = duration;
+  return task;
+}
+
+ScheduleTask test::collective(int64_t duration, int channel, int link,
+                              TaskRole role) {
+  ScheduleTask task = compute(duration);
+  task.channel = channel;
+  task.link = link;
+  task.role = role;
+  return task;
+}
+
 ScheduleProblem test::makeRandomProblem(uint64_t seed, int size) {
   std::mt19937_64 random(seed);
   auto below = [&](int64_t n) {

@@ -12,6 +12,13 @@
 
 namespace mlir::weft::test {
 
+/// A computation of `duration` ns.
+ScheduleTask compute(int64_t duration);
+
+/// A collective of `duration` ns.
+ScheduleTask collective(int64_t duration, int channel, int link = -1,
+                        TaskRole role = TaskRole::Gather);
+
 /// Sizes of a step; durations in ns, bytes of one tensor.
 struct StepShape {
   int layers = 4;

@@ -13,21 +13,6 @@ using namespace mlir::weft::test;
 
 namespace {
 
-ScheduleTask compute(int64_t duration) {
-  ScheduleTask task;
-  task.duration = duration;
-  return task;
-}
-
-ScheduleTask collective(int64_t duration, int channel, int link = -1,
-                        TaskRole role = TaskRole::Gather) {
-  ScheduleTask task = compute(duration);
-  task.channel = channel;
-  task.link = link;
-  task.role = role;
-  return task;
-}
-
 Schedule run(const ScheduleProblem &problem, SchedulePolicy policy,
              int64_t limit = 0) {
   ScheduleOptions options;
