@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Elements and scales of a quantized weight are needed by one op at one time:
-// they travel as one collective, which has one latency.
+// they travel as one collective, which has one latency. So do elements of which
+// a rank has less than a block.
 
 #include "JoinGathers.h"
 
 #include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Rules/ShardingConversion.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -102,6 +105,102 @@ unsigned weft::joinGathers(Block &block) {
   for (auto &[reader, given] : reads)
     if (given.size() == 2 && canJoin(given[0], given[1])) {
       join(given[0], given[1]);
+      ++joined;
+    }
+  return joined;
+}
+
+//===----------------------------------------------------------------------===//
+// Nested gathers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Two gathers of which the second takes what the first gives.
+struct Nested {
+  AllGatherOp inner, outer;
+
+  /// The gather of the first, and of the second, of two neighbouring dims.
+  AllGatherOp getMajor() {
+    return inner.getDims()[0] < outer.getDims()[0] ? inner : outer;
+  }
+  AllGatherOp getMinor() { return getMajor() == inner ? outer : inner; }
+};
+
+bool areNested(AllGatherOp inner, AllGatherOp outer) {
+  if (inner->getNumResults() != 1 || outer->getNumResults() != 1 ||
+      inner->getBlock() != outer->getBlock() ||
+      inner.getMeshAttr() != outer.getMeshAttr() ||
+      inner.getChannelAttr() != outer.getChannelAttr())
+    return false;
+  int64_t first = inner.getDims()[0], second = outer.getDims()[0],
+          major = std::min(first, second);
+  auto type = cast<RankedTensorType>(inner->getOperand(0).getType());
+  return std::abs(first - second) == 1 && type.getDimSize(major) == 1;
+}
+
+/// What makes the operand of `outer`, if each that takes it gathers it further:
+/// joined with each of them it need not be kept from one to the next.
+std::optional<Nested> findNested(AllGatherOp outer) {
+  auto inner = outer->getOperand(0).getDefiningOp<AllGatherOp>();
+  if (!inner || !llvm::all_of(inner->getUsers(), [&](Operation *user) {
+        auto other = dyn_cast<AllGatherOp>(user);
+        return other && areNested(inner, other);
+      }))
+    return std::nullopt;
+  return Nested{inner, outer};
+}
+
+/// In order of the major dimension's ranks, then of the minor one's: as one
+/// dimension that is gathered.
+void joinNested(Nested nested) {
+  auto [inner, outer] = nested;
+  AllGatherOp major = nested.getMajor(), minor = nested.getMinor();
+  OpBuilder builder(outer);
+  Location loc = builder.getFusedLoc({inner.getLoc(), outer.getLoc()});
+  auto type = cast<RankedTensorType>(inner->getOperand(0).getType());
+  auto whole = cast<RankedTensorType>(outer->getResult(0).getType());
+  int64_t dim = major.getDims()[0];
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<int64_t> shape;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (d == dim + 1) {
+      groups.back().push_back(d);
+      shape.back() *= whole.getDimSize(d);
+      continue;
+    }
+    groups.push_back({d});
+    shape.push_back(whole.getDimSize(d));
+  }
+  Value joined = tensor::CollapseShapeOp::create(builder, loc,
+                                                 inner->getOperand(0), groups);
+  Mesh mesh = toMesh(lookupMesh(outer, outer.getMeshAttr()));
+  AxisList axes = toAxes(major.getAxes().getAxes(), mesh);
+  llvm::append_range(axes, toAxes(minor.getAxes().getAxes(), mesh));
+  Type gatheredType = type.clone(shape);
+  auto gathered = AllGatherOp::create(
+      builder, loc, TypeRange(gatheredType), joined, outer.getMesh(),
+      toAttr(builder.getContext(), canonicalAxes(axes), mesh),
+      ArrayRef<int64_t>{dim}, outer.getChannelAttr());
+  outer->getResult(0).replaceAllUsesWith(tensor::ExpandShapeOp::create(
+      builder, loc, whole, gathered->getResult(0), groups));
+  outer.erase();
+}
+
+} // namespace
+
+unsigned weft::joinNestedGathers(Block &block) {
+  unsigned joined = 0;
+  SmallVector<AllGatherOp> gathers(block.getOps<AllGatherOp>());
+  llvm::SetVector<Operation *> inner;
+  for (AllGatherOp gather : gathers)
+    if (std::optional<Nested> nested = findNested(gather)) {
+      inner.insert(nested->inner);
+      joinNested(*nested);
+    }
+  for (Operation *op : inner)
+    if (op->use_empty()) {
+      op->erase();
       ++joined;
     }
   return joined;

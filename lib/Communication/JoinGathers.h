@@ -14,6 +14,12 @@ namespace mlir::weft {
 /// elements are. Returns the number of collectives that are gone.
 unsigned joinGathers(Block &block);
 
+/// Makes one collective of two gathers of which the second takes what the first
+/// gives, along the next dimension, where a rank has one index along the first
+/// dimension: blocks over some ranks, and elements of a block over others.
+/// Returns the number of collectives that are gone.
+unsigned joinNestedGathers(Block &block);
+
 } // namespace mlir::weft
 
 #endif // WEFT_LIB_COMMUNICATION_JOINGATHERS_H

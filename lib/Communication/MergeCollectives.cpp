@@ -6,16 +6,18 @@
 // In this order: an all_reduce of which each rank keeps its own part becomes a
 // reduce_scatter; a reduce_scatter moves before an all_reduce, which then works
 // on less; all_reduces of slices that are all of a tensor become one of the
-// tensor, which lies in one piece already; collectives without uses go; small
-// reductions of one group that wait for one another needlessly become one. So
-// that they may, what is small and computed from them is moved down to where it
-// is needed.
+// tensor, which lies in one piece already; collectives without uses go; two
+// gathers of one tensor along neighbouring dims become one; small reductions of
+// one group that wait for one another needlessly become one. So that they may,
+// what maxima are computed from is moved up, and what is small and computed
+// from reductions down to where it is needed.
 //
 // That a weight is gathered twice was decided before, and stays. Gathers of
 // what small reductions made are grouped like these, and gathers of elements
 // and scales that one op reads.
 
 #include "JoinGathers.h"
+#include "RaiseMaxima.h"
 
 #include "weft/Analysis/Traffic.h"
 #include "weft/Communication/Passes.h"
@@ -499,6 +501,8 @@ struct MergeCollectivesPass
       numReordered += scatterFirst(op);
     numErased += eraseUnused(block);
     numGrouped += reduceWholes(block);
+    numGrouped += joinNestedGathers(block);
+    raiseMaxima(block, groupLimit);
     numGrouped += Grouper(block, groupLimit).run();
     numGrouped += joinGathers(block);
   }

@@ -3,7 +3,6 @@
 #include "Formulas.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <limits>
 
@@ -37,7 +36,6 @@ public:
   Value sub(Value a, Value b) { return make<arith::SubFOp>(a, b); }
   Value mul(Value a, Value b) { return make<arith::MulFOp>(a, b); }
   Value div(Value a, Value b) { return make<arith::DivFOp>(a, b); }
-  Value abs(Value a) { return math::AbsFOp::create(builder, loc, a); }
   /// NaN if one of them is.
   Value min(Value a, Value b) { return make<arith::MinimumFOp>(a, b); }
   Value max(Value a, Value b) { return make<arith::MaximumFOp>(a, b); }
@@ -81,41 +79,30 @@ Value fromBits(Scalars &s, uint32_t bits) {
                                    s.builder.getFloatAttr(s.f32, value));
 }
 
-/// The exponent of f8E8M0FNU, 0 to 255, in the place of that of f32; 0 stands
-/// for 2^-127, which has no exponent of its own there.
+/// 2^(exponent - 127) of an exponent of f8E8M0FNU, 0 to 254, as bits: 0 stands
+/// for 2^-127, which has no exponent of its own in f32.
 Value powerOfTwo(Scalars &s, Value exponent) {
-  using Predicate = arith::CmpIPredicate;
-  Value normal = s.left(exponent, 23);
-  Value least = s.select(s.compare(Predicate::eq, exponent, 0),
-                         s.bits(0x00400000), normal);
-  return s.toFloat(
-      s.select(s.compare(Predicate::eq, exponent, 255), s.bits(kNaN), least));
+  return s.make<arith::MaxSIOp>(s.left(exponent, 23), s.bits(0x00400000));
 }
 
 /// The exponent of the least power of two that is not below `quotient`, which
-/// is no less than 0: 254 for infinity, 255 for NaN.
+/// is no less than 0: 254 for infinity, any for NaN.
 Value roundUpExponent(Scalars &s, Value quotient) {
-  using Predicate = arith::CmpIPredicate;
   Value bits = s.toBits(quotient);
-  Value exponent = s.right(bits, 23), mantissa = s.andI(bits, 0x7fffff);
+  Value up = s.right(s.addI(bits, s.bits(0x7fffff)), 23);
   // 2^-127 is the mantissa 0x400000 of exponent 0.
-  Value isPast = s.both(
-      s.compare(Predicate::ne, mantissa, 0),
-      s.make<arith::OrIOp>(s.compare(Predicate::ne, exponent, 0),
-                           s.compare(Predicate::ugt, mantissa, 0x400000)));
-  Value mayRise = s.compare(Predicate::ult, exponent, 254);
-  Value up = s.addI(exponent, s.count(s.both(isPast, mayRise)));
-  Value finite = s.select(s.compare(Predicate::ugt, up, 254), s.bits(254), up);
-  return s.select(s.compare(Predicate::ugt, bits, kInfinity), s.bits(255),
-                  finite);
+  Value isLeast = s.compare(arith::CmpIPredicate::ule, bits, 0x400000);
+  return s.make<arith::MinSIOp>(s.select(isLeast, s.bits(0), up), s.bits(254));
 }
 
 Scale emitPowerScale(Scalars &s, Value amax, float greatest) {
   Value exponent = roundUpExponent(s, s.mul(amax, s.number(1.0f / greatest)));
-  Value inverse = s.select(s.compare(arith::CmpIPredicate::eq, exponent, 255),
-                           exponent, s.subI(s.bits(254), exponent));
-  Value byte = s.cast<arith::TruncIOp>(s.builder.getI8Type(), exponent);
-  return {powerOfTwo(s, inverse),
+  Value isNaN = s.compare(arith::CmpFPredicate::UNO, amax, amax);
+  Value multiplier = s.select(isNaN, s.bits(kNaN),
+                              powerOfTwo(s, s.subI(s.bits(254), exponent)));
+  Value byte = s.cast<arith::TruncIOp>(s.builder.getI8Type(),
+                                       s.select(isNaN, s.bits(255), exponent));
+  return {s.toFloat(multiplier),
           s.cast<arith::BitcastOp>(
               Float8E8M0FNUType::get(s.builder.getContext()), byte)};
 }
@@ -187,7 +174,9 @@ Value weft::emitDecode(OpBuilder &builder, Location loc, Value value,
     return value;
   if (isa<Float8E8M0FNUType>(element)) {
     Value byte = s.cast<arith::BitcastOp>(builder.getI8Type(), value);
-    return powerOfTwo(s, s.cast<arith::ExtUIOp>(s.i32, byte));
+    Value exponent = s.cast<arith::ExtUIOp>(s.i32, byte);
+    Value isNaN = s.compare(arith::CmpIPredicate::eq, exponent, 255);
+    return s.toFloat(s.select(isNaN, s.bits(kNaN), powerOfTwo(s, exponent)));
   }
   if (!isa<Float4E2M1FNType>(element))
     return s.cast<arith::ExtFOp>(s.f32, value);
@@ -244,8 +233,11 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
   // The power of two at or below it, in bits, and at least 1: numbers lie half
   // of that apart, and their codes are one apart.
   constexpr int kMantissa = 23;
-  Value magnitude = s.min(s.abs(product), s.number(6.0f));
-  Value power = s.make<arith::MaxSIOp>(s.andI(s.toBits(magnitude), kInfinity),
+  constexpr uint32_t kGreatest = 0x40c00000; // 6.0, and what NaN is until then
+  Value limited = s.make<arith::MinSIOp>(s.andI(s.toBits(product), 0x7fffffff),
+                                         s.bits(kGreatest));
+  Value magnitude = s.toFloat(limited);
+  Value power = s.make<arith::MaxSIOp>(s.andI(limited, kInfinity),
                                        s.bits(127 << kMantissa));
   Value code;
   if (random) {

@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/GlobPattern.h"
 
 namespace mlir::weft {
@@ -420,57 +419,6 @@ void quantize(const Linear &linear, const Cut &cut, Quantizer &quantizer,
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The magnitudes of weights as tensors go first, with what they are computed
-/// from, so that ranks may compare all of them at once.
-class MagnitudesFirst {
-public:
-  explicit MagnitudesFirst(Block &block) : block(block) {
-    for (Operation &op : llvm::make_early_inc_range(block)) {
-      auto amax = dyn_cast<AmaxOp>(op);
-      if (amax && getTensor(amax).getNumElements() == 1 && isOfWeight(amax))
-        raise(amax);
-    }
-  }
-
-private:
-  /// Whether it is computed from an argument by ops of one operand: no more
-  /// than what the argument itself says.
-  static bool isOfWeight(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      SmallVector<Value> sources = getSources(op);
-      if (sources.size() != 1 || !isMemoryEffectFree(op))
-        return false;
-      value = sources.front();
-    }
-    return isa<BlockArgument>(value);
-  }
-
-  /// Operands that are not made anew.
-  static SmallVector<Value> getSources(Operation *op) {
-    SmallVector<Value> sources;
-    llvm::copy_if(
-        op->getOperands(), std::back_inserter(sources),
-        [](Value value) { return !value.getDefiningOp<tensor::EmptyOp>(); });
-    return sources;
-  }
-
-  void raise(Operation *op) {
-    if (!op || op->getBlock() != &block || !raised.insert(op).second)
-      return;
-    for (Value operand : op->getOperands())
-      raise(operand.getDefiningOp());
-    if (last)
-      op->moveAfter(last);
-    else
-      op->moveBefore(&block, block.begin());
-    last = op;
-  }
-
-  Block &block;
-  llvm::DenseSet<Operation *> raised;
-  Operation *last = nullptr;
-};
-
 struct QuantizePass : weft::impl::QuantizePassBase<QuantizePass> {
   using Base::Base;
 
@@ -528,7 +476,6 @@ private:
           << remark::add("the {0} of '{1}' stays wide: {2}",
                          stringifyLinearKind(linear.kind).str(), name, reason);
     }
-    MagnitudesFirst(func.getBody().front());
     for (QuantizationFormat format : waiting)
       if (!accumulate.empty())
         reportWaiting(func, format);

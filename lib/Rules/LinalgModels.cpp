@@ -232,7 +232,10 @@ private:
   /// Says whether contributions may be rounded to a smaller type before they
   /// are combined: not where one of them may leave its range although the whole
   /// does not, or comes back from beyond it (a maximum, where that is NaN).
+  /// Those of a contraction are of the type that the program gave it.
   bool mayRound(Operation &op) const {
+    if (isContraction)
+      return true;
     auto getSemantics = [](Value value) -> const llvm::fltSemantics & {
       return cast<FloatType>(getElementTypeOrSelf(value.getType()))
           .getFloatSemantics();

@@ -277,6 +277,45 @@ def test_one_collective_for_the_magnitudes_of_weights():
     assert max(len(operands.split(",")) for operands in maxima) >= 4
 
 
+def many_ranks(format):
+    """A planned step on so many ranks that each has less than a block along one dim of a weight."""
+    params, _, _ = step_inputs(layers := 3)
+    x = np.zeros((32, 64, WIDTH), np.float32)
+    module = weft.jax.export(step, params, x, x, mesh={"dp": 1, "fsdp": 32, "tp": 1}, donate_argnums=(0,),
+                             in_shardings=([SPECS] * layers, P("fsdp"), P("fsdp")))
+    return re.findall(r"weft_rt\.start <(all_reduce|all_gather).*?axes = <\{(.*?)\}>(.*?)> ins\((.*?) :",
+                      weft.lower(module, to="planned", quantize=format))
+
+
+@pytest.mark.parametrize("format", ["fp8-block", "mxfp8", "nvfp4"])
+def test_one_collective_for_blocks_that_ranks_share(format):
+    started = many_ranks(format)
+    axes = '"fsdp"' if format == "fp8-block" else '"fsdp":(4)8' if format == "mxfp8" else '"fsdp":(8)4'
+    maxima = [operands for kind, over, how, operands in started if kind == "all_reduce" and "max" in how and over == axes]
+    # Of all six weights.
+    assert len(maxima) == 1 and len(maxima[0].split(",")) == 6
+    # Elements by one collective for each use, of which the first weight has one; one gather of squares serves two in a row.
+    gathers = [operands for kind, over, *_, operands in started if kind == "all_gather" and over == '"fsdp"']
+    assert len(gathers) == (10 if format == "fp8-block" else 11)
+
+
+def test_one_collective_for_the_magnitudes_of_a_value():
+    """What a product needs of activations, and what a later one needs of them mixed, is there at the same point."""
+    started = many_ranks("nvfp4")
+    maxima = [operands for kind, over, how, operands in started if kind == "all_reduce" and "max" in how and over == '"fsdp"']
+    # Five inputs of layers, and six gradients, of which the first layer's is needed once.
+    assert [len(operands.split(",")) for operands in maxima] == [2] * 11 + [1]
+
+
+@pytest.mark.parametrize("format", [None, "fp8", "nvfp4"])
+def test_products_of_f16_are_summed_as_f16(tmp_path, format):
+    path = tmp_path / "f16.mlir"
+    path.write_text(exported().text.replace("bf16", "f16"))
+    text = weft.lower(path, to="local", mesh={"dp": 2, "fsdp": 2, "tp": 2}, quantize=format)
+    summed = re.findall(r"weft\.(?:all_reduce|reduce_scatter) sum .*? : \((.*?)\) ->", text)
+    assert {type.rsplit("x", 1)[1] for types in summed for type in types.split(", ") if "x" in type} == {"f16>"}
+
+
 # -- which contractions
 
 

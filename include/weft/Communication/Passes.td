@@ -20,8 +20,11 @@ def MergeCollectivesPass : Pass<"weft-merge-collectives", "::mlir::ModuleOp"> {
       one grouped collective if their operands are small and none of them
       waits for another. It stands before the first use of any. What is small
       and computed from their results alone moves down to its first use before;
-      gathers of it are grouped as well.
-
+      gathers of it are grouped as well. What maxima of one value are computed
+      from, op by op, moves up to where the value is made before.
+    - Two all_gathers of one tensor along neighbouring dimensions become one
+      over both's axes where a rank has one index along the first dimension: of
+      elements of which ranks have less than a block.
     - Two all_gathers over the same axes of which one op alone reads the results
       become one if one of them is small beside the other: elements and their
       scales.
@@ -50,6 +53,7 @@ def MergeCollectivesPass : Pass<"weft-merge-collectives", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let options = [
     Option<"groupLimit", "group-limit", "int64_t", "65536",
            "group reductions of operands of at most this many bytes">

@@ -101,9 +101,11 @@ struct ExpandBfloatPass
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<RoundToBfloat, ExtendBfloat, ExtendThroughF32>(&getContext());
-    auto isBfloat = [](Type type) { return type.isBF16(); };
-    if (failed(expandCasts(getOperation(), std::move(patterns), isBfloat)))
+    patterns.add<ExtendBfloat>(&getContext());
+    if (!extendOnly)
+      patterns.add<RoundToBfloat, ExtendThroughF32>(&getContext());
+    auto isStored = [&](Type type) { return !extendOnly && type.isBF16(); };
+    if (failed(expandCasts(getOperation(), std::move(patterns), isStored)))
       signalPassFailure();
   }
 };

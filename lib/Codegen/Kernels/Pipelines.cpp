@@ -37,11 +37,10 @@ void weft::buildExpandFloatsPipeline(OpPassManager &pm, bool expandBF16) {
   // Nothing computes with floats of 8 bits.
   addEmulation(pm, {"f8E4M3FN", "f8E5M2", "f8E8M0FNU"});
   pm.addPass(createExpandFloat8Pass());
-  if (expandBF16) {
-    // Without instructions for bf16 LLVM would call functions that the C++
-    // compiler's library may not have.
+  // Without instructions for bf16 LLVM would call functions that the C++
+  // compiler's library may not have.
+  if (expandBF16)
     addEmulation(pm, {"bf16"});
-    pm.addPass(createExpandBfloatPass());
-  }
+  pm.addPass(createExpandBfloatPass({/*extendOnly=*/!expandBF16}));
   pm.addPass(createConvertMathToLLVMPass());
 }

@@ -1,4 +1,16 @@
 // RUN: weft-opt %s --weft-expand-bfloat | FileCheck %s
+// RUN: weft-opt %s --weft-expand-bfloat=extend-only | FileCheck %s --check-prefix=EXTEND
+
+// Only what is extended changes.
+
+// EXTEND-LABEL: func @convert
+// EXTEND: arith.truncf %{{.*}} : f32 to bf16
+// EXTEND-NOT: arith.extf
+// EXTEND: arith.shli
+// EXTEND: arith.maximumf
+// EXTEND-LABEL: llvm.func @choose
+// EXTEND: arith.truncf
+// EXTEND: llvm.store %{{.*}} : bf16, !llvm.ptr
 
 // Rounding to bf16 is integer arithmetic; a maximum stays one op, which says
 // which zero is the larger.

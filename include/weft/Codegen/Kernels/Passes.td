@@ -51,6 +51,10 @@ def ExpandBfloatPass : Pass<"weft-expand-bfloat"> {
     *Requires* that nothing but arith.extf and arith.truncf computes with bf16.
     *Ensures* that functions of the LLVM dialect have i16 instead of bf16.
 
+    With `extend-only` nothing is rounded, and types stay: for CPUs that have the
+    instruction. LLVM takes an extension for more than a shift there, and makes
+    vectors of 4 of a loop that could have 16.
+
     Example: bf16 is the upper half of f32.
     ```mlir
     func.func @f(%x: bf16) -> f32 {
@@ -70,6 +74,10 @@ def ExpandBfloatPass : Pass<"weft-expand-bfloat"> {
     }
     ```
   }];
+  let options = [
+    Option<"extendOnly", "extend-only", "bool", "false",
+           "bf16 becomes f32 by integer arithmetic, and nothing else changes">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
