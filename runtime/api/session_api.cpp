@@ -7,6 +7,7 @@
 #include "core/session.h"
 #include "core/types.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -159,6 +160,36 @@ weft_rt_status weft_rt_session_get_result(weft_rt_session *session,
                                           int32_t index, void *data,
                                           int64_t bytes) {
   return report(session->impl->getResult(index, data, bytes));
+}
+
+int32_t weft_rt_session_device(const weft_rt_session *session, int64_t rank) {
+  const std::vector<int64_t> &ranks = session->impl->ranks();
+  bool isHere = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  return isHere ? session->impl->deviceNumber(rank) : -1;
+}
+
+weft_rt_status weft_rt_session_device_stream(const weft_rt_session *session,
+                                             int32_t device, void **stream) {
+  Result<void *> found = session->impl->deviceStream(device);
+  if (!found.ok())
+    return report(found.status());
+  *stream = *found;
+  return WEFT_RT_OK;
+}
+
+weft_rt_status weft_rt_session_set_argument_on_device(weft_rt_session *session,
+                                                      int32_t index,
+                                                      int32_t device,
+                                                      const void *data,
+                                                      int64_t bytes) {
+  return report(session->impl->setArgumentOnDevice(index, device, data, bytes));
+}
+
+weft_rt_status
+weft_rt_session_find_result_on_device(const weft_rt_session *session,
+                                      int32_t index, int32_t *device,
+                                      void **data) {
+  return report(session->impl->findResultOnDevice(index, *device, *data));
 }
 
 weft_rt_status weft_rt_session_run(weft_rt_session *session, int64_t steps,

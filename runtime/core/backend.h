@@ -43,6 +43,7 @@ struct BackendOptions {
   void *pollContext = nullptr;
   JobPlace place;      // one of several only if the backend spans processes
   bool graphs = false; // steps may be captured and replayed
+  bool registersBuffers = false; // with what connects ranks
 };
 
 /// What a rank runs: compiled code's entry within a thin wrapper.
@@ -96,6 +97,23 @@ public:
   /// memory. Like the next two, ordered after all that ran before.
   virtual Outcome upload(weft_rt_type type, const std::vector<Shard> &shards,
                          const void *global) = 0;
+
+  /// The device that has a local rank's memory, by the number that its library
+  /// gives it; -1: the CPU has it.
+  virtual int32_t deviceNumber(int64_t rank) const { return -1; }
+
+  /// The stream of such a rank, on which uploadOnDevice works where it is the
+  /// first of its device.
+  virtual void *deviceStream(int64_t rank) const { return nullptr; }
+
+  /// upload from a dense tensor in the memory of the device that all local
+  /// ranks are on. Elements have whole bytes. Asked where deviceNumber is not
+  /// -1.
+  virtual Outcome uploadOnDevice(weft_rt_type type,
+                                 const std::vector<Shard> &shards,
+                                 const void *global) {
+    return {invalid("the backend has no devices"), true};
+  }
 
   /// Copies the shards to their places in the dense tensor; the rest of it
   /// stays.

@@ -159,6 +159,7 @@ backendOptions(const weft_rt_options &options,
   result.pollContext = options.poll_context;
   result.faults.assign(options.faults, options.faults + options.num_faults);
   result.graphs = options.no_graphs == 0;
+  result.registersBuffers = options.register_buffers != 0;
   return result;
 }
 
@@ -326,6 +327,14 @@ Status Session::note(Outcome outcome) {
 
 Status Session::setArgument(int32_t index, const void *data, int64_t bytes) {
   WEFT_RT_RETURN_IF_ERROR(checkUsable());
+  WEFT_RT_RETURN_IF_ERROR(checkArgument(index, bytes));
+  isSet[index] = true;
+  std::vector<Shard> shards;
+  WEFT_RT_RETURN_IF_ERROR(shardsToTake(index, shards));
+  return note(backend->upload(program().args[index].type, shards, data));
+}
+
+Status Session::checkArgument(int32_t index, int64_t bytes) const {
   if (index < 0 || index >= program().num_args)
     return invalid(format("argument %d of %d", index, program().num_args));
   const weft_rt_tensor &tensor = program().args[index];
@@ -333,8 +342,12 @@ Status Session::setArgument(int32_t index, const void *data, int64_t bytes) {
     return invalid(format("argument %s has %lld bytes, expected %lld",
                           quote(tensor.name).c_str(), (long long)bytes,
                           (long long)globalBytes(tensor)));
-  isSet[index] = true;
-  std::vector<Shard> shards;
+  return Status();
+}
+
+/// The parts of an argument, of which paddings are poisoned where that is asked
+/// for.
+Status Session::shardsToTake(int32_t index, std::vector<Shard> &shards) {
   std::vector<Block> padded;
   for (const RankMemory &own : memory) {
     const weft_rt_program &program = *programs[own.rank];
@@ -346,22 +359,18 @@ Status Session::setArgument(int32_t index, const void *data, int64_t bytes) {
     shards.push_back(std::move(shard));
   }
   if (poison && !padded.empty())
-    WEFT_RT_RETURN_IF_ERROR(note(backend->fill(padded, poisonByte)));
-  return note(backend->upload(tensor.type, shards, data));
+    return note(backend->fill(padded, poisonByte));
+  return Status();
 }
 
 Status Session::getResult(int32_t index, void *data, int64_t bytes) {
   WEFT_RT_RETURN_IF_ERROR(checkUsable());
-  if (index < 0 || index >= program().num_results)
-    return invalid(format("result %d of %d", index, program().num_results));
+  WEFT_RT_RETURN_IF_ERROR(checkResult(index));
   const weft_rt_tensor &tensor = program().results[index];
   if (data && bytes != globalBytes(tensor))
     return invalid(format("buffer for result %s has %lld bytes, expected %lld",
                           quote(tensor.name).c_str(), (long long)bytes,
                           (long long)globalBytes(tensor)));
-  if (stepsDone == 0)
-    return invalid(format("result %s does not exist before the first step",
-                          quote(tensor.name).c_str()));
   if (backend->job() && !isWholeEverywhere(tensor))
     return gatherResult(index, data, bytes);
   if (!data)
@@ -374,6 +383,15 @@ Status Session::getResult(int32_t index, void *data, int64_t bytes) {
     isHere[firstHolder(program(), tensor, own.rank)] = true;
   WEFT_RT_RETURN_IF_ERROR(checkWhole(tensor, isHere));
   return note(backend->download(tensor.type, shardsToGive(index), data));
+}
+
+Status Session::checkResult(int32_t index) const {
+  if (index < 0 || index >= program().num_results)
+    return invalid(format("result %d of %d", index, program().num_results));
+  if (stepsDone == 0)
+    return invalid(format("result %s does not exist before the first step",
+                          quote(program().results[index].name).c_str()));
+  return Status();
 }
 
 /// One local holder of each part that is here.

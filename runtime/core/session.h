@@ -46,6 +46,13 @@ public:
   const std::vector<int64_t> &ranks() const { return backend->localRanks(); }
   Status setArgument(int32_t index, const void *data, int64_t bytes);
   Status getResult(int32_t index, void *data, int64_t bytes);
+  int32_t deviceNumber(int64_t rank) const {
+    return backend->deviceNumber(rank);
+  }
+  Result<void *> deviceStream(int32_t device) const;
+  Status setArgumentOnDevice(int32_t index, int32_t device, const void *data,
+                             int64_t bytes);
+  Status findResultOnDevice(int32_t index, int32_t &device, void *&data) const;
   Status run(int64_t steps, double *seconds);
   bool isUsable() const { return checkUsable().ok(); }
   weft_rt_stats stats() const;
@@ -70,6 +77,9 @@ private:
   Status checkArgumentsSet() const;
   Status checkWhole(const weft_rt_tensor &result,
                     const std::vector<bool> &isHere) const;
+  Status checkArgument(int32_t index, int64_t bytes) const;
+  Status checkResult(int32_t index) const;
+  Status shardsToTake(int32_t index, std::vector<Shard> &shards);
   std::vector<Shard> shardsToGive(int32_t index);
   std::vector<int64_t> partsOf(const weft_rt_tensor &result,
                                int64_t process) const;

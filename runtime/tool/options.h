@@ -38,6 +38,7 @@ struct ToolOptions {
   std::vector<LinkOption> links;
   std::vector<RankProgram> rankPrograms;
   bool sharedLink = false, forceThreads = false, noGraphs = false;
+  bool registerBuffers = false;
   bool calls = false, digest = false, quiet = false, inspect = false,
        poison = false, profile = false, help = false;
 };

@@ -292,6 +292,7 @@ weft_rt_options Tool::sessionOptions() {
   given.rendezvous =
       options.rendezvous.empty() ? nullptr : options.rendezvous.c_str();
   given.no_graphs = options.noGraphs;
+  given.register_buffers = options.registerBuffers;
   return given;
 }
 

@@ -23,6 +23,15 @@ bool isPointwise(const KernelShape &shape) {
          });
 }
 
+/// The code of a group of points, by how its inputs lie.
+rt::LaunchConfig emitPoints(rt::FusedOp op, const KernelShape &shape,
+                            const DeviceKernel &kernel,
+                            ArrayRef<unsigned> bufferOf) {
+  return hasTransposedInput(shape)
+             ? emitTransposeKernel(op, shape, kernel, bufferOf)
+             : emitPointKernel(op, shape, kernel, bufferOf);
+}
+
 class CUDATarget : public Target {
 public:
   StringRef getName() const override { return "cuda"; }
@@ -112,7 +121,7 @@ CUDATarget::emitKernel(OpBuilder &builder, Operation *op, StringRef name,
                          fused.getScalars().getTypes());
   if (!isPointwise(*shape))
     return emitRowKernel(fused, *shape, kernel, buffers.indexOf);
-  return emitPointKernel(fused, *shape, kernel, buffers.indexOf);
+  return emitPoints(fused, *shape, kernel, buffers.indexOf);
 }
 
 FailureOr<rt::LaunchConfig> CUDATarget::emitTogether(OpBuilder &builder,
@@ -128,7 +137,7 @@ FailureOr<rt::LaunchConfig> CUDATarget::emitTogether(OpBuilder &builder,
         if (failed(shape))
           return failure();
         if (isPointwise(*shape))
-          return emitPointKernel(part.op, *shape, kernel, part.buffers.indexOf);
+          return emitPoints(part.op, *shape, kernel, part.buffers.indexOf);
         rt::FusedOp op = part.op;
         return op.emitOpError("shares a launch, which only kernels of points "
                               "can");

@@ -73,16 +73,19 @@ DeviceKernel mlir::weft::createDeviceKernel(OpBuilder &builder, Location loc,
   DeviceKernel kernel = createFunction(builder, loc, name, isPrivate, scalars,
                                        /*isPart=*/false);
   kernel.func.setCConv(LLVM::CConv::PTX_Kernel);
+  kernel.sharedName = (name + "_shared").str();
   return kernel;
 }
 
 DeviceKernel mlir::weft::createDevicePart(OpBuilder &builder, Location loc,
                                           StringRef name,
+                                          const DeviceKernel &ofKernel,
                                           ArrayRef<bool> isPrivate,
                                           TypeRange scalars) {
   DeviceKernel part = createFunction(builder, loc, name, isPrivate, scalars,
                                      /*isPart=*/true);
   part.func.setLinkage(LLVM::Linkage::Internal);
+  part.sharedName = ofKernel.sharedName;
   return part;
 }
 
@@ -110,6 +113,27 @@ Value mlir::weft::emitGridThread(OpBuilder &builder, Location loc,
       arith::MulIOp::create(builder, loc, emitBlock(builder, loc, kernel),
                             emitInt(builder, loc, kBlockThreads));
   return arith::AddIOp::create(builder, loc, emitThread(builder, loc), first);
+}
+
+Value mlir::weft::emitSharedMemory(OpBuilder &builder, Location loc,
+                                   const DeviceKernel &kernel, int64_t bytes) {
+  LLVM::LLVMFuncOp func = kernel.func;
+  auto module = func->getParentOfType<ModuleOp>();
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(kernel.sharedName);
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    global = LLVM::GlobalOp::create(
+        builder, loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
+        kernel.sharedName, Attribute(), /*alignment=*/16, kSharedMemory);
+  } else if (cast<LLVM::LLVMArrayType>(global.getGlobalType())
+                 .getNumElements() < uint64_t(bytes)) {
+    global.setGlobalType(type);
+  }
+  auto pointer =
+      LLVM::LLVMPointerType::get(builder.getContext(), kSharedMemory);
+  return LLVM::AddressOfOp::create(builder, loc, pointer, kernel.sharedName);
 }
 
 void mlir::weft::emitBlockBarrier(OpBuilder &builder, Location loc) {

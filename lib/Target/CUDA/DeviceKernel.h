@@ -24,6 +24,8 @@ inline constexpr int64_t kBlockThreads = 256, kMaxBlocks = 2048;
 /// A kernel's function on the device, before its loops.
 struct DeviceKernel : KernelArguments {
   LLVM::LLVMFuncOp func;
+  /// The global of shared memory, which the parts of a launch have together.
+  std::string sharedName;
   /// Of a part of a launch: the number of this block among the part's.
   Value block;
 };
@@ -36,10 +38,11 @@ DeviceKernel createDeviceKernel(OpBuilder &builder, Location loc,
                                 llvm::ArrayRef<bool> isPrivate,
                                 TypeRange scalars);
 
-/// Makes a function in the inner module that kernels may call: its parameters
-/// are a kernel's, and then the number of the block.
+/// Makes a function in the inner module that the kernel `ofKernel` may call:
+/// its parameters are a kernel's, and then the number of the block.
 DeviceKernel createDevicePart(OpBuilder &builder, Location loc,
                               llvm::StringRef name,
+                              const DeviceKernel &ofKernel,
                               llvm::ArrayRef<bool> isPrivate,
                               TypeRange scalars);
 
@@ -51,6 +54,16 @@ Value emitBlock(OpBuilder &builder, Location loc, const DeviceKernel &kernel);
 /// The thread's number in a grid of blocks of kBlockThreads.
 Value emitGridThread(OpBuilder &builder, Location loc,
                      const DeviceKernel &kernel);
+
+/// What a block may have of shared memory without asking for it, and the
+/// address space of that.
+inline constexpr unsigned kSharedMemory = 3;
+inline constexpr int64_t kMaxShared = 48 << 10;
+
+/// The first of `bytes` bytes of shared memory, at a multiple of 16. All that
+/// asks for it in a kernel, or in parts of a launch, gets the same memory.
+Value emitSharedMemory(OpBuilder &builder, Location loc,
+                       const DeviceKernel &kernel, int64_t bytes);
 
 /// Where all threads of a block wait for each other, and see what the others
 /// stored before.
@@ -71,6 +84,15 @@ rt::LaunchConfig setLaunch(const DeviceKernel &kernel, int64_t numBlocks,
 rt::LaunchConfig emitPointKernel(rt::FusedOp op, const KernelShape &shape,
                                  const DeviceKernel &kernel,
                                  llvm::ArrayRef<unsigned> bufferOf);
+
+/// Says whether a group of points reads inputs that lie across its outputs, as
+/// transposes do.
+bool hasTransposedInput(const KernelShape &shape);
+
+/// Such a group, in tiles.
+rt::LaunchConfig emitTransposeKernel(rt::FusedOp op, const KernelShape &shape,
+                                     const DeviceKernel &kernel,
+                                     llvm::ArrayRef<unsigned> bufferOf);
 
 /// Any other group, a few rows by each block.
 FailureOr<rt::LaunchConfig> emitRowKernel(rt::FusedOp op,

@@ -20,11 +20,8 @@
 
 namespace mlir::weft {
 
-/// What a block may have of shared memory without asking for it, and what rows
-/// of one block take together at most.
-static constexpr int64_t kMaxShared = 48 << 10, kRowsShared = 40 << 10;
-/// The address space of what the threads of a block share.
-static constexpr unsigned kSharedMemory = 3;
+/// What rows of one block take together of shared memory at most.
+static constexpr int64_t kRowsShared = 40 << 10;
 /// Rows side by side that fill an access of a warp.
 static constexpr int64_t kWarp = 32;
 
@@ -338,29 +335,27 @@ void RowKernel::emitAllTiles() {
 
 FailureOr<rt::LaunchConfig> RowKernel::run() {
   chooseTeam();
-  LLVM::LLVMFuncOp func = kernel.func;
-  std::string name = (func.getSymName() + "_shared").str();
-  MLIRContext *context = builder.getContext();
   if (numRows > 0) {
-    shared = LLVM::AddressOfOp::create(
-        builder, loc, LLVM::LLVMPointerType::get(context, kSharedMemory), name);
+    // How much it is turns out as rows are written.
+    shared = LLVM::PoisonOp::create(
+        builder, loc,
+        LLVM::LLVMPointerType::get(builder.getContext(), kSharedMemory));
     mapEntryOps();
     allocateScratch();
     emitAllTiles();
   }
   LLVM::ReturnOp::create(builder, loc, ValueRange());
-  if (shared && shared.use_empty())
-    shared.getDefiningOp()->erase();
   if (sharedBytes > kMaxShared)
     return op->emitOpError("needs ")
            << sharedBytes << " bytes of shared memory, of which a block has "
            << kMaxShared;
-  if (sharedBytes > 0) {
-    builder.setInsertionPoint(func);
-    auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), sharedBytes);
-    LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/false,
-                           LLVM::Linkage::Internal, name, Attribute(),
-                           /*alignment=*/16, kSharedMemory);
+  if (shared) {
+    Operation *placeholder = shared.getDefiningOp();
+    builder.setInsertionPoint(placeholder);
+    if (sharedBytes > 0)
+      shared.replaceAllUsesWith(
+          emitSharedMemory(builder, loc, kernel, sharedBytes));
+    placeholder->erase();
   }
   int64_t numTiles = llvm::divideCeil(numRows, team.rows);
   return setLaunch(kernel, std::clamp<int64_t>(numTiles, 1, kMaxBlocks),

@@ -96,7 +96,7 @@ FailureOr<rt::LaunchConfig> mlir::weft::emitSharedLaunch(
       placed.push_back(placed[part.code]);
     } else {
       DeviceKernel code = createDevicePart(
-          builder, op.getLoc(), (name + "_part" + Twine(i)).str(),
+          builder, op.getLoc(), (name + "_part" + Twine(i)).str(), kernel,
           part.buffers.isPrivate, op.getScalars().getTypes());
       FailureOr<rt::LaunchConfig> config = emit(part, code);
       if (failed(config))

@@ -86,6 +86,7 @@ constexpr int sum = 0;
 
 struct NcclApi {
 #define WEFT_NCCL_FUNCTION(name, ...) int (*name)(__VA_ARGS__);
+#define WEFT_NCCL_OPTIONAL(name, ...) int (*name)(__VA_ARGS__);
 #define WEFT_NCCL_TEXT(name, ...) const char *(*name)(__VA_ARGS__);
 #include "backends/cuda/nccl_functions.def"
 };

@@ -53,6 +53,13 @@ public:
   /// Says whether it is recorded.
   bool isRecorded(int64_t number);
 
+  /// Says to the connection, before the first step, that a member's buffers lie
+  /// in these bytes of its device; and that they are about to be freed.
+  virtual Status registerMemory(int64_t index, void *base, int64_t bytes) {
+    return Status();
+  }
+  virtual void deregisterMemory() {}
+
   /// An error that the connection has met by itself, if any.
   virtual Status health() { return Status(); }
 

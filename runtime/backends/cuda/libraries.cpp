@@ -50,8 +50,11 @@ struct Finder {
   void *handle;
   Status failure;
 
-  template <typename Function> void operator()(Function &to, const char *name) {
+  template <typename Function> void ifThere(Function &to, const char *name) {
     to = reinterpret_cast<Function>(dlsym(handle, name));
+  }
+  template <typename Function> void operator()(Function &to, const char *name) {
+    ifThere(to, name);
     if (!to && failure.ok())
       failure = Status(WEFT_RT_INCOMPATIBLE,
                        format("backend 'cuda': %s (%s) has no function %s: it "
@@ -100,6 +103,7 @@ Result<const NcclApi *> loadNccl() {
   Result<const NcclApi *> loaded =
       load<NcclApi>(ncclLibrary, [](Finder &find, NcclApi &api) {
 #define WEFT_NCCL_FUNCTION(name, ...) find(api.name, #name);
+#define WEFT_NCCL_OPTIONAL(name, ...) find.ifThere(api.name, #name);
 #define WEFT_NCCL_TEXT(name, ...) find(api.name, #name);
 #include "backends/cuda/nccl_functions.def"
       });

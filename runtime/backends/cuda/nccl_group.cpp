@@ -39,7 +39,8 @@ NcclConfig configNamed(const std::string &name) {
 NcclGroup::NcclGroup(const NcclApi &api, const NcclGroupOptions &options,
                      int64_t locals)
     : Group(options.ranks, options.channel, locals), api(api),
-      name(options.channel), job(options.job) {}
+      name(options.channel), job(options.job),
+      deadlineSeconds(options.deadlineSeconds) {}
 
 NcclGroup::~NcclGroup() {
   for (auto &end : ends) {
@@ -134,6 +135,44 @@ Status NcclGroup::provideScratch(Member &member, int64_t bytes) {
   member.blocks.push_back(reinterpret_cast<void *>(place));
   member.scratchBytes = bytes;
   return Status();
+}
+
+Status NcclGroup::tryRegister(Member &end, void *base, int64_t bytes) {
+  if (!api.ncclCommRegister || !api.ncclCommDeregister)
+    return Status(WEFT_RT_INCOMPATIBLE,
+                  "NCCL has no ncclCommRegister, which --register-buffers asks "
+                  "for: update it to 2.19 or newer");
+  {
+    std::lock_guard<std::mutex> guard(end.lock);
+    if (isBroken)
+      return Status(WEFT_RT_RANK_FAILED, "");
+    CurrentContext current(*end.device);
+    int result = api.ncclCommRegister(end.communicator, base, size_t(bytes),
+                                      &end.registered);
+    if (result != nccl::success && result != nccl::inProgress)
+      return ncclError(api, "ncclCommRegister", result, end.communicator);
+  }
+  return settle(end, nanosecondsNow() + int64_t(deadlineSeconds * 1e9));
+}
+
+Status NcclGroup::registerMemory(int64_t index, void *base, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  Status status = tryRegister(*ends[size_t(index)], base, bytes);
+  return status.ok() ? status : within("channel " + quote(name), status);
+}
+
+/// A communicator that was aborted has no registrations left.
+void NcclGroup::deregisterMemory() {
+  for (auto &end : ends) {
+    if (!end || !end->registered)
+      continue;
+    std::lock_guard<std::mutex> guard(end->lock);
+    CurrentContext current(*end->device);
+    if (end->communicator)
+      api.ncclCommDeregister(end->communicator, end->registered);
+    end->registered = nullptr;
+  }
 }
 
 Status NcclGroup::enqueue(int64_t index, int64_t, const Contribution &what,

@@ -35,6 +35,9 @@ public:
                                                const NcclGroupOptions &options);
   ~NcclGroup() override;
 
+  Status registerMemory(int64_t index, void *base, int64_t bytes) override;
+  void deregisterMemory() override;
+
   Status health() override;
 
   /// Aborts the communicator, which ends what hangs on the devices.
@@ -55,6 +58,7 @@ private:
     CUstream_st *stream = nullptr;
     std::mutex lock; // of the communicator
     ncclComm *communicator = nullptr;
+    void *registered = nullptr; // with this communicator
     std::vector<void *> blocks; // of scratch; the last one is in use
     int64_t scratchBytes = 0;
   };
@@ -62,12 +66,14 @@ private:
             int64_t locals);
   Status open(const NcclGroupOptions &options);
   Status connect(const NcclGroupOptions &options);
+  Status tryRegister(Member &end, void *base, int64_t bytes);
   Status settle(Member &member, int64_t deadline);
   Status provideScratch(Member &member, int64_t bytes);
 
   const NcclApi &api;
   const std::string name; // of the channel
   const JobMember *const job;
+  const double deadlineSeconds; // for what is done before the first step
   std::vector<std::unique_ptr<Member>> ends; // [member]; null: not here
   std::atomic<bool> isBroken{false};
 };

@@ -217,6 +217,43 @@ Status CudaRank::upload(weft_rt_type type, const Region &region,
   return stage(local, buffer.data, buffer.bytes, true);
 }
 
+/// How a region's part of a dense global tensor goes to its rank; `first` gets
+/// the number of the part's first element in the tensor.
+static weft_rt_copy cutOf(weft_rt_type type, const Region &region,
+                          int64_t &first) {
+  weft_rt_copy copy = {};
+  copy.element_bytes = byteSize(type, 1);
+  copy.num_dims = int32_t(region.globalShape.size());
+  int64_t global = 1, local = 1;
+  first = 0;
+  for (int32_t dim = copy.num_dims - 1; dim >= 0; --dim) {
+    copy.dims[dim] = {region.extent[dim], global, local};
+    first += region.offset[dim] * global;
+    global *= region.globalShape[dim];
+    local *= region.localShape[dim];
+  }
+  return copy;
+}
+
+Status CudaRank::uploadOnDevice(weft_rt_type type,
+                                const std::vector<Shard> &shards,
+                                const void *global) {
+  CurrentContext current(device);
+  for (const Shard &shard : shards) {
+    if (isEmpty(shard.region))
+      continue;
+    if (shard.region.globalShape.size() > WEFT_RT_COPY_MAX_DIMS)
+      return invalid(format("a tensor of %zu dims cannot be cut on a device",
+                            shard.region.globalShape.size()));
+    int64_t first = 0;
+    weft_rt_copy copy = cutOf(type, shard.region, first);
+    WEFT_RT_RETURN_IF_ERROR(moveOnDevice(
+        copy, static_cast<const char *>(global) + first * copy.element_bytes,
+        shard.local));
+  }
+  return awaitStream();
+}
+
 Status CudaRank::download(weft_rt_type type, const Region &region,
                           const void *local, void *global) {
   CurrentContext current(device);
@@ -414,11 +451,16 @@ Status CudaRank::tryCopy(const weft_rt_copy &copy, const void *source,
   Result<const void *> from = onDevice(source, sourceExtent(copy));
   if (!from.ok())
     return from.status();
-  CopyArgs args = copyArgs(copy, *from, target);
+  return moveOnDevice(copy, *from, target);
+}
+
+Status CudaRank::moveOnDevice(const weft_rt_copy &copy, const void *source,
+                              void *target) {
+  CopyArgs args = copyArgs(copy, source, target);
   if (args.count == 0 || !isPlain(args))
     return device.copy(args, stream);
   WEFT_CUDA_CALL(api, cuMemcpyDtoDAsync_v2, deviceAddress(target),
-                 deviceAddress(*from), size_t(args.count * args.unit), stream);
+                 deviceAddress(source), size_t(args.count * args.unit), stream);
   return Status();
 }
 

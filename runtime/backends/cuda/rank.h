@@ -34,6 +34,10 @@ public:
   // Between tasks; on any thread.
   Status upload(weft_rt_type type, const Region &region, const void *global,
                 void *local);
+  /// Cuts a tensor of this rank's device, also for other ranks of it.
+  Status uploadOnDevice(weft_rt_type type, const std::vector<Shard> &shards,
+                        const void *global);
+  void *copyStream() const { return stream; }
   Status download(weft_rt_type type, const Region &region, const void *local,
                   void *global);
   Status fill(const Block &block, uint8_t value);
@@ -99,6 +103,8 @@ private:
   Status tryLaunch(const weft_rt_launch &launch, void *const *buffers,
                    const int64_t *scalars);
   Status tryCopy(const weft_rt_copy &copy, const void *source, void *target);
+  Status moveOnDevice(const weft_rt_copy &copy, const void *source,
+                      void *target);
   Status tryRead(weft_rt_type type, const void *source, int64_t &value);
   Status tryStart(int32_t op, const weft_rt_collective &collective,
                   const void *const *in, void *const *out, int64_t &ticket);

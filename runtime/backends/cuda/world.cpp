@@ -46,6 +46,7 @@ CudaWorld::~CudaWorld() {
     rank->join();
   if (isWatched)
     pthread_join(watchdog, nullptr);
+  forEachGroup([](Group &group) { group.deregisterMemory(); });
   ranks.clear();
   groups.clear();
   contractions.clear();
@@ -229,6 +230,27 @@ Status CudaWorld::start() {
   return Status();
 }
 
+void CudaWorld::forEachGroup(const std::function<void(Group &)> &visit) {
+  for (auto &channel : groups)
+    for (auto &group : channel)
+      if (group)
+        visit(*group);
+}
+
+/// A rank's buffers are one allocation, which each of its communicators knows.
+Status CudaWorld::registerMemory(const std::vector<int64_t> &bytes) {
+  Status status;
+  forEachGroup([&](Group &group) {
+    for (size_t i = 0; i < group.members().size() && status.ok(); ++i) {
+      int64_t rank = group.members()[i];
+      if (isHere(rank))
+        status = group.registerMemory(int64_t(i), localRank(rank).memory(),
+                                      bytes[size_t(rank - rankIds[0])]);
+    }
+  });
+  return status;
+}
+
 Result<std::vector<void *>>
 CudaWorld::allocate(const std::vector<int64_t> &bytes) {
   Status status = checkMemory(bytes);
@@ -239,6 +261,8 @@ CudaWorld::allocate(const std::vector<int64_t> &bytes) {
       status = within(format("rank %lld", (long long)rankIds[i]), status);
     places.push_back(ranks[i]->memory());
   }
+  if (status.ok() && options.registersBuffers)
+    status = registerMemory(bytes);
   if (status.ok())
     return places;
   if (others)
@@ -270,6 +294,28 @@ Outcome CudaWorld::upload(weft_rt_type type, const std::vector<Shard> &shards,
             rank.upload(type, shard.region, global, shard.local));
     return Status();
   });
+}
+
+int32_t CudaWorld::deviceNumber(int64_t rank) const {
+  return deviceOf(rank)->ordinal;
+}
+
+/// Ranks of one device are copied to on the first one's stream.
+void *CudaWorld::deviceStream(int64_t rank) const {
+  return ranks[size_t(rank - rankIds[0])]->copyStream();
+}
+
+Outcome CudaWorld::uploadOnDevice(weft_rt_type type,
+                                  const std::vector<Shard> &shards,
+                                  const void *global) {
+  if (hasFailed())
+    return {firstFailure(), false};
+  CudaRank &first = *ranks[0];
+  Status status = first.uploadOnDevice(type, shards, global);
+  if (status.ok())
+    return Outcome();
+  fail(within(format("rank %lld", (long long)first.id()), status));
+  return {firstFailure(), false};
 }
 
 Outcome CudaWorld::download(weft_rt_type type, const std::vector<Shard> &shards,
@@ -390,10 +436,7 @@ void CudaWorld::fail(Status newFailure) {
     rank->freezeFlight();
     rank->dropGraphs();
   }
-  for (auto &channel : groups)
-    for (auto &group : channel)
-      if (group)
-        group->breakUp();
+  forEachGroup([](Group &group) { group.breakUp(); });
 }
 
 void CudaWorld::awaitFailure() {

@@ -36,6 +36,10 @@ public:
   allocate(const std::vector<int64_t> &bytes) override;
   Outcome upload(weft_rt_type type, const std::vector<Shard> &shards,
                  const void *global) override;
+  int32_t deviceNumber(int64_t rank) const override;
+  void *deviceStream(int64_t rank) const override;
+  Outcome uploadOnDevice(weft_rt_type type, const std::vector<Shard> &shards,
+                         const void *global) override;
   Outcome download(weft_rt_type type, const std::vector<Shard> &shards,
                    void *global) override;
   Outcome fill(const std::vector<Block> &blocks, uint8_t value) override;
@@ -77,6 +81,8 @@ private:
   Result<std::unique_ptr<Group>> openGroup(int32_t channel,
                                            const std::vector<int64_t> &members,
                                            const UniqueId &id);
+  void forEachGroup(const std::function<void(Group &)> &visit);
+  Status registerMemory(const std::vector<int64_t> &bytes);
   Status rehearseAll();
   Status checkMemory(const std::vector<int64_t> &bytes) const;
   Status startThreads();

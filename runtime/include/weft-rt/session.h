@@ -130,6 +130,9 @@ typedef struct weft_rt_options {
                              environment says */
   int32_t no_graphs;      /* 1: steps are enqueued call by call, also where the
                              backend could capture them */
+  int32_t register_buffers; /* 1: the ranks' memory is registered with what
+                               connects them, where that can be, before the
+                               first step; else it has no effect */
 } weft_rt_options;
 
 #define WEFT_RT_OPTIONS_INIT                                                   \
@@ -155,6 +158,7 @@ typedef struct weft_rt_options {
    0,                                                                          \
    -1,                                                                         \
    NULL,                                                                       \
+   0,                                                                          \
    0}
 
 typedef struct weft_rt_session weft_rt_session;
@@ -227,6 +231,40 @@ weft_rt_status weft_rt_session_set_argument(weft_rt_session *session,
 weft_rt_status weft_rt_session_get_result(weft_rt_session *session,
                                           int32_t index, void *data,
                                           int64_t bytes);
+
+/* Arguments and results on devices. The ranks' memory of some backends is a
+ * device's, of `cuda` a GPU's, numbered as the device's library does in this
+ * process. There arguments and results need not go by the CPU's memory. */
+
+/* The device that has the memory of one of the session's ranks; -1: the CPU has
+ * it, or the rank is in another process. */
+int32_t weft_rt_session_device(const weft_rt_session *session, int64_t rank);
+
+/* The stream (CUstream) on which weft_rt_session_set_argument_on_device reads:
+ * what writes the tensor must be done, or come before on this stream. Invalid
+ * if none of the session's ranks is on the device. */
+weft_rt_status weft_rt_session_device_stream(const weft_rt_session *session,
+                                             int32_t device, void **stream);
+
+/* weft_rt_session_set_argument from memory of a device, on which all of the
+ * session's ranks must be: a dense row-major tensor of the global shape, of
+ * exactly `bytes` bytes. It is copied on the device, and may be freed when this
+ * returns. Invalid for types of less than a byte. */
+weft_rt_status weft_rt_session_set_argument_on_device(weft_rt_session *session,
+                                                      int32_t index,
+                                                      int32_t device,
+                                                      const void *data,
+                                                      int64_t bytes);
+
+/* Where a result lies on a device: dense, row-major, of the global shape. The
+ * memory is the session's: the next step writes it, and it is gone when the
+ * session is closed. What is written there later than the step's end, as into
+ * the result of a donated argument, is what the next step reads. Invalid if no
+ * rank of the session has the whole result. */
+weft_rt_status
+weft_rt_session_find_result_on_device(const weft_rt_session *session,
+                                      int32_t index, int32_t *device,
+                                      void **data);
 
 /* Runs the step `steps` times; blocks. `seconds`, when not NULL, receives the
  * wall time of each step. */

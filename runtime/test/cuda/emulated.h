@@ -22,6 +22,8 @@
 //   EMULATED_NCCL_VERSION=n  what ncclGetVersion says (22809)
 //   EMULATED_NCCL_NOTICES=1  communicators report ranks that are gone; else
 //                            what needs them hangs
+//   EMULATED_NCCL_REPORT=1   a communicator that is destroyed says how many
+//                            buffers it was told of, and to forget
 //   WEFT_EMULATED_IMAGES=folder  where code for PTX lies; see image.h
 
 #ifndef WEFT_RT_TEST_CUDA_EMULATED_H

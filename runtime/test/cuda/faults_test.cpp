@@ -48,6 +48,7 @@ TEST(CudaFaults, AFailedCallIsNamed) {
 #define WEFT_CUBLASLT_FUNCTION(name, ...) #name,
 #include "backends/cuda/cublaslt_functions.def"
 #define WEFT_NCCL_FUNCTION(name, ...) #name,
+#define WEFT_NCCL_OPTIONAL(name, ...)
 #define WEFT_NCCL_TEXT(name, ...)
 #include "backends/cuda/nccl_functions.def"
   };
@@ -160,6 +161,33 @@ TEST(CudaFaults, AHangEndsAtTheDeadline) {
     expectLine(run, 3, "all_reduce 'total' on channel 'reduce.a': rank");
     EXPECT_THAT(run.text, HasSubstr("waited 1 s for rank"));
   }
+}
+
+// ---- registered buffers ----------------------------------------------------
+
+/// Once for each rank and communicator, and taken back from the same one.
+TEST(CudaRegistration, EachCommunicatorKnowsItsRanksMemory) {
+  const std::string report = "EMULATED_NCCL_REPORT=1 EMULATED_GPUS=2";
+  for (const char *words : {"2 5 20 register", "2 5 20 register no-graphs"})
+    EXPECT_THAT(step(report, words).text,
+                MatchesRegex("(registered 1, deregistered 1\n)+ok\n"));
+  EXPECT_THAT(step(report, "2 5").text,
+              MatchesRegex("(registered 0, deregistered 0\n)+ok\n"));
+  // There is no NCCL between ranks that share a GPU.
+  EXPECT_EQ(step("EMULATED_NCCL_REPORT=1", "2 3 20 register").text, "ok\n");
+}
+
+TEST(CudaRegistration, FailuresAreOneLine) {
+  for (const char *call : {":1:1", ":2:1"})
+    expectLine(step(std::string("EMULATED_GPU_ERROR=ncclCommRegister") + call +
+                        " EMULATED_GPUS=2",
+                    "2 3 20 register"),
+               1, "channel 'reduce.a': ncclCommRegister: told to fail");
+  const std::string old = WEFT_RT_EMULATED_OLD ":" WEFT_RT_EMULATED_CUDA;
+  expectLine(step("EMULATED_GPUS=2", "2 3 20 register", old), 1,
+             "NCCL has no ncclCommRegister, which --register-buffers asks for: "
+             "update it to 2.19 or newer");
+  EXPECT_EQ(step("EMULATED_GPUS=2", "2 3", old).text, "ok\n");
 }
 
 // ---- graphs ----------------------------------------------------------------

@@ -55,6 +55,7 @@ constexpr bool haveSameSignature =
       haveSameSignature<decltype(&::name), decltype(ours::NcclApi::name)>,     \
       #name);
 #define WEFT_NCCL_TEXT WEFT_NCCL_FUNCTION
+#define WEFT_NCCL_OPTIONAL WEFT_NCCL_FUNCTION
 #include "backends/cuda/nccl_functions.def"
 #define WEFT_CUBLASLT_FUNCTION(name, ...)                                      \
   static_assert(                                                               \

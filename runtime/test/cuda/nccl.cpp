@@ -11,6 +11,7 @@
 #include "core/float_formats.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <random>
@@ -93,6 +94,7 @@ void add(int type, const std::vector<std::vector<char>> &inputs, size_t count,
 
 struct ncclComm {
   std::shared_ptr<Link> link;
+  int registered = 0, deregistered = 0;
 };
 
 namespace {
@@ -231,11 +233,14 @@ int ncclCommInitRankConfig(ncclComm **made, int size, UniqueId id, int rank,
       Link::open(id.internal, size, rank, std::string(uuid, sizeof(uuid)));
   if (!link)
     return invalidUsage;
-  *made = new ncclComm{link};
+  *made = new ncclComm{link, 0, 0};
   return nccl::inProgress;
 }
 
 int ncclCommDestroy(ncclComm *communicator) {
+  if (emulated::setting("EMULATED_NCCL_REPORT", 0))
+    std::fprintf(stderr, "registered %d, deregistered %d\n",
+                 communicator->registered, communicator->deregistered);
   communicator->link->close();
   delete communicator;
   return 0;
@@ -292,6 +297,37 @@ int ncclRecv(void *out, size_t count, int type, int peer,
   return call(communicator, stream,
               {Kind::Recv, nullptr, out, count, type, peer});
 }
+
+#ifndef EMULATED_OLD_NCCL
+namespace {
+
+/// What a handle is for.
+struct Registration {
+  ncclComm *communicator;
+};
+
+} // namespace
+
+int ncclCommRegister(const ncclComm *communicator, void *base, size_t bytes,
+                     void **handle) {
+  FAIL_IF_TOLD();
+  if (!base || bytes == 0)
+    return invalidUsage;
+  auto *own = const_cast<ncclComm *>(communicator);
+  ++own->registered;
+  *handle = new Registration{own};
+  return nccl::inProgress;
+}
+
+int ncclCommDeregister(const ncclComm *communicator, void *handle) {
+  auto *registration = static_cast<Registration *>(handle);
+  if (registration->communicator != communicator)
+    return invalidUsage;
+  ++registration->communicator->deregistered;
+  delete registration;
+  return 0;
+}
+#endif
 
 int ncclGroupStart(void) {
   FAIL_IF_TOLD();

@@ -7,7 +7,8 @@
 //   total = y, added over the ranks
 //   all   = y of all ranks
 //
-//   cuda-step RANKS STEPS DEADLINE [no-graphs] [scalar] [kill=N] [plan=N]
+//   cuda-step RANKS STEPS DEADLINE [no-graphs] [register] [scalar] [kill=N]
+//   [plan=N]
 //
 // x is another one in each step. With "scalar" the step looks at x in between
 // and does something else where it is not 0; "kill" ends the process before
@@ -185,6 +186,8 @@ Words readWords(int count, char **words) {
     std::string word = words[i];
     if (word == "no-graphs")
       result.options.no_graphs = 1;
+    if (word == "register")
+      result.options.register_buffers = 1;
     if (word == "scalar")
       readsScalar = true;
     if (word.compare(0, 5, "kill=") == 0)

@@ -50,7 +50,8 @@ private:
   LogicalResult replaceIntrinsics(LLVM::LLVMFuncOp func);
   void replaceShared(ModuleOp device, LLVM::LLVMFuncOp func);
   void loadArguments(LLVM::LLVMFuncOp func);
-  void moveKernel(LLVM::LLVMFuncOp body, ArrayRef<int64_t> launch);
+  void moveKernel(LLVM::LLVMFuncOp body, ArrayRef<int64_t> launch,
+                  bool hasBarriers);
   void movePart(LLVM::LLVMFuncOp part);
 };
 
@@ -139,9 +140,26 @@ void EmulateDevicePass::loadArguments(LLVM::LLVMFuncOp func) {
       LLVM::LLVMVoidType::get(&getContext()), {pointer, pointer}));
 }
 
+/// Says whether the threads of a function wait for each other, there or in one
+/// that it calls.
+static bool waits(ModuleOp device, LLVM::LLVMFuncOp func) {
+  WalkResult walked = func.walk([&](Operation *op) {
+    if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op))
+      if (call.getIntrin().contains("barrier"))
+        return WalkResult::interrupt();
+    auto call = dyn_cast<LLVM::CallOp>(op);
+    auto callee = call && call.getCallee()
+                      ? device.lookupSymbol<LLVM::LLVMFuncOp>(*call.getCallee())
+                      : nullptr;
+    return callee && waits(device, callee) ? WalkResult::interrupt()
+                                           : WalkResult::advance();
+  });
+  return walked.wasInterrupted();
+}
+
 /// The kernel that is declared gets a body, which runs a grid.
 void EmulateDevicePass::moveKernel(LLVM::LLVMFuncOp body,
-                                   ArrayRef<int64_t> launch) {
+                                   ArrayRef<int64_t> launch, bool hasBarriers) {
   std::string name = body.getSymName().str();
   Location loc = body.getLoc();
   body->remove();
@@ -151,10 +169,6 @@ void EmulateDevicePass::moveKernel(LLVM::LLVMFuncOp body,
   body.setLinkage(LLVM::Linkage::Internal);
   body.removePassthroughAttr();
   getOperation().push_back(body);
-  bool hasBarriers = false;
-  body.walk([&](LLVM::CallOp call) {
-    hasBarriers |= call.getCallee() == "weft_emulated_barrier";
-  });
   loadArguments(body);
   auto kernel = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name);
   kernel.setVisibility_(LLVM::Visibility::Hidden);
@@ -193,13 +207,17 @@ void EmulateDevicePass::runOnOperation() {
     launches[launch.getKernel()] = launch.getConfig().getNumbers();
     launch->setAttr("config", rt::HostRangeAttr::get(&getContext(), 1, 1));
   });
+  DenseSet<Operation *> waiting;
+  for (auto func : device.getOps<LLVM::LLVMFuncOp>())
+    if (waits(device, func))
+      waiting.insert(func);
   for (auto func :
        llvm::make_early_inc_range(device.getOps<LLVM::LLVMFuncOp>())) {
     replaceShared(device, func);
     if (failed(replaceIntrinsics(func)))
       return signalPassFailure();
     if (func.getCConv() == LLVM::CConv::PTX_Kernel)
-      moveKernel(func, launches[func.getSymName()]);
+      moveKernel(func, launches[func.getSymName()], waiting.contains(func));
     else
       movePart(func);
   }

@@ -57,6 +57,8 @@ protected:
   /// which it is yielded, or in scratch memory.
   void forEachPlace(const Member &member, OpResult result,
                     llvm::function_ref<void(Value address)> visit);
+  /// What a member takes as `operand` at the current point.
+  virtual Value emitOperand(const Member &member, OpOperand &operand);
   /// Where the loop of a dim is that may be cut.
   Value emitLoopIndex(int dim);
   /// The place of the current element of `value` among those of its row.
@@ -80,7 +82,6 @@ private:
   IRMapping mapInputs(const Member &member);
   void cloneBody(const Member &member, IRMapping &mapping,
                  llvm::ArrayRef<Operation *> skipped);
-  Value emitOperand(const Member &member, OpOperand &operand);
   Value emitLookup(tensor::ExtractOp extract, tensor::ExtractOp source,
                    const IRMapping &mapping);
   Value getPointer(Value tensor);
