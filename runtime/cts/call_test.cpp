@@ -134,10 +134,14 @@ weft_rt_attention smallAttention() {
   attention.left = -1;
   attention.num_dims = 4; // causal: right is 0
   weft_rt_attention_dim *dims = attention.dims;
-  dims[0] = {WEFT_RT_ATTENTION_QUERY, 2, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0};
-  dims[1] = {WEFT_RT_ATTENTION_KEY, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
-  dims[2] = {WEFT_RT_ATTENTION_DEPTH, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0};
-  dims[3] = {WEFT_RT_ATTENTION_VALUE, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1};
+  dims[0] = {
+      WEFT_RT_ATTENTION_QUERY, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0};
+  dims[1] = {
+      WEFT_RT_ATTENTION_KEY, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
+  dims[2] = {
+      WEFT_RT_ATTENTION_DEPTH, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0};
+  dims[3] = {
+      WEFT_RT_ATTENTION_VALUE, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1};
   return attention;
 }
 
@@ -146,7 +150,7 @@ TEST_P(Call, ComputesAttentionAndItsGradient) {
     GTEST_SKIP() << "the backend has no attention yet";
   // Two elements each, by weft_rt_attention_buffer, 64 bytes apart.
   const float inputs[WEFT_RT_ATTENTION_NUM_BUFFERS][2] = {
-      {1, 0}, {2, 5}, {3, 7}, {}, {}, {}, {}, {}, {}, {2, 4}};
+      {1, 0}, {2, 5}, {3, 7}, {}, {}, {}, {}, {}, {}, {}, {}, {2, 4}};
   Job two = job();
   for (int i = 0; i < WEFT_RT_ATTENTION_NUM_BUFFERS; ++i)
     two.write(0, 64 * i, inputs[i], sizeof(inputs[i]));
