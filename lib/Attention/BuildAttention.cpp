@@ -384,7 +384,7 @@ AttentionAttr AttentionBuilder::makeConfig() {
   };
   return AttentionAttr::get(builder.getContext(), number(plan.scale),
                             number(plan.softcap), number(plan.fill), plan.left,
-                            plan.right);
+                            plan.right, /*dropout=*/FloatAttr());
 }
 
 SmallVector<Attribute> AttentionBuilder::getMaps() const {
@@ -406,8 +406,9 @@ AttentionOp AttentionBuilder::makeForward(const Replaced *out) {
   maps.push_back(AffineMapAttr::get(lseMap));
   return AttentionOp::create(
       builder, loc, outType, lseType, q.value, k.value, v.value, bias.value,
-      mask.value, querySegments.value, keySegments.value, /*start=*/Value(),
-      makeConfig(), builder.getArrayAttr(maps));
+      mask.value, querySegments.value, keySegments.value, /*low_seeds=*/Value(),
+      /*high_seeds=*/Value(), /*start=*/Value(), makeConfig(),
+      builder.getArrayAttr(maps));
 }
 
 AttentionGradOp AttentionBuilder::makeGradient(AttentionOp forward,
@@ -433,6 +434,7 @@ AttentionGradOp AttentionBuilder::makeGradient(AttentionOp forward,
   return AttentionGradOp::create(
       builder, loc, types[0], types[1], types[2], q.value, k.value, v.value,
       bias.value, mask.value, querySegments.value, keySegments.value,
-      forward.getOut(), forward.getLse(), dout.value, /*start=*/Value(),
-      makeConfig(), builder.getArrayAttr(maps));
+      /*low_seeds=*/Value(), /*high_seeds=*/Value(), forward.getOut(),
+      forward.getLse(), dout.value, /*start=*/Value(), makeConfig(),
+      builder.getArrayAttr(maps));
 }

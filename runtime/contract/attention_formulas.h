@@ -60,6 +60,43 @@ template <class T> inline typename T::V tangent(typename T::V x) {
   return T::selectLess(size, T::set(0.625f), small, T::copySign(large, x));
 }
 
+/// A counter, and then the random bits that threefry2x32 with 20 rounds makes
+/// of it, as JAX has it. U: uint32_t, or a vector of them.
+template <class U> struct RandomWords {
+  U first, second;
+};
+
+template <class U>
+inline void threefry(uint32_t low, uint32_t high, RandomWords<U> &words) {
+  constexpr int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  const uint32_t keys[3] = {low, high, low ^ high ^ 0x1bd11bdau};
+  words.first = words.first + keys[0];
+  words.second = words.second + keys[1];
+  for (int group = 0; group < 5; ++group) {
+    for (int by : rotations[group % 2]) {
+      words.first = words.first + words.second;
+      words.second = (words.second << by) | (words.second >> (32 - by));
+      words.second = words.second ^ words.first;
+    }
+    words.first = words.first + keys[(group + 1) % 3];
+    words.second = words.second + (keys[(group + 2) % 3] + uint32_t(group + 1));
+  }
+}
+
+/// Keys whose bits are two words of each counter: those of key j are of counter
+/// j / 32 * 16 + j mod 16, the first where j mod 32 < 16, else the second.
+constexpr int64_t kKeysAtOnce = 32;
+
+/// The first number of random bits that are not dropped.
+inline uint32_t dropLimit(float dropout) {
+  return uint32_t(double(dropout) * 0x1p32);
+}
+
+/// What a weight that is not dropped is multiplied by.
+inline float retainedGain(float dropout) {
+  return float(1 / (1 - double(dropout)));
+}
+
 /// log x, rounded from f64.
 inline float logarithm(float x) {
   if (!(x > 0))

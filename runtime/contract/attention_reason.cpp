@@ -18,6 +18,8 @@ weft_rt_type detail::attentionTypeOf(const weft_rt_attention &desc,
     return WEFT_RT_I1;
   case WEFT_RT_ATTENTION_Q_SEGMENTS:
   case WEFT_RT_ATTENTION_K_SEGMENTS:
+  case WEFT_RT_ATTENTION_LOW_SEEDS:
+  case WEFT_RT_ATTENTION_HIGH_SEEDS:
     return WEFT_RT_I32;
   case WEFT_RT_ATTENTION_LSE:
     return WEFT_RT_F32;
@@ -39,9 +41,12 @@ constexpr int kNumRoles = WEFT_RT_ATTENTION_VALUE + 1;
 constexpr unsigned bit(int tensor) { return 1u << tensor; }
 
 /// Tensors that have dims of a role; of BATCH and GROUP dims some may lack any.
-constexpr unsigned kMasks =
-    bit(WEFT_RT_ATTENTION_BIAS) | bit(WEFT_RT_ATTENTION_MASK) |
-    bit(WEFT_RT_ATTENTION_Q_SEGMENTS) | bit(WEFT_RT_ATTENTION_K_SEGMENTS);
+constexpr unsigned kSeeds =
+    bit(WEFT_RT_ATTENTION_LOW_SEEDS) | bit(WEFT_RT_ATTENTION_HIGH_SEEDS);
+constexpr unsigned kMasks = bit(WEFT_RT_ATTENTION_BIAS) |
+                            bit(WEFT_RT_ATTENTION_MASK) |
+                            bit(WEFT_RT_ATTENTION_Q_SEGMENTS) |
+                            bit(WEFT_RT_ATTENTION_K_SEGMENTS) | kSeeds;
 constexpr unsigned kOfKeys =
     bit(WEFT_RT_ATTENTION_K) | bit(WEFT_RT_ATTENTION_V) |
     bit(WEFT_RT_ATTENTION_DK) | bit(WEFT_RT_ATTENTION_DV);
@@ -53,7 +58,7 @@ constexpr unsigned kHasRole[kNumRoles] = {
     kOfKeys | kOfQueries | kMasks,
     kOfQueries | kMasks,
     kOfQueries | (kMasks & ~bit(WEFT_RT_ATTENTION_K_SEGMENTS)),
-    kOfKeys | (kMasks & ~bit(WEFT_RT_ATTENTION_Q_SEGMENTS)),
+    kOfKeys | (kMasks & ~bit(WEFT_RT_ATTENTION_Q_SEGMENTS) & ~kSeeds),
     bit(WEFT_RT_ATTENTION_Q) | bit(WEFT_RT_ATTENTION_K) |
         bit(WEFT_RT_ATTENTION_DQ) | bit(WEFT_RT_ATTENTION_DK),
     bit(WEFT_RT_ATTENTION_V) | bit(WEFT_RT_ATTENTION_OUT) |
@@ -84,6 +89,8 @@ const char *numbersReason(const weft_rt_attention &desc) {
     return "scale is not finite";
   if (!(desc.softcap >= 0) || std::isinf(desc.softcap))
     return "softcap is negative or not finite";
+  if (!(desc.dropout >= 0 && desc.dropout < 1))
+    return "dropout is not at least 0 and below 1";
   if (desc.left < -1 || desc.right < -1)
     return "bound of keys that are seen below -1";
   if (desc.leaves < 0)
@@ -178,6 +185,10 @@ const char *attentionBuffersReason(const weft_rt_attention &desc,
   if (!buffers[WEFT_RT_ATTENTION_Q_SEGMENTS] !=
       !buffers[WEFT_RT_ATTENTION_K_SEGMENTS])
     return "segments of queries or of keys alone";
+  const bool hasSeeds = buffers[WEFT_RT_ATTENTION_LOW_SEEDS];
+  if (!buffers[WEFT_RT_ATTENTION_HIGH_SEEDS] == hasSeeds ||
+      (desc.dropout > 0 && !hasSeeds))
+    return "low or high seeds alone, or a dropout without seeds";
   return nullptr;
 }
 

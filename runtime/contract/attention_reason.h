@@ -21,6 +21,8 @@ inline constexpr int64_t weft_rt_attention_dim::*kStrideOf[kNumTensors] = {
     &weft_rt_attention_dim::stride_mask,
     &weft_rt_attention_dim::stride_q_segments,
     &weft_rt_attention_dim::stride_k_segments,
+    &weft_rt_attention_dim::stride_low_seeds,
+    &weft_rt_attention_dim::stride_high_seeds,
     &weft_rt_attention_dim::stride_out,
     &weft_rt_attention_dim::stride_lse,
     &weft_rt_attention_dim::stride_dout,

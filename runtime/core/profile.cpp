@@ -69,6 +69,8 @@ std::string attentionName(const weft_rt_attention &desc) {
   name += format(" %s", typeName(desc.type));
   if (desc.right == 0)
     name += " causal";
+  if (desc.dropout > 0)
+    name += " dropout";
   if (desc.leaves > 0)
     name +=
         format(" in %d %s", desc.leaves, desc.leaves == 1 ? "leaf" : "leaves");

@@ -134,10 +134,14 @@ weft_rt_attention smallAttention() {
   attention.left = -1;
   attention.num_dims = 4; // causal: right is 0
   weft_rt_attention_dim *dims = attention.dims;
-  dims[0] = {WEFT_RT_ATTENTION_QUERY, 2, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0};
-  dims[1] = {WEFT_RT_ATTENTION_KEY, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
-  dims[2] = {WEFT_RT_ATTENTION_DEPTH, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0};
-  dims[3] = {WEFT_RT_ATTENTION_VALUE, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1};
+  dims[0] = {
+      WEFT_RT_ATTENTION_QUERY, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0};
+  dims[1] = {
+      WEFT_RT_ATTENTION_KEY, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
+  dims[2] = {
+      WEFT_RT_ATTENTION_DEPTH, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0};
+  dims[3] = {
+      WEFT_RT_ATTENTION_VALUE, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1};
   return attention;
 }
 
@@ -146,7 +150,7 @@ TEST_P(Call, ComputesAttentionAndItsGradient) {
     GTEST_SKIP() << "the backend has no attention yet";
   // Two elements each, by weft_rt_attention_buffer, 64 bytes apart.
   const float inputs[WEFT_RT_ATTENTION_NUM_BUFFERS][2] = {
-      {1, 0}, {2, 5}, {3, 7}, {}, {}, {}, {}, {}, {}, {2, 4}};
+      {1, 0}, {2, 5}, {3, 7}, {}, {}, {}, {}, {}, {}, {}, {}, {2, 4}};
   Job two = job();
   for (int i = 0; i < WEFT_RT_ATTENTION_NUM_BUFFERS; ++i)
     two.write(0, 64 * i, inputs[i], sizeof(inputs[i]));
@@ -175,6 +179,38 @@ TEST_P(Call, ComputesAttentionAndItsGradient) {
   EXPECT_THAT(values(WEFT_RT_ATTENTION_DQ), ElementsAre(0, -4 * 2 + 4 * 5));
   EXPECT_THAT(values(WEFT_RT_ATTENTION_DK), ElementsAre(0, 0));
   EXPECT_THAT(values(WEFT_RT_ATTENTION_DV), ElementsAre(2 + 2, 2));
+}
+
+/// With seeds of 0, bits of the two keys are those of threefry2x32 for the
+/// counters 0 and 1: 6b200159 and 508efb2c.
+TEST_P(Call, DropsKeysOfAttention) {
+  if (!GetParam().hasAttention)
+    GTEST_SKIP() << "the backend has no attention yet";
+  const float inputs[3][2] = {{0, 0}, {2, 5}, {3, 7}};
+  Job two = job();
+  for (int i = 0; i < 3; ++i)
+    two.write(0, 64 * i, inputs[i], sizeof(inputs[i]));
+  const int32_t seeds[2] = {};
+  for (int tensor : {WEFT_RT_ATTENTION_LOW_SEEDS, WEFT_RT_ATTENTION_HIGH_SEEDS})
+    two.write(0, 64 * tensor, seeds, sizeof(seeds));
+  weft_rt_attention attention = smallAttention();
+  attention.dropout = 0.375f; // of 2^32 0x60000000
+  attention.dims[0].stride_low_seeds = attention.dims[0].stride_high_seeds = 1;
+  Status status = two.run([&](Rank rank) {
+    if (rank.id() == 1)
+      return;
+    void *buffers[WEFT_RT_ATTENTION_NUM_BUFFERS] = {};
+    for (int i : {WEFT_RT_ATTENTION_Q, WEFT_RT_ATTENTION_K, WEFT_RT_ATTENTION_V,
+                  WEFT_RT_ATTENTION_LOW_SEEDS, WEFT_RT_ATTENTION_HIGH_SEEDS,
+                  WEFT_RT_ATTENTION_OUT, WEFT_RT_ATTENTION_LSE})
+      buffers[i] = rank.at(64 * i);
+    rank.api->attention(rank.self, -1, &attention, buffers, 0);
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(two.values<float>(0, 64 * WEFT_RT_ATTENTION_OUT, 2),
+              ElementsAre(FloatEq(3 * 1.6f), FloatEq(3 * 1.6f / 2)));
+  EXPECT_THAT(two.values<float>(0, 64 * WEFT_RT_ATTENTION_LSE, 2),
+              ElementsAre(0, FloatEq(0.6931472f)));
 }
 
 TEST_P(Call, AttentionThatMakesNoSense) {

@@ -170,8 +170,8 @@ TEST(NullBackend, WritesDownEachCall) {
                          "total to state\n"
                          "  attention 2 x 1 x 3 x 4 x 5 to 6 bf16 causal in 2 "
                          "leaves: arena+0, arena+0, argument 'x', none, none, "
-                         "none, none, result 'gathered', arena+8, none, none, "
-                         "none, none query start -7\n"
+                         "none, none, none, none, result 'gathered', arena+8, "
+                         "none, none, none, none query start -7\n"
                          "rank 1:\n"));
   EXPECT_FALSE(weft_rt_session_is_usable(session.get()));
 }
@@ -266,8 +266,8 @@ TEST(BackendLibrary, IsChecked) {
   EXPECT_THAT(failureOf(WEFT_RT_TEST_LIBRARY),
               HasSubstr("it does not define weft_rt_backend"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_OLD),
-              HasSubstr("it is made for version 0 of backends and 6 of the "
-                        "ABI, and this runtime has 2 and 6: build it again"));
+              HasSubstr("it is made for version 0 of backends and 7 of the "
+                        "ABI, and this runtime has 2 and 7: build it again"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_FOREIGN),
               HasSubstr("it comes from the compiler 'another'"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_TAKEN),

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Random training steps with attention, as users write it: positions rotated in
-several ways, heads that share keys and values, one weight or three, masks.
+several ways, heads that share keys and values, one weight or three, masks; some
+with dropout, as weft.jax.dot_product_attention has it.
 
   attention.py [--seeds A:B] [--seconds N]
 
@@ -24,6 +25,7 @@ import jax  # noqa: E402  (it has to be told its platform first)
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 import weft  # noqa: E402
+import weft.jax  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 BATCH, LENGTH, WIDTH = 4, 8, 16
@@ -94,6 +96,8 @@ class Attention:
         weights |= {"in": draw((WIDTH, WIDTH)), "out": draw((self.heads * self.size, WIDTH))}
         self.args = jax.tree.map(lambda a: (a * 0.3).astype(np.float32), (weights, draw((BATCH, LENGTH, WIDTH))))
         self.meshes = rng.sample(MESHES, 3)
+        self.dropout = rng.choice([0, 0, 0.2, 0.5])
+        self.key = np.array([rng.getrandbits(32), rng.getrandbits(32)], np.uint32)
 
     def project(self, w, h):
         if self.fused:
@@ -106,6 +110,10 @@ class Attention:
 
     def attend(self, q, k, v):
         """Queries of several heads with one key: as a product of five loops, or with keys put beside each other."""
+        if self.dropout:
+            out = weft.jax.dot_product_attention(q, k, v, is_causal=self.causal, dropout_rate=self.dropout,
+                                                 dropout_key=self.key)
+            return out.reshape(BATCH, LENGTH, -1)
         count = self.heads // self.groups
         if self.share:
             k, v = self.share(k, count), self.share(v, count)

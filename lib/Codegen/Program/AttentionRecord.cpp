@@ -21,12 +21,13 @@ static_assert(isSame(AttentionTensor::Q, WEFT_RT_ATTENTION_Q) &&
               isSame(AttentionTensor::V, WEFT_RT_ATTENTION_V) &&
               isSame(AttentionTensor::Bias, WEFT_RT_ATTENTION_BIAS) &&
               isSame(AttentionTensor::Mask, WEFT_RT_ATTENTION_MASK));
-static_assert(isSame(AttentionTensor::QSegments,
-                     WEFT_RT_ATTENTION_Q_SEGMENTS) &&
-              isSame(AttentionTensor::KSegments,
-                     WEFT_RT_ATTENTION_K_SEGMENTS) &&
-              isSame(AttentionTensor::Out, WEFT_RT_ATTENTION_OUT) &&
-              isSame(AttentionTensor::Lse, WEFT_RT_ATTENTION_LSE));
+static_assert(
+    isSame(AttentionTensor::QSegments, WEFT_RT_ATTENTION_Q_SEGMENTS) &&
+    isSame(AttentionTensor::KSegments, WEFT_RT_ATTENTION_K_SEGMENTS) &&
+    isSame(AttentionTensor::LowSeeds, WEFT_RT_ATTENTION_LOW_SEEDS) &&
+    isSame(AttentionTensor::HighSeeds, WEFT_RT_ATTENTION_HIGH_SEEDS) &&
+    isSame(AttentionTensor::Out, WEFT_RT_ATTENTION_OUT) &&
+    isSame(AttentionTensor::Lse, WEFT_RT_ATTENTION_LSE));
 static_assert(isSame(AttentionTensor::DOut, WEFT_RT_ATTENTION_DOUT) &&
               isSame(AttentionTensor::DQ, WEFT_RT_ATTENTION_DQ) &&
               isSame(AttentionTensor::DK, WEFT_RT_ATTENTION_DK) &&
@@ -56,6 +57,10 @@ int64_t &getStride(record::weft_rt_attention_dim &dim, AttentionTensor tensor) {
     return dim.stride_q_segments;
   case AttentionTensor::KSegments:
     return dim.stride_k_segments;
+  case AttentionTensor::LowSeeds:
+    return dim.stride_low_seeds;
+  case AttentionTensor::HighSeeds:
+    return dim.stride_high_seeds;
   case AttentionTensor::Out:
     return dim.stride_out;
   case AttentionTensor::Lse:
@@ -135,6 +140,7 @@ FailureOr<std::string> ProgramTable::addAttention(rt::AttentionOp op) {
   attention.scale = getBits(shape.config.getScaleValue());
   attention.softcap = getBits(shape.config.getSoftcapValue());
   attention.fill = getBits(shape.config.getFillValue());
+  attention.dropout = getBits(shape.config.getDropoutValue());
   attention.left = shape.config.getLeft().value_or(-1);
   attention.right = shape.config.getRight().value_or(-1);
   if (auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr))

@@ -36,8 +36,8 @@ public:
     switch (tensor) {
     case AttentionTensor::Out:
       return table.div(
-          sum({shape.getKey()},
-              table.mul(table.exp(getScore()), get(AttentionTensor::V))),
+          sum({shape.getKey()}, retained(table.mul(table.exp(getScore()),
+                                                   get(AttentionTensor::V)))),
           getTotal());
     case AttentionTensor::Lse:
       return table.log(getTotal());
@@ -48,7 +48,8 @@ public:
       return scaled(
           sumOfQueries(table.mul(getGradient(), get(AttentionTensor::Q))));
     default:
-      return sumOfQueries(table.mul(getWeight(), get(AttentionTensor::DOut)));
+      return sumOfQueries(
+          retained(table.mul(getWeight(), get(AttentionTensor::DOut))));
     }
   }
 
@@ -81,6 +82,21 @@ private:
 
   TermRef scaled(TermRef term) {
     return table.mul(term, table.constant(f32, shape.config.getScaleValue()));
+  }
+
+  /// The term times 0 for keys that are dropped and the gain of the others.
+  /// Which these are is some function of the query's seeds and the key, one for
+  /// each rate.
+  TermRef retained(TermRef term) {
+    if (!shape.config.getDropout())
+      return term;
+    std::string name = "retained";
+    llvm::raw_string_ostream(name) << ' ' << shape.config.getDropout();
+    TermRef key = table.index(number, loops[shape.getKey()]);
+    return table.mul(term,
+                     table.function(f32, name,
+                                    {get(AttentionTensor::LowSeeds),
+                                     get(AttentionTensor::HighSeeds), key}));
   }
 
   /// Which keys a query sees; null: all.
@@ -153,8 +169,9 @@ private:
     if (!gradient) {
       TermRef delta = sum({value}, table.mul(get(AttentionTensor::DOut),
                                              get(AttentionTensor::Out)));
-      TermRef change = sum({value}, table.mul(get(AttentionTensor::DOut),
-                                              get(AttentionTensor::V)));
+      TermRef change =
+          retained(sum({value}, table.mul(get(AttentionTensor::DOut),
+                                          get(AttentionTensor::V))));
       gradient = table.mul(getWeight(), table.sub(change, delta));
       if (find(AttentionTensor::Mask))
         gradient = table.select(get(AttentionTensor::Mask), gradient,

@@ -80,6 +80,10 @@ LogicalResult LocalLifter::liftAttention(Operation *op, Value start) {
   if (shape.config.hasWindow())
     for (unsigned loop : {shape.getQuery(), shape.getKey()})
       forgetElements(loops[loop]);
+  // Of two keys that are alike, one may be dropped. What queries differ in is
+  // in their seeds.
+  if (shape.config.getDropout())
+    forgetElements(loops[shape.getKey()]);
   for (int loop : summed)
     fix(loops[loop]);
   llvm::raw_string_ostream os(form.details);

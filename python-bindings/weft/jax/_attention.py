@@ -11,7 +11,8 @@ from weft.jax._contract import map_attribute
 from weft.jax.attention import letters
 
 _LOOPS = "bhgijde"
-_SEGMENTS = ("q", "k", "v", "bias", "mask", "q_segments", "k_segments", "out", "lse", "dout")
+_OPERANDS = ("q", "k", "v", "bias", "mask", "q_segments", "k_segments", "low_seeds", "high_seeds",
+             "out", "lse", "dout")
 
 
 def attention(build, op, operands):
@@ -28,7 +29,7 @@ def attention(build, op, operands):
     types = [build.tensor([made[name].type.shape[i] for i in kept[name]], made[name].type.element_type)
              for name in parts[-count:]]
     maps = [map_attribute(len(loops), [loops.index(letters(name)[i]) for i in kept[name]]) for name in parts]
-    order = [name for name in _SEGMENTS if name in inputs]
+    order = [name for name in _OPERANDS if name in inputs]
     attributes = {
         "config": _config(layout["config"]), "indexing_maps": ir.ArrayAttr.get(maps),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get(_segments(op, order))}
@@ -54,13 +55,15 @@ def _drop(build, value, kept):
 
 def _segments(op, there):
     """How many operands each part has; the start, which comes last, has none."""
-    known = _SEGMENTS if "grad" in ir.StringAttr(op.attributes["name"]).value else _SEGMENTS[:7]
+    known = _OPERANDS
+    if "grad" not in ir.StringAttr(op.attributes["name"]).value:
+        known = known[:known.index("out")]
     return [int(name in there) for name in known] + [0]
 
 
 def _config(settings):
-    text = [f"{name} = {_number(settings[name])}" for name in ("scale", "softcap", "fill", "left", "right")
-            if name in settings]
+    names = ("scale", "softcap", "fill", "left", "right", "dropout")
+    text = [f"{name} = {_number(settings[name])}" for name in names if name in settings]
     return ir.Attribute.parse(f"#weft.attention<{', '.join(text)}>")
 
 

@@ -25,8 +25,9 @@ source_info_util.register_exclusion(__file__)
 FILL = float(np.float32(-0.7 * float(np.finfo(np.float32).max)))
 
 _LETTERS = {"q": "bihgd", "k": "bjhd", "v": "bjhe", "bias": "bhgij", "mask": "bhgij",
-            "q_segments": "bi", "k_segments": "bj", "out": "bihge", "lse": "bhgi",
-            "dout": "bihge", "dq": "bihgd", "dk": "bjhd", "dv": "bjhe"}
+            "q_segments": "bi", "k_segments": "bj", "low_seeds": "bhgi", "high_seeds": "bhgi",
+            "out": "bihge", "lse": "bhgi", "dout": "bihge", "dq": "bihgd", "dk": "bjhd",
+            "dv": "bjhe"}
 _FORWARD = ("out", "lse")
 _GRADIENTS = ("dq", "dk", "dv")
 
@@ -37,7 +38,8 @@ def dot_product_attention(
         key_value_seq_lengths: jax.Array | None = None,
         local_window_size: int | tuple[int, int] | None = None,
         logits_soft_cap: float | None = None, query_segment_ids: jax.Array | None = None,
-        key_value_segment_ids: jax.Array | None = None,
+        key_value_segment_ids: jax.Array | None = None, dropout_rate: float = 0.0,
+        dropout_key: jax.Array | None = None,
         residual_checkpoint_name: str | None = None) -> jax.Array:
     """Attention without the square of scores, as jax.nn.dot_product_attention says it.
 
@@ -51,6 +53,11 @@ def dot_product_attention(
     keys that it sees otherwise count alike. The gradient of the bias, if it is asked for, is
     computed from the scores anew, which then are in memory. Errors: shapes and types that are
     not these.
+
+    dropout_rate drops weights at random, by dropout_key, a key of jax.random (threefry), and
+    divides the others by 1 - dropout_rate. Which are dropped is a function of the key and the
+    index of batch, head, query and key in this call: the same in plain JAX, in the backward
+    pass and on every mesh. It is computed where it is used, and not kept.
 
     residual_checkpoint_name is what a policy of jax.checkpoint calls the output and the sums of
     rows that the backward pass reads: one that keeps them computes no attention again.
@@ -66,9 +73,11 @@ def dot_product_attention(
             is_causal=is_causal, key_value_seq_lengths=alone(key_value_seq_lengths),
             local_window_size=local_window_size, logits_soft_cap=logits_soft_cap,
             query_segment_ids=alone(query_segment_ids),
-            key_value_segment_ids=alone(key_value_segment_ids),
+            key_value_segment_ids=alone(key_value_segment_ids), dropout_rate=dropout_rate,
+            dropout_key=dropout_key,
             residual_checkpoint_name=residual_checkpoint_name)[0]
     _check(query, key, value, query_segment_ids, key_value_segment_ids)
+    _check_dropout(dropout_rate, dropout_key)
     batch, queries, heads, depth = query.shape
     keys, shared = key.shape[1], key.shape[2]
     if key_value_seq_lengths is not None:
@@ -91,6 +100,10 @@ def dot_product_attention(
     for name, bound in (("left", left), ("right", right)):
         if bound is not None:
             config[name] = bound
+    if _float32(dropout_rate) != 0:
+        config["dropout"] = _float32(dropout_rate)
+        tensors["low_seeds"], tensors["high_seeds"] = _seeds(
+            dropout_key, (batch, shared, heads // shared, queries))
     out = _attend(json.dumps(config), tensors, residual_checkpoint_name)
     return out.reshape(batch, queries, heads, value.shape[3])
 
@@ -116,6 +129,61 @@ def _check(query, key, value, query_segments, key_segments):
         if ids is not None and (ids.shape != like.shape[:2] or ids.dtype != jnp.int32):
             raise ValueError(f"expected int32 segments of shape {like.shape[:2]} for the {name}, "
                              f"got {ids.dtype} of {ids.shape}")
+
+
+def _check_dropout(rate, key):
+    if not 0 <= _float32(rate) < 1:
+        raise ValueError(f"expected a dropout_rate of at least 0 and below 1, got {rate}")
+    if rate and key is None:
+        raise ValueError(f"a dropout_rate of {rate} needs a dropout_key")
+
+
+# -- what is dropped
+
+def _threefry(low, high, first, second):
+    """The words that threefry2x32 makes of a counter, as jax.random does."""
+    keys = (low, high, low ^ high ^ np.uint32(0x1BD11BDA))
+    first, second = first + keys[0], second + keys[1]
+    for group in range(5):
+        for by in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+            first = first + second
+            second = (second << np.uint32(by)) | (second >> np.uint32(32 - by))
+            second = second ^ first
+        first = first + keys[(group + 1) % 3]
+        second = second + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return first, second
+
+
+def _seeds(key, shape):
+    """Two words for each query of each head, from its indices: what tells it from others."""
+    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+        key = jax.random.key_data(key)
+    if key.shape != (2,) or key.dtype != jnp.uint32:
+        raise ValueError("expected a key of threefry, which is two words of uint32, got "
+                         f"{key.dtype} of shape {key.shape}")
+    # Each index is a vector of its own: of several indices in one tensor, a part of one row and
+    # one column could not tell which is which.
+    batch, head, group, query = (jnp.arange(size, dtype=jnp.uint32).reshape([-1] + [1] * (3 - i))
+                                 for i, size in enumerate(shape))
+    place = batch * np.uint32(shape[1] * shape[2]) + head * np.uint32(shape[2]) + group
+    made = _threefry(key[0], key[1], place, query)
+    return tuple(jax.lax.bitcast_convert_type(words, jnp.int32) for words in made)
+
+
+def _retained(settings, tensors):
+    """What the weights of keys are multiplied by; see weft.attention."""
+    rate = settings.get("dropout")
+    if rate is None:
+        return jnp.float32(1)
+    low, high = (jax.lax.bitcast_convert_type(tensors[name], jnp.uint32)[..., None]
+                 for name in ("low_seeds", "high_seeds"))
+    keys = tensors["k"].shape[1]
+    counter = jnp.arange(-(-keys // 32) * 16, dtype=jnp.uint32)
+    words = _threefry(low, high, counter, jnp.zeros_like(counter))
+    blocks = [word.reshape(*word.shape[:-1], -1, 1, 16) for word in words]
+    bits = jnp.concatenate(blocks, axis=-2).reshape(*low.shape[:-1], -1)[..., :keys]
+    gain = np.float32(1 / (1 - np.float64(rate)))
+    return jnp.where(bits >= np.uint32(rate * 2.0 ** 32), gain, np.float32(0))
 
 
 def _scores_like(name, array, shape, shared):
@@ -256,6 +324,7 @@ def _weights(settings, tensors):
 
 def _compute(settings, tensors):
     weights, _, lse = _weights(settings, tensors)
+    weights = weights * _retained(settings, tensors)
     out = jnp.einsum("bhgij,bjhe->bihge", weights, tensors["v"].astype(jnp.float32))
     return out.astype(tensors["q"].dtype), lse
 
@@ -270,7 +339,7 @@ def _compute_gradient(settings, tensors):
     made: dict[str, Any] = {
         "dq": jnp.einsum("bhgij,bjhd->bihgd", grad, key),
         "dk": jnp.einsum("bhgij,bihgd->bjhd", grad, query),
-        "dv": jnp.einsum("bhgij,bihge->bjhe", weights, dout)}
+        "dv": jnp.einsum("bhgij,bihge->bjhe", weights * _retained(settings, tensors), dout)}
     return tuple(made[name].astype(tensors[name[1:]].dtype) for name in _GRADIENTS)
 
 
@@ -279,7 +348,8 @@ def _score_gradient(settings, tensors):
     weights, capped = _weights(settings, tensors)[:2]
     dout, out, value = (tensors[name].astype(jnp.float32) for name in ("dout", "out", "v"))
     delta = jnp.einsum("bihge,bihge->bhgi", dout, out)[..., None]
-    grad = weights * (jnp.einsum("bihge,bjhe->bhgij", dout, value) - delta)
+    change = jnp.einsum("bihge,bjhe->bhgij", dout, value) * _retained(settings, tensors)
+    grad = weights * (change - delta)
     if "mask" in tensors:
         grad = jnp.where(tensors["mask"], grad, 0)
     return weights, grad, capped

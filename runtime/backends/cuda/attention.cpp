@@ -5,6 +5,7 @@
 #include "backends/cuda/attention.h"
 
 #include "backends/cuda/block.h"
+#include "contract/attention_formulas.h"
 #include "contract/attention_reason.h"
 
 #include <algorithm>
@@ -108,6 +109,8 @@ AttentionArgs attentionArgs(const weft_rt_attention &desc, void *const *buffers,
   args.scale = desc.scale;
   args.softcap = desc.softcap;
   args.fill = desc.fill;
+  args.dropLimit = dropLimit(desc.dropout);
+  args.retainedGain = retainedGain(desc.dropout);
   args.isPlain = desc.scale > 0 && desc.softcap == 0 &&
                  !args.tensors[WEFT_RT_ATTENTION_BIAS].data &&
                  !args.tensors[WEFT_RT_ATTENTION_MASK].data &&

@@ -39,7 +39,11 @@ struct AttentionArgs {
   int64_t queryStart, left, right;
   int64_t leaves;
   float scale, softcap, fill;
-  int32_t isPlain;    // scores are products times a positive scale
+  int32_t isPlain; // scores are products times a positive scale
+  /// Keys with lower random bits are dropped, of those that are not the weights
+  /// are multiplied by the gain. 0: none is.
+  uint32_t dropLimit;
+  float retainedGain;
   AttentionRow *rows; // [batches][groups][queries]: of the gradient
 };
 

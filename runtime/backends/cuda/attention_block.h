@@ -223,13 +223,15 @@ struct Score {
 
 /// Where the numbers lie that scores of a head need.
 struct ScoreSources {
-  int64_t bias, mask, querySegments, keySegments;
+  int64_t bias, mask, querySegments, keySegments, lowSeeds, highSeeds;
 
   ScoreSources(const Heads &heads, Head head)
       : bias(heads.offset(WEFT_RT_ATTENTION_BIAS, head)),
         mask(heads.offset(WEFT_RT_ATTENTION_MASK, head)),
         querySegments(heads.offset(WEFT_RT_ATTENTION_Q_SEGMENTS, head)),
-        keySegments(heads.offset(WEFT_RT_ATTENTION_K_SEGMENTS, head)) {}
+        keySegments(heads.offset(WEFT_RT_ATTENTION_K_SEGMENTS, head)),
+        lowSeeds(heads.offset(WEFT_RT_ATTENTION_LOW_SEEDS, head)),
+        highSeeds(heads.offset(WEFT_RT_ATTENTION_HIGH_SEEDS, head)) {}
 };
 
 /// Of a key in the range that the query sees; otherwise the value is kNone.
@@ -265,6 +267,25 @@ inline Score scoreOf(const AttentionArgs &args, const ScoreSources &at,
               ofKey.data)[place(WEFT_RT_ATTENTION_K_SEGMENTS, at.keySegments)])
     score.value = kNone;
   return score;
+}
+
+/// What the weight of a query and a key that are there is multiplied by.
+inline float retainedOf(const AttentionArgs &args, const ScoreSources &at,
+                        int64_t query, int64_t key) {
+  if (args.dropLimit == 0)
+    return 1;
+  auto seed = [&](int tensor, int64_t offset) {
+    const AttentionTensor &t = args.tensors[tensor];
+    return static_cast<const uint32_t *>(t.data)[offset + query * t.query];
+  };
+  RandomWords<uint32_t> words = {
+      uint32_t(key / kKeysAtOnce * (kKeysAtOnce / 2) + key % (kKeysAtOnce / 2)),
+      0};
+  threefry(seed(WEFT_RT_ATTENTION_LOW_SEEDS, at.lowSeeds),
+           seed(WEFT_RT_ATTENTION_HIGH_SEEDS, at.highSeeds), words);
+  uint32_t bits =
+      key % kKeysAtOnce < kKeysAtOnce / 2 ? words.first : words.second;
+  return bits >= args.dropLimit ? args.retainedGain : 0;
 }
 
 /// What scores are still to be multiplied by.

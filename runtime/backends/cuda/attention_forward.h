@@ -186,10 +186,13 @@ private:
     float max = largest * scale;
     max = max > space.max[row] ? max : space.max[row];
     float base = max == kNone ? 0 : max, sum = 0;
+    ScoreSources sources(heads, head);
     for (int64_t at = columns.first + lane; at < columns.last; at += lanes) {
       float &score = space.scores.at[at][row];
       float p = exponential<ScalarTraits>(fused(score, scale, -base));
       sum = sum + p;
+      if (row < rows && !args.isBackward)
+        p = p * retainedOf(args, sources, first + row, keys + at);
       score = asOperand<Chains>(p);
     }
     space.laneSums[lane][row] = sum;

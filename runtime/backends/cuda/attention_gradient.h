@@ -77,8 +77,11 @@ protected:
     const AttentionRow &row =
         args.rows[(head.batch * args.groups + head.group) * args.queries +
                   query];
-    return weightOf(args, row, scoreOf(args, sources, query, key, score),
-                    product);
+    float retained = retainedOf(args, sources, query, key);
+    Weight weight =
+        weightOf(args, row, scoreOf(args, sources, query, key, score),
+                 product * retained);
+    return {weight.p * retained, weight.ds};
   }
 
   /// Stores sums of rows from `row` on, of elements from `element` on.

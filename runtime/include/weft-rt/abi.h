@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised whenever a struct or function changes its meaning or layout. The
  * runtime refuses a program of another version. */
-#define WEFT_RT_ABI_VERSION 6
+#define WEFT_RT_ABI_VERSION 7
 
 /* Element types. Values are stable; they are stored in artifacts.
  * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1.
@@ -91,8 +91,8 @@ typedef enum weft_rt_gemm_role {
 } weft_rt_gemm_role;
 
 typedef enum weft_rt_attention_role {
-  WEFT_RT_ATTENTION_BATCH = 0, /* in all tensors; bias, mask and
-                                * segments may lack it */
+  WEFT_RT_ATTENTION_BATCH = 0, /* in all tensors; bias, mask,
+                                * segments and seeds may lack it */
   WEFT_RT_ATTENTION_GROUP = 1, /* as that, but keys and values lack it */
   WEFT_RT_ATTENTION_QUERY = 2, /* the sequence of queries; exactly one */
   WEFT_RT_ATTENTION_KEY = 3,   /* the sequence of keys; exactly one */
@@ -112,14 +112,17 @@ typedef enum weft_rt_attention_buffer {
    * Both or neither may be null. */
   WEFT_RT_ATTENTION_Q_SEGMENTS = 5,
   WEFT_RT_ATTENTION_K_SEGMENTS = 6,
-  WEFT_RT_ATTENTION_OUT = 7,
-  WEFT_RT_ATTENTION_LSE = 8, /* F32 */
+  /* I32, of queries: which keys are dropped. Both or neither may be null. */
+  WEFT_RT_ATTENTION_LOW_SEEDS = 7,
+  WEFT_RT_ATTENTION_HIGH_SEEDS = 8,
+  WEFT_RT_ATTENTION_OUT = 9,
+  WEFT_RT_ATTENTION_LSE = 10, /* F32 */
   /* Of the gradient only: the gradient of `out`, and what it gives. */
-  WEFT_RT_ATTENTION_DOUT = 9,
-  WEFT_RT_ATTENTION_DQ = 10,
-  WEFT_RT_ATTENTION_DK = 11,
-  WEFT_RT_ATTENTION_DV = 12,
-  WEFT_RT_ATTENTION_NUM_BUFFERS = 13
+  WEFT_RT_ATTENTION_DOUT = 11,
+  WEFT_RT_ATTENTION_DQ = 12,
+  WEFT_RT_ATTENTION_DK = 13,
+  WEFT_RT_ATTENTION_DV = 14,
+  WEFT_RT_ATTENTION_NUM_BUFFERS = 15
 } weft_rt_attention_buffer;
 
 /* The rank that runs the program. The first field is read by compiled code;

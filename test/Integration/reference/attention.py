@@ -9,7 +9,7 @@ import numpy as np
 from elements import dtype_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-INPUTS = ("q", "k", "v", "bias", "mask", "q_segments", "k_segments", "out", "lse", "dout")
+INPUTS = ("q", "k", "v", "bias", "mask", "q_segments", "k_segments", "low_seeds", "high_seeds", "out", "lse", "dout")
 
 
 def parts_of(names, values, maps):
@@ -24,6 +24,32 @@ def spread(part, to):
     order = [letters.index(letter) for letter in to if letter in letters]
     shape = [array.shape[letters.index(letter)] if letter in letters else 1 for letter in to]
     return array.transpose(order).reshape(shape)
+
+
+def threefry(key, counter):
+    """The two words of random bits: Salmon et al., \"Parallel random numbers\", in 20 rounds."""
+    keys = [key[0], key[1], key[0] ^ key[1] ^ 0x1BD11BDA]
+    x, y = ((word + own) % 2**32 for word, own in zip(counter, keys))
+    for step in range(20):
+        by = (13, 15, 26, 6, 17, 29, 16, 24)[step % 8]
+        x = (x + y) % 2**32
+        y = (y << by | y >> 32 - by) % 2**32 ^ x
+        if step % 4 == 3:
+            group = step // 4 + 1
+            x = (x + keys[group % 3]) % 2**32
+            y = (y + keys[(group + 1) % 3] + group) % 2**32
+    return x, y
+
+
+def retained(parts, letters, keys, rate):
+    """What weights are multiplied by, with the dimensions `letters`, the last one that of keys."""
+    if not rate:
+        return 1.0
+    seeds = [spread(parts[name], letters).astype(np.int64) % 2**32 for name in ("low_seeds", "high_seeds")]
+    key = np.arange(keys)
+    words = threefry(seeds, (key // 32 * 16 + key % 16, 0 * key))
+    bits = np.where(key % 32 < 16, *words)
+    return np.where(bits < np.floor(float(rate) * 2**32), 0, 1 / (1 - float(rate)))
 
 
 class Scores:
@@ -44,6 +70,7 @@ class Scores:
         self.mask = spread(parts["mask"], self.letters).astype(bool) if "mask" in parts else None
         if self.mask is not None:
             self.scores = np.where(self.mask, self.scores, config.get("fill", -np.inf))
+        self.retained = retained(parts, self.letters, k[0].shape[k[1].index(key)], config.get("dropout"))
         self.seen = self._seen(parts, start, q[0].shape[q[1].index(query)], k[0].shape[k[1].index(key)])
 
     def _seen(self, parts, start, queries, keys):
@@ -83,7 +110,7 @@ def attention(names, values, maps, count, config, start=0):
     lse = scores.lse()
     out, made = ("".join(LETTERS[loop] for loop in loops) for loops in maps[-2:])
     shape = np.broadcast(scores.scores, scores.seen).shape
-    weights = np.broadcast_to(scores.weights(lse), shape)
+    weights = np.broadcast_to(scores.weights(lse) * scores.retained, shape)
     summed = np.einsum(f"{scores.letters},{parts['v'][1]}->{out}", weights, parts["v"][0])
     rows = scores.letters[:-1]
     return summed, np.broadcast_to(lse[..., 0], shape[:-1]).transpose([rows.index(x) for x in made])
@@ -98,7 +125,8 @@ def attention_grad(names, values, maps, count, config, start=0):
     weights = scores.weights(scores.lse())
     out, dout = parts["out"], parts["dout"]
     delta = np.einsum(f"{out[1]},{dout[1]}->{rows}", out[0], dout[0])[..., None]
-    grad = weights * (np.einsum(f"{dout[1]},{parts['v'][1]}->{scores.letters}", dout[0], parts["v"][0]) - delta)
+    change = np.einsum(f"{dout[1]},{parts['v'][1]}->{scores.letters}", dout[0], parts["v"][0])
+    grad = weights * (change * scores.retained - delta)
     if scores.mask is not None:
         grad = np.where(scores.mask, grad, 0)
     if config.get("softcap"):
@@ -107,7 +135,7 @@ def attention_grad(names, values, maps, count, config, start=0):
     dq, dk, dv = ("".join(LETTERS[loop] for loop in loops) for loops in maps[-3:])
     return (np.einsum(f"{scores.letters},{parts['k'][1]}->{dq}", grad, parts["k"][0]),
             np.einsum(f"{scores.letters},{parts['q'][1]}->{dk}", grad, parts["q"][0]),
-            np.einsum(f"{scores.letters},{dout[1]}->{dv}", weights, dout[0]))
+            np.einsum(f"{scores.letters},{dout[1]}->{dv}", weights * scores.retained, dout[0]))
 
 
 def number(text):

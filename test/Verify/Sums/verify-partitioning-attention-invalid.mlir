@@ -258,3 +258,139 @@ module {
     }
   }
 }
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+module {
+  weft.mesh @mesh = <["cp"=2]>
+  func.func @other_rate(%q: tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, %k: tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, %low: tensor<2x4xi32> {weft.global_type = tensor<2x8xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}]>}, %high: tensor<2x4xi32> {weft.global_type = tensor<2x8xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}]>})
+      -> (tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}) {
+    %whole = weft.all_gather %k on @mesh <{"cp"}> dims [1] : (tensor<2x4x4xf32>) -> tensor<2x8x4xf32>
+    // expected-error@+1 {{makes result #0 another one: attention 2x8x4xf32 (#weft.attention<scale = 5.000000e-01 : f32, dropout = 5.000000e-01 : f32>}}
+    %out, %lse = weft.attention %q, %whole, %whole dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.5 : f32>, indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse]}
+        : (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4xi32>, tensor<2x4xi32>) -> (tensor<2x4x4xf32>, tensor<2x4xf32>)
+    %dq, %dk, %dv = weft.attention_grad %q, %whole, %whole, %out, %lse, %q dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.5 : f32>,
+        indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse, #out, #q, #k, #v]}
+        : (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4x4xf32>, tensor<2x4xf32>, tensor<2x4x4xf32>) -> (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+    %dvs = weft.reduce_scatter sum %dv on @mesh <{"cp"}> dims [1] : (tensor<2x8x4xf32>) -> tensor<2x4x4xf32>
+    return %out, %dvs : tensor<2x4x4xf32>, tensor<2x4x4xf32>
+  }
+  module @global {
+    func.func @other_rate(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %low: tensor<2x8xi32>, %high: tensor<2x8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>) {
+      // expected-note@+1 {{this op of the global program makes attention 2x8x4xf32 (#weft.attention<scale = 5.000000e-01 : f32, dropout = 2.500000e-01 : f32>}}
+    %out, %lse = weft.attention %q, %k, %k dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>, indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse]}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xi32>, tensor<2x8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+      %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %out, %lse, %q dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+          indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse, #out, #q, #k, #v]}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8x4xf32>, tensor<2x8xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+      return %out, %dv : tensor<2x8x4xf32>, tensor<2x8x4xf32>
+    }
+  }
+}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+module {
+  weft.mesh @mesh = <["cp"=2]>
+  func.func @other_seeds(%q: tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, %k: tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, %low: tensor<2x4xi32> {weft.global_type = tensor<2x8xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}]>}, %high: tensor<2x4xi32> {weft.global_type = tensor<2x8xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}]>})
+      -> (tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}) {
+    %whole = weft.all_gather %k on @mesh <{"cp"}> dims [1] : (tensor<2x4x4xf32>) -> tensor<2x8x4xf32>
+    // expected-error@+1 {{makes result #0 another one: argument 2x8xi32 (3), but in the global program argument 2x8xi32 (2)}}
+    %out, %lse = weft.attention %q, %whole, %whole dropout %high, %low {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>, indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse]}
+        : (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4xi32>, tensor<2x4xi32>) -> (tensor<2x4x4xf32>, tensor<2x4xf32>)
+    %dq, %dk, %dv = weft.attention_grad %q, %whole, %whole, %out, %lse, %q dropout %high, %low {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+        indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse, #out, #q, #k, #v]}
+        : (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4x4xf32>, tensor<2x4xf32>, tensor<2x4x4xf32>) -> (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+    %dvs = weft.reduce_scatter sum %dv on @mesh <{"cp"}> dims [1] : (tensor<2x8x4xf32>) -> tensor<2x4x4xf32>
+    return %out, %dvs : tensor<2x4x4xf32>, tensor<2x4x4xf32>
+  }
+  module @global {
+    func.func @other_seeds(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %low: tensor<2x8xi32>, %high: tensor<2x8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>) {
+      // expected-note@+1 {{this op of the global program makes argument 2x8xi32 (2)}}
+    %out, %lse = weft.attention %q, %k, %k dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>, indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse]}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xi32>, tensor<2x8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+      %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %out, %lse, %q dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+          indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse, #out, #q, #k, #v]}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8x4xf32>, tensor<2x8xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+      return %out, %dv : tensor<2x8x4xf32>, tensor<2x8x4xf32>
+    }
+  }
+}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+module {
+  weft.mesh @mesh = <["cp"=2]>
+  func.func @other_rate_of_gradient(%q: tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, %k: tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, %low: tensor<2x4xi32> {weft.global_type = tensor<2x8xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}]>}, %high: tensor<2x4xi32> {weft.global_type = tensor<2x8xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}]>})
+      -> (tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}) {
+    %whole = weft.all_gather %k on @mesh <{"cp"}> dims [1] : (tensor<2x4x4xf32>) -> tensor<2x8x4xf32>
+    %out, %lse = weft.attention %q, %whole, %whole dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>, indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse]}
+        : (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4xi32>, tensor<2x4xi32>) -> (tensor<2x4x4xf32>, tensor<2x4xf32>)
+    // expected-error@+1 {{makes result #1 another one: attention_grad 2x8x4xf32 (#weft.attention<scale = 5.000000e-01 : f32, dropout = 5.000000e-01 : f32>}}
+    %dq, %dk, %dv = weft.attention_grad %q, %whole, %whole, %out, %lse, %q dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.5 : f32>,
+        indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse, #out, #q, #k, #v]}
+        : (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4x4xf32>, tensor<2x4xf32>, tensor<2x4x4xf32>) -> (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+    %dvs = weft.reduce_scatter sum %dv on @mesh <{"cp"}> dims [1] : (tensor<2x8x4xf32>) -> tensor<2x4x4xf32>
+    return %out, %dvs : tensor<2x4x4xf32>, tensor<2x4x4xf32>
+  }
+  module @global {
+    func.func @other_rate_of_gradient(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %low: tensor<2x8xi32>, %high: tensor<2x8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>) {
+      %out, %lse = weft.attention %q, %k, %k dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>, indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse]}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xi32>, tensor<2x8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+      // expected-note@+1 {{this op of the global program makes attention_grad 2x8x4xf32 (#weft.attention<scale = 5.000000e-01 : f32, dropout = 2.500000e-01 : f32>}}
+    %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %out, %lse, %q dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+          indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse, #out, #q, #k, #v]}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8x4xf32>, tensor<2x8xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+      return %out, %dv : tensor<2x8x4xf32>, tensor<2x8x4xf32>
+    }
+  }
+}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+module {
+  weft.mesh @mesh = <["cp"=2]>
+  func.func @other_seeds_of_gradient(%q: tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, %k: tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, %low: tensor<2x4xi32> {weft.global_type = tensor<2x8xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}]>}, %high: tensor<2x4xi32> {weft.global_type = tensor<2x8xi32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}]>})
+      -> (tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}, tensor<2x4x4xf32> {weft.global_type = tensor<2x8x4xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"cp"}, {}]>}) {
+    %whole = weft.all_gather %k on @mesh <{"cp"}> dims [1] : (tensor<2x4x4xf32>) -> tensor<2x8x4xf32>
+    %out, %lse = weft.attention %q, %whole, %whole dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>, indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse]}
+        : (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4xi32>, tensor<2x4xi32>) -> (tensor<2x4x4xf32>, tensor<2x4xf32>)
+    // expected-error@+1 {{makes result #1 another one: argument 2x8xi32 (2), but in the global program argument 2x8xi32 (3)}}
+    %dq, %dk, %dv = weft.attention_grad %q, %whole, %whole, %out, %lse, %q dropout %low, %low {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+        indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse, #out, #q, #k, #v]}
+        : (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4x4xf32>, tensor<2x4xf32>, tensor<2x4x4xf32>) -> (tensor<2x4x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+    %dvs = weft.reduce_scatter sum %dv on @mesh <{"cp"}> dims [1] : (tensor<2x8x4xf32>) -> tensor<2x4x4xf32>
+    return %out, %dvs : tensor<2x4x4xf32>, tensor<2x4x4xf32>
+  }
+  module @global {
+    func.func @other_seeds_of_gradient(%q: tensor<2x8x4xf32>, %k: tensor<2x8x4xf32>, %low: tensor<2x8xi32>, %high: tensor<2x8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>) {
+      %out, %lse = weft.attention %q, %k, %k dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>, indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse]}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xi32>, tensor<2x8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+      // expected-note@+1 {{this op of the global program makes argument 2x8xi32 (3)}}
+      %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %out, %lse, %q dropout %low, %high {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+          indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse, #out, #q, #k, #v]}
+          : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8x4xf32>, tensor<2x8xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+      return %out, %dv : tensor<2x8x4xf32>, tensor<2x8x4xf32>
+    }
+  }
+}

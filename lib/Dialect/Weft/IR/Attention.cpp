@@ -15,8 +15,9 @@ using namespace mlir::weft;
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral kTensorNames[] = {
-    "q",   "k",   "v",    "bias", "mask", "q_segments", "k_segments",
-    "out", "lse", "dout", "dq",   "dk",   "dv"};
+    "q",          "k",          "v",         "bias",       "mask",
+    "q_segments", "k_segments", "low_seeds", "high_seeds", "out",
+    "lse",        "dout",       "dq",        "dk",         "dv"};
 
 StringRef mlir::weft::stringifyAttentionTensor(AttentionTensor tensor) {
   return kTensorNames[static_cast<int>(tensor)];
@@ -39,6 +40,8 @@ static SmallVector<std::pair<AttentionTensor, Value>> getInputs(Op op) {
           {AttentionTensor::Mask, op.getMask()},
           {AttentionTensor::QSegments, op.getQSegments()},
           {AttentionTensor::KSegments, op.getKSegments()},
+          {AttentionTensor::LowSeeds, op.getLowSeeds()},
+          {AttentionTensor::HighSeeds, op.getHighSeeds()},
           {AttentionTensor::Out, op.getOut()},
           {AttentionTensor::Lse, op.getLse()}};
 }
@@ -241,7 +244,8 @@ static double countSeen(AttentionAttr config, int64_t queries, int64_t keys,
 }
 
 /// Forward two products of the scores' size, backward five; an exponential and
-/// some additions for each score.
+/// some additions for each score, and where keys are dropped half of what
+/// threefry does for two.
 OpWork AttentionShape::getWork(bool hasStart) const {
   OpWork work;
   SmallVector<int64_t> sizes = getLoopSizes();
@@ -253,7 +257,8 @@ OpWork AttentionShape::getWork(bool hasStart) const {
   product.k = double(sizes[getDepth()]);
   double depth = double(sizes[getDepth()]), value = double(sizes[getValue()]);
   double depths = isGradient() ? 3 * depth + 2 * value : depth + value;
-  work.operations = product.batch * product.m * product.n * 24;
+  double scores = product.batch * product.m * product.n;
+  work.operations = scores * (config.getDropout() ? 24 + 40 : 24);
   if (depth > 0)
     product.batch *= depths / depth;
   product.lhs = product.rhs = parts[0].getType().getElementType();

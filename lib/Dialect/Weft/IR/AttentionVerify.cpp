@@ -26,11 +26,15 @@ float AttentionAttr::getFillValue() const {
                    : -std::numeric_limits<float>::infinity();
 }
 
+float AttentionAttr::getDropoutValue() const {
+  return getDropout() ? getDropout().getValue().convertToFloat() : 0.0f;
+}
+
 LogicalResult
 AttentionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       FloatAttr scale, FloatAttr softcap, FloatAttr fill,
-                      std::optional<int64_t> left,
-                      std::optional<int64_t> right) {
+                      std::optional<int64_t> left, std::optional<int64_t> right,
+                      FloatAttr dropout) {
   // attention_attr_c1
   if (!scale.getType().isF32() || !scale.getValue().isFinite())
     return emitError() << "the scale of attention is a finite f32, got "
@@ -44,6 +48,13 @@ AttentionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                (!fill.getValue().isNegative() && !fill.getValue().isZero())))
     return emitError() << "the fill of attention is an f32 of at most 0, got "
                        << fill;
+  if (dropout && (!dropout.getType().isF32() ||
+                  !(dropout.getValue().convertToFloat() >= 0 &&
+                    dropout.getValue().convertToFloat() < 1)))
+    return emitError()
+           << "the dropout of attention is an f32 of at least 0 and "
+              "below 1, got "
+           << dropout;
   // attention_attr_c2
   for (std::optional<int64_t> bound : {left, right})
     if (bound && *bound < 0)
@@ -88,6 +99,8 @@ TensorLoops getLoops(AttentionTensor tensor) {
   case AttentionTensor::Mask:
     return {kBatch | kGroup | kQuery | kKey, kBatch | kGroup | kQuery | kKey};
   case AttentionTensor::QSegments:
+  case AttentionTensor::LowSeeds:
+  case AttentionTensor::HighSeeds:
     return {kBatch | kGroup | kQuery, kBatch | kGroup};
   case AttentionTensor::KSegments:
     return {kBatch | kKey, kBatch};
@@ -121,6 +134,8 @@ bool hasType(AttentionTensor tensor, Type element, Type query) {
     return element.isInteger(1);
   case AttentionTensor::QSegments:
   case AttentionTensor::KSegments:
+  case AttentionTensor::LowSeeds:
+  case AttentionTensor::HighSeeds:
     return element.isSignlessInteger(32);
   }
   return false;
@@ -182,6 +197,12 @@ LogicalResult verifyTogether(Operation *op, AttentionAttr config, Value start,
   if (isThere(AttentionTensor::QSegments) !=
       isThere(AttentionTensor::KSegments))
     return op->emitOpError("has segments of queries or keys, expected both");
+  bool wantsSeeds = config.getDropout() != nullptr;
+  if (isThere(AttentionTensor::LowSeeds) != wantsSeeds ||
+      isThere(AttentionTensor::HighSeeds) != wantsSeeds)
+    return op->emitOpError(
+        wantsSeeds ? "has a dropout, but not both low and high seeds"
+                   : "has seeds, but no dropout");
   return success();
 }
 

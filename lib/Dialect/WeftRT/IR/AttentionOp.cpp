@@ -15,6 +15,8 @@ static bool isNeeded(AttentionTensor tensor, bool isGradient) {
   case AttentionTensor::Mask:
   case AttentionTensor::QSegments:
   case AttentionTensor::KSegments:
+  case AttentionTensor::LowSeeds:
+  case AttentionTensor::HighSeeds:
     return false;
   case AttentionTensor::DOut:
   case AttentionTensor::DQ:

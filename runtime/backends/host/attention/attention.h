@@ -25,7 +25,7 @@
 //   m' = max(m, s[j] for the keys of the block that the query sees)
 //   p[j] = exp(s[j] - m'), 0 for a key that is not seen
 //   a = exp(m - m');  l = fma(l, a, sum of p)
-//   o = o * a;  o = o + product of the block, of p and v
+//   o = o * a;  o = o + product of the block, of p * r and v
 //   m = m'
 // and at the end out = o / l + 0, rounded to out's type, and lse = m + log(l).
 // The sum of p is a sum in 16 lanes, key j of the block in lane j mod 16,
@@ -33,12 +33,16 @@
 // on. A query that sees no key, or only scores of -inf, has out = 0 and
 // lse = -inf.
 //
+// r[j] is what weft_rt_attention says, or there is none; p * r is rounded to
+// f32, and then to bf16 where P is.
+//
 // Gradient. p[j] = exp(s[j] - lse), 0 for a key that is not seen, and for all
 // keys where lse = -inf. Where lse is finite and above 256 or below -256, m and
 // l are computed as in the forward pass, and p[j] = exp(s[j] - m) * (1 / l):
 // the logarithm of l would be lost in an lse like -1e30. delta is a sum in 16
 // lanes as above, by fma.
-//   ds[j] = (p[j] * (dp[j] - delta)) * g[j], dp being the product of the values
+//   ds[j] = (p[j] * (dp[j] * r[j] - delta)) * g[j], dp being the product of the
+//          values, and dp * r rounded
 //   g[j] = scale, times 1 - t * t with a softcap, t being its tanh;
 //          0 where the mask is 0
 //   dq = +0; for blocks of kAttentionBackwardKeys, ascending:
@@ -48,7 +52,7 @@
 // ends, and then in blocks of kAttentionQueries; in open order these are
 // counted from the first query of the group.
 //   leaf = +0; for its blocks, ascending:
-//        leaf = leaf + product of the block, of ds and q, or of p and dout
+//        leaf = leaf + product of the block, of ds and q, or of p * r and dout
 // Leaves join in a binary tree as those of gemm.h.
 //
 // exp and tanh are at most 2 ulp off; results of exp below 2^-126 are 0. They

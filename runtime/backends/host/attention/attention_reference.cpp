@@ -4,6 +4,7 @@
 
 #include "attention_reference.h"
 
+#include "contract/attention_formulas.h"
 #include "gemm_reference.h"
 #include "problem.h"
 
@@ -104,6 +105,7 @@ private:
   }
   Number product(int a, int64_t i, int b, int64_t j, int over) const;
   bool sees(int64_t i, int64_t j) const;
+  Number retained(int64_t i, int64_t j) const;
   void scoreQuery(int64_t i);
   void forwardQuery(int64_t i);
   void backwardQuery(int64_t i);
@@ -165,6 +167,24 @@ bool Evaluation<Number>::sees(int64_t i, int64_t j) const {
          at(ofQueries, QUERY, i, QUERY, 0) == at(ofKeys, KEY, j, KEY, 0);
 }
 
+/// What the weight of a key is multiplied by.
+template <class Number>
+Number Evaluation<Number>::retained(int64_t i, int64_t j) const {
+  if (c.desc.dropout == 0)
+    return 1;
+  auto seed = [&](int tensor) {
+    const int64_t place = base[tensor] + offset(tensor, QUERY, i);
+    return reinterpret_cast<const uint32_t *>(c.data[tensor].data())[place];
+  };
+  RandomWords<uint32_t> words = {uint32_t(j / 32 * 16 + j % 16), 0};
+  threefry(seed(WEFT_RT_ATTENTION_LOW_SEEDS),
+           seed(WEFT_RT_ATTENTION_HIGH_SEEDS), words);
+  const uint32_t bits = j % 32 < 16 ? words.first : words.second;
+  return double(bits) < std::floor(double(c.desc.dropout) * 0x1p32)
+             ? Number(0)
+             : Number(1 / (1 - Number(c.desc.dropout)));
+}
+
 /// Scores, and what their gradients are multiplied by.
 template <class Number> void Evaluation<Number>::scoreQuery(int64_t i) {
   const Number cap = c.desc.softcap;
@@ -204,7 +224,8 @@ template <class Number> void Evaluation<Number>::forwardQuery(int64_t i) {
   for (int64_t j = 0; j < size(KEY); ++j)
     for (int64_t d = 0; d < size(VALUE); ++d)
       add(OUT, QUERY, i, VALUE, d,
-          rounded(score[size_t(j)] / sum) * at(V, KEY, j, VALUE, d));
+          rounded(score[size_t(j)] / sum * retained(i, j)) *
+              at(V, KEY, j, VALUE, d));
 }
 
 template <class Number> void Evaluation<Number>::backwardQuery(int64_t i) {
@@ -227,10 +248,11 @@ template <class Number> void Evaluation<Number>::backwardQuery(int64_t i) {
     if (!sees(i, j))
       continue;
     const Number p = std::exp(score[size_t(j)] - max) / sum;
-    const Number dp = product(DOUT, i, V, j, VALUE);
+    const Number r = retained(i, j);
+    const Number dp = product(DOUT, i, V, j, VALUE) * r;
     const Number ds = rounded(p * (dp - delta) * slope[size_t(j)]);
     for (int64_t d = 0; d < size(VALUE); ++d)
-      add(DV, KEY, j, VALUE, d, rounded(p) * at(DOUT, QUERY, i, VALUE, d));
+      add(DV, KEY, j, VALUE, d, rounded(p * r) * at(DOUT, QUERY, i, VALUE, d));
     for (int64_t d = 0; d < size(DEPTH); ++d) {
       add(DQ, QUERY, i, DEPTH, d, ds * at(K, KEY, j, DEPTH, d));
       add(DK, KEY, j, DEPTH, d, ds * at(Q, QUERY, i, DEPTH, d));

@@ -5,6 +5,7 @@
 // that are left out, strides, threads, instruction set.
 
 #include "attention_test_util.h"
+#include "contract/attention_formulas.h"
 #include "gemm_test_fixture.h"
 
 #include <cmath>
@@ -107,6 +108,26 @@ TEST_P(AttentionTest, ThreadsAndStridesDoNotChangeBits) {
   }
 }
 
+/// Several blocks of keys, of which the second one of the gradient begins amid
+/// a counter's; heads so large that these are small.
+TEST_P(AttentionTest, DropsTheSameKeysInAllBlocks) {
+  Random random(16);
+  for (weft_rt_type type : narrowTypes)
+    for (Sizes sizes : {Sizes{70, 1100, 8, 5, 1, 2}, Sizes{10, 130, 500, 4}}) {
+      Case c = plainCase(random, type, sizes);
+      c.desc.scale = 0.3f;
+      c.desc.left = 1000;
+      c.queryStart = sizes.keys - sizes.queries;
+      addDropout(random, c, 0.1f);
+      runCase(c);
+      ASSERT_EQ(compareWithReference(c, roundsP(c)), "") << textOf(c);
+      Case gradient = anyGradient(random, c);
+      runCase(gradient);
+      ASSERT_EQ(compareWithReference(gradient, roundsP(gradient)), "")
+          << textOf(gradient);
+    }
+}
+
 /// dq in f32, rounded afterwards or at once, and summed where there are threads
 /// for a pass of its own: f32 sums are the same.
 TEST_P(AttentionTest, AllWaysToSumQueriesGiveTheSameBits) {
@@ -162,6 +183,8 @@ TEST_P(AttentionTest, SlicesOfQueriesHaveTheBitsOfTheWhole) {
     c.desc.leaves = int32_t(random.below(2));
     if (i % 5 == 0)
       addMask(random, c, -infinity);
+    if (i % 4 == 0)
+      addDropout(random, c, 0.4f);
     Case before = c;
     runCase(c);
     const int64_t first = random.below(139),
@@ -364,6 +387,37 @@ TEST(Attention, InstructionSetsGiveTheSameBits) {
   forceIsa(detectIsa());
 }
 
+/// The answers that come with the generator's definition.
+TEST(Attention, RandomWordsAreThoseOfThreefry) {
+  auto words = [](uint32_t low, uint32_t high, uint32_t x, uint32_t y) {
+    RandomWords<uint32_t> made = {x, y};
+    threefry(low, high, made);
+    return std::pair(made.first, made.second);
+  };
+  EXPECT_EQ(words(0, 0, 0, 0), std::pair(0x6b200159u, 0x99ba4efeu));
+  EXPECT_EQ(words(~0u, ~0u, ~0u, ~0u), std::pair(0x1cb996fcu, 0xbb002be7u));
+  EXPECT_EQ(words(0x13198a2e, 0x03707344, 0x243f6a88, 0x85a308d3),
+            std::pair(0xc4923a9cu, 0x483df7a0u));
+}
+
+/// Of many keys the part that is kept is near what is said.
+TEST(Attention, KeepsAsManyKeysAsTheRateSays) {
+  Random random(17);
+  Case c = plainCase(random, f32, {64, 1024, 1, 1});
+  for (int tensor : {WEFT_RT_ATTENTION_Q, WEFT_RT_ATTENTION_V}) {
+    const size_t count = c.data[tensor].size() / sizeof(float);
+    for (size_t i = 0; i < count; ++i)
+      writeAs(c.data[tensor].data(), f32, int64_t(i),
+              tensor == WEFT_RT_ATTENTION_V);
+  }
+  addDropout(random, c, 0.25f);
+  runCase(c);
+  double sum = 0;
+  for (double out : elementsOf(c, WEFT_RT_ATTENTION_OUT))
+    sum += out;
+  EXPECT_NEAR(sum / 64, 1, 0.01);
+}
+
 Case simple() {
   Random random(12);
   return plainCase(random, f32, {4, 6, 8, 2, 1, 2});
@@ -391,6 +445,8 @@ TEST(AttentionSupported, NamesTheReason) {
   EXPECT_REASON("scale is not finite", d.scale = infinity);
   EXPECT_REASON("softcap is negative or not finite", d.softcap = -1);
   EXPECT_REASON("softcap is negative or not finite", d.softcap = std::nanf(""));
+  EXPECT_REASON("dropout is not at least 0 and below 1", d.dropout = 1);
+  EXPECT_REASON("dropout is not at least 0 and below 1", d.dropout = -0.5f);
   EXPECT_REASON("bound of keys that are seen below -1", d.left = -2);
   EXPECT_REASON("negative number of leaves", d.leaves = -1);
   EXPECT_REASON("unknown role of a dimension", d.dims[0].role = 6);
@@ -431,6 +487,15 @@ TEST(AttentionSupported, NamesWhatBuffersLack) {
   EXPECT_STREQ(attentionBuffersReason(c.desc, buffers),
                "segments of queries or of keys alone");
   buffers[WEFT_RT_ATTENTION_K_SEGMENTS] = buffers[0];
+  EXPECT_EQ(attentionBuffersReason(c.desc, buffers), nullptr);
+  c.desc.dropout = 0.5f;
+  EXPECT_STREQ(attentionBuffersReason(c.desc, buffers),
+               "low or high seeds alone, or a dropout without seeds");
+  buffers[WEFT_RT_ATTENTION_LOW_SEEDS] = buffers[0];
+  c.desc.dropout = 0;
+  EXPECT_STREQ(attentionBuffersReason(c.desc, buffers),
+               "low or high seeds alone, or a dropout without seeds");
+  buffers[WEFT_RT_ATTENTION_HIGH_SEEDS] = buffers[0];
   EXPECT_EQ(attentionBuffersReason(c.desc, buffers), nullptr);
   c.desc.backward = 1;
   EXPECT_STREQ(attentionBuffersReason(c.desc, buffers),

@@ -21,7 +21,9 @@ namespace {
 constexpr int kTensors = WEFT_RT_ATTENTION_NUM_BUFFERS;
 constexpr int BIAS = WEFT_RT_ATTENTION_BIAS, MASK = WEFT_RT_ATTENTION_MASK,
               SEGQ = WEFT_RT_ATTENTION_Q_SEGMENTS,
-              SEGK = WEFT_RT_ATTENTION_K_SEGMENTS;
+              SEGK = WEFT_RT_ATTENTION_K_SEGMENTS,
+              LOW = WEFT_RT_ATTENTION_LOW_SEEDS,
+              HIGH = WEFT_RT_ATTENTION_HIGH_SEEDS;
 
 /// Whether a tensor has dims of a role; those of scores may lack any.
 bool hasRole(int tensor, int role) {
@@ -48,6 +50,9 @@ bool hasRole(int tensor, int role) {
   }
 }
 
+/// Whether a tensor may be the same for all of a dim that it could have.
+bool mayLackDims(int tensor) { return tensor >= BIAS && tensor <= HIGH; }
+
 int64_t bytesIn(weft_rt_type type) { return detail::bytesOfType(type); }
 
 double uniform(Random &random) {
@@ -66,6 +71,11 @@ void fill(Random &random, Case &c, int tensor) {
     case SEGK:
       reinterpret_cast<int32_t *>(data.data())[i] = int32_t(random.below(3));
       break;
+    case LOW:
+    case HIGH:
+      reinterpret_cast<uint32_t *>(data.data())[i] =
+          uint32_t(random.below(int64_t(1) << 32));
+      break;
     default:
       writeAs(data.data(), type, int64_t(i), 2 * uniform(random));
     }
@@ -80,8 +90,7 @@ void layOut(Random &random, Case &c, int tensor, bool anyOrder) {
     if (hasRole(tensor, c.desc.dims[i].role))
       order.push_back(i);
   }
-  const bool mayLack =
-      tensor == BIAS || tensor == MASK || tensor == SEGQ || tensor == SEGK;
+  const bool mayLack = mayLackDims(tensor);
   const bool padded = anyOrder && random.below(3) == 0;
   if (anyOrder && random.below(2))
     for (size_t i = order.size(); i > 1; --i)
@@ -158,6 +167,14 @@ void addSegments(Random &random, Case &c) {
   }
 }
 
+void addDropout(Random &random, Case &c, float dropout) {
+  c.desc.dropout = dropout;
+  for (int tensor : {LOW, HIGH}) {
+    layOut(random, c, tensor, true);
+    fill(random, c, tensor);
+  }
+}
+
 static void addExtras(Random &random, Case &c) {
   if (random.below(4) == 0)
     addBias(random, c);
@@ -166,6 +183,8 @@ static void addExtras(Random &random, Case &c) {
             random.below(2) ? -1e9f : -std::numeric_limits<float>::infinity());
   if (random.below(4) == 0)
     addSegments(random, c);
+  if (random.below(4) == 0)
+    addDropout(random, c, float(random.below(4)) * 0.25f);
   if (random.below(4) == 0)
     c.desc.softcap = float(1 + random.below(5));
   if (random.below(12) == 0)
@@ -214,8 +233,7 @@ void layOutAnew(Random &random, Case &c) {
       continue;
     Case old = c;
     std::vector<int64_t> from = offsetsOf(old, tensor);
-    const bool mayLack =
-        tensor == BIAS || tensor == MASK || tensor == SEGQ || tensor == SEGK;
+    const bool mayLack = mayLackDims(tensor);
     if (mayLack)
       continue;
     layOut(random, c, tensor, true);
@@ -233,9 +251,9 @@ std::string textOf(const Case &c) {
   out << (desc.backward ? "gradient" : "forward") << " types " << desc.type
       << ' ' << desc.type_bias << ' ' << desc.type_dq << ' ' << desc.type_dk
       << ' ' << desc.type_dv << " scale " << desc.scale << " softcap "
-      << desc.softcap << " fill " << desc.fill << " left " << desc.left
-      << " right " << desc.right << " start " << c.queryStart << " leaves "
-      << desc.leaves;
+      << desc.softcap << " fill " << desc.fill << " dropout " << desc.dropout
+      << " left " << desc.left << " right " << desc.right << " start "
+      << c.queryStart << " leaves " << desc.leaves;
   for (int tensor : {BIAS, MASK, SEGQ})
     out << (c.has(tensor) ? " with " : " no ") << tensor;
   for (int i = 0; i < desc.num_dims; ++i) {

@@ -26,6 +26,7 @@ Case randomCase(Random &random, weft_rt_type type, int64_t most);
 void addBias(Random &random, Case &c);
 void addMask(Random &random, Case &c, float fill);
 void addSegments(Random &random, Case &c);
+void addDropout(Random &random, Case &c, float dropout);
 
 /// The same case with new layouts: of all tensors, random ones.
 void layOutAnew(Random &random, Case &c);

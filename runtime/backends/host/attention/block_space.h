@@ -29,6 +29,7 @@ struct alignas(64) BlockSpace {
   alignas(64) uint16_t narrowDs[kAttentionQueries * kScoreStride];
   alignas(64) float rows[2][kMostHead]; // of tensors, widened
   alignas(64) float gains[kScoreStride];
+  alignas(64) float retained[kScoreStride];
   /// Keys and values of a block, widened, with the keys as columns.
   alignas(64) float across[2][kMostAcross * kScoreStride];
   /// o, or dq where it is not summed elsewhere.

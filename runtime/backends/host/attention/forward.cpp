@@ -64,6 +64,7 @@ void OutputBlock::softmaxRow(int64_t row) {
   args.narrow = block.narrowP(row);
   args.range = block.range(row);
   args.scale = block.finishScores(row, args.range, /*wantsGains=*/false);
+  args.retained = block.retained(row, args.range);
   args.max = max[row];
   args.sum = sum[row];
   context.rows.softmax(args);

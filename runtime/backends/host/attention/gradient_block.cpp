@@ -51,6 +51,7 @@ void GradientBlock::addUpLargeRows(const Problem::Heads &heads,
       args.narrow = all.narrowP(row);
       args.range = all.range(row);
       args.scale = all.finishScores(row, args.range, /*wantsGains=*/false);
+      args.retained = nullptr; // the sums are those of all keys
       args.max = sums[row].max;
       args.sum = sums[row].sum;
       context.rows.softmax(args);
@@ -87,6 +88,7 @@ void GradientBlock::computeRow(const Problem::Heads &heads, int64_t row) {
   args.lse = sum.sum != 0 ? sum.max : lse(heads, query);
   args.weight = sum.sum != 0 ? 1 / sum.sum : 1;
   args.delta = delta(heads, query);
+  args.retained = block.retained(row, args.range);
   context.rows.gradient(args);
 }
 

@@ -43,10 +43,22 @@ struct ScoreArgs {
   float *gains; // what dS is multiplied by; null: not wanted
 };
 
+/// What the weights of a query's keys are multiplied by where some are dropped:
+/// 0 or `gain`. Columns of [first, last) up to whole groups of kLanes get 0.
+struct RetainArgs {
+  float *retained;  // of column 0
+  int64_t firstKey; // that of column 0
+  int64_t first, last;
+  uint32_t lowSeed, highSeed;
+  uint32_t limit; // keys with lower bits are dropped
+  float gain;
+};
+
 /// A row of scores that becomes P.
 struct SoftmaxArgs {
   float *scores; // overwritten with P, if there is no `narrow`
   uint16_t *narrow;
+  const float *retained; // P is multiplied by, beside `sum`; null: nothing
   RowRange range;
   float scale;    // the scores are still to be multiplied by
   float max, sum; // so far, and after it
@@ -62,11 +74,13 @@ struct GradientArgs {
   const float *gains; // null: `gain` throughout
   float gain;
   float lse, delta;
-  float weight; // P is multiplied by
+  float weight;          // P is multiplied by
+  const float *retained; // then dP is multiplied by, and the P that is stored
 };
 
 struct RowKernels {
   void (*score)(const ScoreArgs &);
+  void (*retain)(const RetainArgs &);
   void (*softmax)(SoftmaxArgs &);
   void (*gradient)(const GradientArgs &);
   /// row[i] *= factor; `count` is a multiple of kLanes, as below.

@@ -51,6 +51,44 @@ inline void clearOutside(Number *row, const RowRange &range, int64_t begin,
     row[j] = 0;
 }
 
+/// Of kLanes keys, which a compiler maps to what registers there are.
+typedef uint32_t LaneWords __attribute__((vector_size(4 * kLanes)));
+
+inline void retainWords(const RetainArgs &args, const LaneWords &words,
+                        float *to) {
+  for (int lane = 0; lane < kLanes; ++lane)
+    to[lane] = words[lane] >= args.limit ? args.gain : 0.0f;
+}
+
+/// The keys of one counter, from `block` on, as far as they are columns.
+inline void retainBlock(const RetainArgs &args, int64_t block) {
+  RandomWords<LaneWords> words = {};
+  for (int lane = 0; lane < kLanes; ++lane)
+    words.first[lane] = uint32_t(block / 2 + lane);
+  threefry(args.lowSeed, args.highSeed, words);
+  alignas(64) float retained[kKeysAtOnce];
+  retainWords(args, words.first, retained);
+  retainWords(args, words.second, retained + kLanes);
+  const int64_t origin = block - args.firstKey;
+  const int64_t begin = origin > args.first ? origin : args.first;
+  const int64_t whole = origin + kKeysAtOnce;
+  const int64_t end = whole < args.last ? whole : args.last;
+  for (int64_t j = begin; j < end; ++j)
+    args.retained[j] = retained[j - origin];
+}
+
+inline void retainRow(const RetainArgs &args) {
+  static_assert(kKeysAtOnce == 2 * kLanes);
+  for (int64_t j = args.first / kLanes * kLanes; j < args.first; ++j)
+    args.retained[j] = 0;
+  for (int64_t j = args.last; j < wholeLanes(args.last); ++j)
+    args.retained[j] = 0;
+  const int64_t last = args.firstKey + args.last;
+  for (int64_t block = (args.firstKey + args.first) / kKeysAtOnce * kKeysAtOnce;
+       block < last; block += kKeysAtOnce)
+    retainBlock(args, block);
+}
+
 template <class T> void softmaxRow(SoftmaxArgs &args) {
   using V = typename T::V;
   const RowRange &range = args.range;
@@ -73,6 +111,8 @@ template <class T> void softmaxRow(SoftmaxArgs &args) {
     for (int64_t j = begin; j < end; j += kLanes) {
       V p = exponential<T>(T::fma(T::load(row + j), scale, offset));
       sum = T::add(sum, p);
+      if (args.retained)
+        p = T::mul(p, T::load(args.retained + j));
       T::storeBf16(args.narrow + j, p);
     }
     clearOutside(args.narrow, range, begin, end);
@@ -80,6 +120,8 @@ template <class T> void softmaxRow(SoftmaxArgs &args) {
     for (int64_t j = begin; j < end; j += kLanes) {
       V p = exponential<T>(T::fma(T::load(row + j), scale, offset));
       sum = T::add(sum, p);
+      if (args.retained)
+        p = T::mul(p, T::load(args.retained + j));
       T::store(row + j, p);
     }
     clearOutside(row, range, begin, end);
@@ -106,7 +148,12 @@ void gradientGroups(const GradientArgs &args, int64_t begin, int64_t end) {
     p = T::mul(p, weight);
     if (Gains)
       gain = T::load(args.gains + j);
-    V ds = T::mul(T::mul(p, T::sub(T::load(args.products + j), delta)), gain);
+    V dp = T::load(args.products + j);
+    if (args.retained)
+      dp = T::mul(dp, T::load(args.retained + j));
+    V ds = T::mul(T::mul(p, T::sub(dp, delta)), gain);
+    if (args.retained)
+      p = T::mul(p, T::load(args.retained + j));
     if (Narrow) {
       T::storeBf16(args.narrowP + j, p);
       T::storeBf16(args.narrowDs + j, ds);
@@ -275,8 +322,8 @@ inline void storeRow(weft_rt_type type, const float *from, int64_t count,
 }
 
 template <class T> constexpr RowKernels makeRowKernels() {
-  return {scoreRow<T>, softmaxRow<T>, gradientRow<T>, scaleRow<T>, divideRow<T>,
-          addRow<T>,   dotRow<T>,     loadRow,        storeRow};
+  return {scoreRow<T>,  retainRow, softmaxRow<T>, gradientRow<T>, scaleRow<T>,
+          divideRow<T>, addRow<T>, dotRow<T>,     loadRow,        storeRow};
 }
 
 } // namespace

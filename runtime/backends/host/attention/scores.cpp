@@ -4,6 +4,8 @@
 
 #include "scores.h"
 
+#include "contract/attention_formulas.h"
+
 #include <algorithm>
 
 namespace weft::rt::detail {
@@ -130,6 +132,15 @@ RowRange ScoreBlock::range(int64_t row) const {
   return {firstColumn, endColumn, first, last};
 }
 
+const void *ScoreBlock::numberOf(int tensor, int64_t row) const {
+  if (!heads.at[tensor])
+    return nullptr;
+  return problem.element(heads, tensor,
+                         (current.first + row) *
+                                 problem.stride(tensor, problem.query) +
+                             origin * problem.stride(tensor, problem.key));
+}
+
 float ScoreBlock::finishScores(int64_t row, const RowRange &range,
                                bool wantsGains) {
   const weft_rt_attention &desc = problem.desc;
@@ -143,28 +154,39 @@ float ScoreBlock::finishScores(int64_t row, const RowRange &range,
   args.softcap = desc.softcap;
   args.fill = desc.fill;
   args.gains = wantsGains ? space.gains : nullptr;
-  const int64_t query = current.first + row;
-  auto row0 = [&](int tensor) -> const void * {
-    return heads.at[tensor]
-               ? problem.element(heads, tensor,
-                                 query * problem.stride(tensor, problem.query) +
-                                     origin *
-                                         problem.stride(tensor, problem.key))
-               : nullptr;
-  };
-  args.bias = row0(WEFT_RT_ATTENTION_BIAS);
+  args.bias = numberOf(WEFT_RT_ATTENTION_BIAS, row);
   args.typeBias = desc.type_bias;
   args.strideBias = problem.key.stride_bias;
-  args.mask = static_cast<const uint8_t *>(row0(WEFT_RT_ATTENTION_MASK));
+  args.mask =
+      static_cast<const uint8_t *>(numberOf(WEFT_RT_ATTENTION_MASK, row));
   args.strideMask = problem.key.stride_mask;
   args.segments =
-      static_cast<const int32_t *>(row0(WEFT_RT_ATTENTION_K_SEGMENTS));
+      static_cast<const int32_t *>(numberOf(WEFT_RT_ATTENTION_K_SEGMENTS, row));
   args.strideSegments = problem.key.stride_k_segments;
   if (args.segments)
-    args.segment =
-        *static_cast<const int32_t *>(row0(WEFT_RT_ATTENTION_Q_SEGMENTS));
+    args.segment = *static_cast<const int32_t *>(
+        numberOf(WEFT_RT_ATTENTION_Q_SEGMENTS, row));
   context.rows.score(args);
   return 1;
+}
+
+const float *ScoreBlock::retained(int64_t row, const RowRange &range) {
+  if (problem.desc.dropout == 0)
+    return nullptr;
+  auto seed = [&](int tensor) {
+    return *static_cast<const uint32_t *>(numberOf(tensor, row));
+  };
+  RetainArgs args;
+  args.retained = space.retained;
+  args.firstKey = origin;
+  args.first = range.first;
+  args.last = range.last;
+  args.lowSeed = seed(WEFT_RT_ATTENTION_LOW_SEEDS);
+  args.highSeed = seed(WEFT_RT_ATTENTION_HIGH_SEEDS);
+  args.limit = dropLimit(problem.desc.dropout);
+  args.gain = retainedGain(problem.desc.dropout);
+  context.rows.retain(args);
+  return space.retained;
 }
 
 } // namespace weft::rt::detail

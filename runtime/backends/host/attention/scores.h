@@ -62,6 +62,8 @@ public:
   /// space's; false: they are the problem's scale.
   float finishScores(int64_t row, const RowRange &range, bool wantsGains);
   bool hasGains() const { return !isPlain; }
+  /// What a row's weights are multiplied by, in the space; null: nothing.
+  const float *retained(int64_t row, const RowRange &range);
 
   QueryRange queries() const { return current; }
   /// Columns that products read, and the key of the first.
@@ -78,6 +80,8 @@ public:
 
 private:
   Matrix across(int tensor) const;
+  /// Where a tensor has the number of a row and the first key; null: nowhere.
+  const void *numberOf(int tensor, int64_t row) const;
   void transpose(int tensor, KeyRange keys, int64_t count, float *to);
 
   const Context &context;

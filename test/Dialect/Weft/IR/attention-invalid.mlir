@@ -173,7 +173,7 @@ func.func @attention_c5_segments(%q: tensor<2x8x4xf32>, %k: tensor<2x6x4xf32>, %
   // expected-error @+1 {{has segments of queries or keys, expected both}}
   %out, %lse = "weft.attention"(%q, %k, %k, %s) <{config = #weft.attention<scale = 0.5 : f32>,
       indexing_maps = [#q, #k, #v, affine_map<(h, i, j, d, e) -> (i)>, #out, #lse],
-      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0>}>
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>}>
       : (tensor<2x8x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>, tensor<8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
   return %out : tensor<2x8x4xf32>
 }
@@ -193,4 +193,118 @@ func.func @attention_grad_c4(%q: tensor<2x8x4xbf16>, %k: tensor<2x6x4xbf16>, %o:
       : (tensor<2x8x4xbf16>, tensor<2x6x4xbf16>, tensor<2x6x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8xf32>, tensor<2x8x4xbf16>)
       -> (tensor<2x8x4xf32>, tensor<2x6x4xbf16>, tensor<2x6x4xf16>)
   return %dv : tensor<2x6x4xf16>
+}
+
+// -----
+
+// attention_attr_c1_dropout
+// expected-error @+1 {{the dropout of attention is an f32 of at least 0 and below 1, got 1.000000e+00 : f32}}
+func.func private @attention_attr_c1_dropout() attributes {config = #weft.attention<scale = 0.5 : f32, dropout = 1.0 : f32>}
+
+// -----
+
+// attention_attr_c1_dropout
+// expected-error @+1 {{the dropout of attention is an f32 of at least 0 and below 1, got -5.000000e-01 : f32}}
+func.func private @attention_attr_c1_dropout() attributes {config = #weft.attention<scale = 0.5 : f32, dropout = -0.5 : f32>}
+
+// -----
+
+// attention_attr_c1_dropout
+// expected-error @+1 {{the dropout of attention is an f32 of at least 0 and below 1, got 0x7FC00000 : f32}}
+func.func private @attention_attr_c1_dropout() attributes {config = #weft.attention<scale = 0.5 : f32, dropout = 0x7FC00000 : f32>}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+func.func @attention_c3_seeds(%q: tensor<2x8x4xf32>, %k: tensor<2x6x4xf32>, %s: tensor<2xi32>) -> tensor<2x8x4xf32> {
+  // expected-error @+1 {{has 'low_seeds' without d1, which it needs}}
+  %out, %lse = "weft.attention"(%q, %k, %k, %s, %s) <{config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+      indexing_maps = [#q, #k, #v, affine_map<(h, i, j, d, e) -> (h)>, affine_map<(h, i, j, d, e) -> (h)>, #out, #lse],
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 1, 0>}>
+      : (tensor<2x8x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return %out : tensor<2x8x4xf32>
+}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+func.func @attention_c3_seeds_of_keys(%q: tensor<2x8x4xf32>, %k: tensor<2x6x4xf32>, %s: tensor<8x6xi32>) -> tensor<2x8x4xf32> {
+  // expected-error @+1 {{has 'low_seeds' with d2, which it cannot have}}
+  %out, %lse = "weft.attention"(%q, %k, %k, %s, %s) <{config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+      indexing_maps = [#q, #k, #v, affine_map<(h, i, j, d, e) -> (i, j)>, affine_map<(h, i, j, d, e) -> (i, j)>, #out, #lse],
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 1, 0>}>
+      : (tensor<2x8x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>, tensor<8x6xi32>, tensor<8x6xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return %out : tensor<2x8x4xf32>
+}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+func.func @attention_c4_seeds(%q: tensor<2x8x4xf32>, %k: tensor<2x6x4xf32>, %s: tensor<8xi64>) -> tensor<2x8x4xf32> {
+  // expected-error @+1 {{has 'low_seeds' with elements of 'i64' for queries of 'f32'}}
+  %out, %lse = "weft.attention"(%q, %k, %k, %s, %s) <{config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+      indexing_maps = [#q, #k, #v, affine_map<(h, i, j, d, e) -> (i)>, affine_map<(h, i, j, d, e) -> (i)>, #out, #lse],
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 1, 0>}>
+      : (tensor<2x8x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>, tensor<8xi64>, tensor<8xi64>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return %out : tensor<2x8x4xf32>
+}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+func.func @attention_c5_one_seed(%q: tensor<2x8x4xf32>, %k: tensor<2x6x4xf32>, %s: tensor<8xi32>) -> tensor<2x8x4xf32> {
+  // expected-error @+1 {{has a dropout, but not both low and high seeds}}
+  %out, %lse = "weft.attention"(%q, %k, %k, %s) <{config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+      indexing_maps = [#q, #k, #v, affine_map<(h, i, j, d, e) -> (i)>, #out, #lse],
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 0, 0>}>
+      : (tensor<2x8x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>, tensor<8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return %out : tensor<2x8x4xf32>
+}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+func.func @attention_c5_no_seeds(%q: tensor<2x8x4xf32>, %k: tensor<2x6x4xf32>, %s: tensor<8xi32>) -> tensor<2x8x4xf32> {
+  // expected-error @+1 {{has a dropout, but not both low and high seeds}}
+  %out, %lse = "weft.attention"(%q, %k, %k) <{config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+      indexing_maps = [#q, #k, #v, #out, #lse],
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>}>
+      : (tensor<2x8x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return %out : tensor<2x8x4xf32>
+}
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#out = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#lse = affine_map<(h, i, j, d, e) -> (h, i)>
+func.func @attention_c5_no_dropout(%q: tensor<2x8x4xf32>, %k: tensor<2x6x4xf32>, %s: tensor<8xi32>) -> tensor<2x8x4xf32> {
+  // expected-error @+1 {{has seeds, but no dropout}}
+  %out, %lse = "weft.attention"(%q, %k, %k, %s, %s) <{config = #weft.attention<scale = 0.5 : f32>,
+      indexing_maps = [#q, #k, #v, affine_map<(h, i, j, d, e) -> (i)>, affine_map<(h, i, j, d, e) -> (i)>, #out, #lse],
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 1, 0>}>
+      : (tensor<2x8x4xf32>, tensor<2x6x4xf32>, tensor<2x6x4xf32>, tensor<8xi32>, tensor<8xi32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return %out : tensor<2x8x4xf32>
 }

@@ -39,3 +39,21 @@ func.func @everything(%q: tensor<2x8x2x3x4xbf16>, %k: tensor<2x6x2x4xbf16>, %v: 
       -> (tensor<2x8x2x3x4xbf16>, tensor<2x6x2x4xf32>, tensor<2x6x2x5xbf16>)
   return %dq, %dk, %dv : tensor<2x8x2x3x4xbf16>, tensor<2x6x2x4xf32>, tensor<2x6x2x5xbf16>
 }
+
+// CHECK-LABEL: func @dropout
+func.func @dropout(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x6x2x4xf32>, %low: tensor<2x2x3x8xi32>, %high: tensor<8xi32>)
+    -> (tensor<2x8x2x3x4xf32>, tensor<2x6x2x4xf32>, tensor<2x6x2x4xf32>) {
+  // CHECK: weft.attention %{{.*}}, %{{.*}}, %{{.*}} dropout %{{.*}}, %{{.*}} {config = #weft.attention<scale = 5.000000e-01 : f32, right = 0, dropout = 2.500000e-01 : f32>
+  %out, %lse = weft.attention %q, %k, %k dropout %low, %high {
+      config = #weft.attention<scale = 0.5 : f32, right = 0, dropout = 0.25 : f32>,
+      indexing_maps = [#q, #k, #v, #lse, affine_map<(b, h, g, i, j, d, e) -> (i)>, #out, #lse]}
+      : (tensor<2x8x2x3x4xf32>, tensor<2x6x2x4xf32>, tensor<2x6x2x4xf32>, tensor<2x2x3x8xi32>, tensor<8xi32>)
+      -> (tensor<2x8x2x3x4xf32>, tensor<2x2x3x8xf32>)
+  // CHECK: weft.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} dropout %{{.*}}, %{{.*}} {config
+  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %out, %lse, %q dropout %low, %high {
+      config = #weft.attention<scale = 0.5 : f32, right = 0, dropout = 0.25 : f32>,
+      indexing_maps = [#q, #k, #v, #lse, affine_map<(b, h, g, i, j, d, e) -> (i)>, #out, #lse, #out, #q, #k, #v]}
+      : (tensor<2x8x2x3x4xf32>, tensor<2x6x2x4xf32>, tensor<2x6x2x4xf32>, tensor<2x2x3x8xi32>, tensor<8xi32>, tensor<2x8x2x3x4xf32>, tensor<2x2x3x8xf32>, tensor<2x8x2x3x4xf32>)
+      -> (tensor<2x8x2x3x4xf32>, tensor<2x6x2x4xf32>, tensor<2x6x2x4xf32>)
+  return %dq, %dk, %dv : tensor<2x8x2x3x4xf32>, tensor<2x6x2x4xf32>, tensor<2x6x2x4xf32>
+}

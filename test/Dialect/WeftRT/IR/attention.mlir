@@ -21,3 +21,13 @@ func.func @attention(%q: memref<2x8x4xf32>, %k: memref<2x6x4xf32>, %l: memref<2x
       into memref<2x8x4xf32>, memref<2x6x4xf32>, memref<2x6x4xf32>
   return
 }
+
+// CHECK-LABEL: func @dropout
+func.func @dropout(%q: memref<2x8x4xf32>, %k: memref<2x6x4xf32>, %l: memref<2x8xf32>, %s: memref<2x8xi32>) {
+  // CHECK: weft_rt.attention ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}) {config = #weft.attention<scale = 5.000000e-01 : f32, dropout = 2.500000e-01 : f32>
+  weft_rt.attention ins(%q, %k, %k, %s, %s) outs(%q, %l) {config = #weft.attention<scale = 0.5 : f32, dropout = 0.25 : f32>,
+      indexing_maps = [#q, #k, #v, #lse, #lse, #out, #lse],
+      tensors = ["q", "k", "v", "low_seeds", "high_seeds", "out", "lse"]}
+      : memref<2x8x4xf32>, memref<2x6x4xf32>, memref<2x6x4xf32>, memref<2x8xi32>, memref<2x8xi32> into memref<2x8x4xf32>, memref<2x8xf32>
+  return
+}

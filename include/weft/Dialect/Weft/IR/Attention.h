@@ -25,6 +25,8 @@ enum class AttentionTensor {
   Mask,
   QSegments,
   KSegments,
+  LowSeeds,
+  HighSeeds,
   Out,
   Lse,
   DOut,
@@ -74,7 +76,7 @@ struct AttentionShape {
   OpWork getWork(bool hasStart) const;
 };
 
-/// The tensors that an op has, of the thirteen that there may be.
+/// The tensors that an op has, of the fifteen that there may be.
 SmallVector<std::pair<AttentionTensor, Value>>
 getAttentionValues(Operation *op);
 

@@ -37,7 +37,13 @@ def Weft_AttentionOp : Weft_AttentionLikeOp<"attention", [
     batches, the query loop and the value loop; `lse` has groups, batches and
     the query loop. The bias and the mask have any of groups, batches, the query
     loop and the key loop; segments have batches and groups, and the query or the
-    key loop.
+    key loop; seeds have the query loop and any of groups and batches.
+
+    With `dropout`, the weights `exp(s[i, j] - lse[i])` are dropped, and those that
+    are kept divided by `1 - dropout`, by 32 random bits for each query and key: see
+    `config`. They are a function of the query's two seeds and of the key's number,
+    so a query's seeds have to be made of all that tells it from other queries:
+    its place in the sequence, its head and its batch. `lse` is that of all weights.
 
     Scores, exponentials and sums are f32; `out` is rounded once. In an invariant
     program the keys are added up in one order on every mesh.
@@ -48,9 +54,11 @@ def Weft_AttentionOp : Weft_AttentionLikeOp<"attention", [
     2. (c2) each loop has one size in all tensors that it indexes.
     3. (c3) the tensors have the loops that are said above, and each is in one.
     4. (c4) queries, keys, values and `out` have one element type: f32, bf16 or
-       f16; `lse` f32; the bias f32 or the queries' type; the mask i1; segments i32.
+       f16; `lse` f32; the bias f32 or the queries' type; the mask i1; segments and
+       seeds i32.
     5. (c5) a start only with `left` or `right`; a fill only with a mask; segments
-       of queries and keys both or neither.
+       of queries and keys both or neither; low and high seeds both with a dropout,
+       and neither without one.
 
     Example: causal attention; four heads share two heads of keys.
     ```mlir
@@ -75,12 +83,15 @@ def Weft_AttentionOp : Weft_AttentionLikeOp<"attention", [
                        Optional<AnyRankedTensor>:$mask,
                        Optional<AnyRankedTensor>:$q_segments,
                        Optional<AnyRankedTensor>:$k_segments,
+                       Optional<AnyRankedTensor>:$low_seeds,
+                       Optional<AnyRankedTensor>:$high_seeds,
                        Optional<Index>:$start, Weft_AttentionAttr:$config,
                        AffineMapArrayAttr:$indexing_maps);
   let results = (outs AnyRankedTensor:$out, AnyRankedTensor:$lse);
   let assemblyFormat = [{
     $q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)?
-    (`segments` $q_segments^ `,` $k_segments)? (`start` $start^)? attr-dict
+    (`segments` $q_segments^ `,` $k_segments)?
+    (`dropout` $low_seeds^ `,` $high_seeds)? (`start` $start^)? attr-dict
     `:` functional-type(operands, results)
   }];
 }
@@ -96,11 +107,14 @@ def Weft_AttentionGradOp : Weft_AttentionLikeOp<"attention_grad", [
     `P[i, j] = exp(s[i, j] - lse[i])`, 0 where the query does not see the key:
 
     - `delta[i] = sum over values of dout[i] * out[i]`
-    - `dv[j] = sum over groups and queries of P[i, j] * dout[i]`
-    - `ds[i, j] = P[i, j] * (dout[i] . v[j] - delta[i])`, 0 where the mask is 0,
-      times the derivative of the softcap
+    - `dv[j] = sum over groups and queries of P[i, j] * r[i, j] * dout[i]`
+    - `ds[i, j] = P[i, j] * (r[i, j] * (dout[i] . v[j]) - delta[i])`, 0 where the
+      mask is 0, times the derivative of the softcap
     - `dq[i] = scale * sum over keys of ds[i, j] * k[j]`
     - `dk[j] = scale * sum over groups and queries of ds[i, j] * q[i]`
+
+    Without a dropout r is 1; with one, `1 / (1 - dropout)` for what the forward pass
+    kept and 0 for what it dropped, from the same seeds.
 
     The bias has no gradient. Loops, maps and `start` are as in weft.attention;
     `dout`, `dq`, `dk` and `dv` have the loops of `out`, `q`, `k` and `v`.
@@ -134,6 +148,8 @@ def Weft_AttentionGradOp : Weft_AttentionLikeOp<"attention_grad", [
                        Optional<AnyRankedTensor>:$mask,
                        Optional<AnyRankedTensor>:$q_segments,
                        Optional<AnyRankedTensor>:$k_segments,
+                       Optional<AnyRankedTensor>:$low_seeds,
+                       Optional<AnyRankedTensor>:$high_seeds,
                        AnyRankedTensor:$out, AnyRankedTensor:$lse,
                        AnyRankedTensor:$dout, Optional<Index>:$start,
                        Weft_AttentionAttr:$config,
@@ -142,7 +158,8 @@ def Weft_AttentionGradOp : Weft_AttentionLikeOp<"attention_grad", [
                       AnyRankedTensor:$dv);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout (`bias` $bias^)? (`mask` $mask^)?
-    (`segments` $q_segments^ `,` $k_segments)? (`start` $start^)? attr-dict
+    (`segments` $q_segments^ `,` $k_segments)?
+    (`dropout` $low_seeds^ `,` $high_seeds)? (`start` $start^)? attr-dict
     `:` functional-type(operands, results)
   }];
 }

@@ -212,11 +212,16 @@ def Weft_AttentionAttr : Weft_Attr<"Attention", "attention"> {
       instead;
     - a query sees key j if `p - left <= j <= p + right`, where a bound that is
       absent bounds nothing, and if their segments are equal. `right = 0` is
-      causal attention.
+      causal attention;
+    - key j is dropped for query i if its bits, as an unsigned number, are below
+      `dropout * 2^32`, rounded down. With the query's seeds (low, high) as the two
+      words of the key, the bits of keys j and j + 16, for j mod 32 < 16, are the two
+      words that threefry2x32 of 20 rounds, which is that of JAX, makes of the counter
+      `(j / 32 * 16 + j mod 32, 0)`.
 
     Constraints:
     1. (c1) `scale` is a finite f32, `softcap` a positive one, `fill` one of at
-       most 0.
+       most 0, `dropout` one of at least 0 and below 1.
     2. (c2) `left` and `right` are not negative.
 
     Example: causal, over a window of 1024 keys.
@@ -228,16 +233,19 @@ def Weft_AttentionAttr : Weft_Attr<"Attention", "attention"> {
                         OptionalParameter<"::mlir::FloatAttr">:$softcap,
                         OptionalParameter<"::mlir::FloatAttr">:$fill,
                         OptionalParameter<"std::optional<int64_t>">:$left,
-                        OptionalParameter<"std::optional<int64_t>">:$right);
+                        OptionalParameter<"std::optional<int64_t>">:$right,
+                        OptionalParameter<"::mlir::FloatAttr">:$dropout);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Says whether some keys may not be seen because of where they are.
     bool hasWindow() const { return getLeft() || getRight(); }
-    /// As numbers of the runtime: 0 without a softcap, -inf without a fill.
+    /// As numbers of the runtime: 0 without a softcap or a dropout, -inf without
+    /// a fill.
     float getScaleValue() const;
     float getSoftcapValue() const;
     float getFillValue() const;
+    float getDropoutValue() const;
   }];
 }
 

@@ -220,9 +220,9 @@ def WeftRT_AttentionOp : WeftRT_Op<"attention", [AttrSizedOperandSegments]> {
   let description = [{
     weft.attention or weft.attention_grad on buffers. `tensors` says which tensor
     each buffer is, in the order of the op's ODS: q, k, v, bias, mask, q_segments,
-    k_segments, out, lse, and of the gradient dout, dq, dk, dv. Forward `out` and
-    `lse` are written, in the gradient `dq`, `dk` and `dv`; what is written overlaps
-    nothing else.
+    k_segments, low_seeds, high_seeds, out, lse, and of the gradient dout, dq, dk, dv.
+    Forward `out` and `lse` are written, in the gradient `dq`, `dk` and `dv`; what is
+    written overlaps nothing else.
 
     Constraints:
     1. (c1) names of tensors, one for each buffer, in that order, each at most
