@@ -25,8 +25,8 @@ from run import BIN, HERE, ROOT, call, write_inputs
 INPUTS = sorted((HERE / "Inputs").glob("*.mlir.gz"))
 MESHES = ["dp=2,fsdp=2,tp=2", "dp=1,fsdp=2,tp=4", "dp=2,fsdp=1,tp=1"]
 HARMLESS = {"itself", "renamed", "reordered"}
-FORMATS = {"F32": "f", "F64": "d", "F16": "e", "BF16": "H", "I32": "i", "I64": "q",
-           "U8": "B", "I8": "b", "BOOL": "?"}
+FORMATS = {"F32": "f", "F64": "d", "F16": "e", "BF16": "H", "I16": "h", "I32": "i",
+           "I64": "q", "U8": "B", "U16": "H", "U32": "I", "U64": "Q", "I8": "b", "BOOL": "?"}
 # Of the greatest number of a result; sums of f32 in other orders differ by less.
 TOLERANCE = 1e-4
 

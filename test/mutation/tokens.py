@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--programs", default=",".join(MAKERS), help="kinds of programs, if no module is given")
     parser.add_argument("--seeds", default="0:4", help="of programs of each kind")
     parser.add_argument("--per-kind", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=60, help="begin no program after this")
+    parser.add_argument("--seconds", type=float, default=90, help="begin no program after this")
     parser.add_argument("modules", nargs="*", type=Path)
     options = parser.parse_args()
     check, begin = Check(Step, TokenEdits, KINDS), time.monotonic()

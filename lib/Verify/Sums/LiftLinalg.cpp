@@ -368,6 +368,29 @@ void LocalLifter::tryShared(LocalDim &loop, Form &form,
   describe();
 }
 
+/// Chunks that are alike may be taken for each other, where the body sees their
+/// elements and nothing of their place. Ranks that say the same chunk of a loop
+/// which they share have different ones if their chunks are alike: those by
+/// their number in the collective that combines what they make of them.
+void LocalLifter::shareAlike(Operation *op, LocalDim &loop) {
+  if (isReference || !loop.likeness || proof::hasPadding(loop))
+    return;
+  for (const AxisList &axes :
+       findCombinedAxes(op, [&](AxesAttr attr) { return getAxes(attr); })) {
+    RankVector chunk =
+        perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
+    bool isSame = llvm::all_of(llvm::seq(numRanks), [&](int64_t rank) {
+      return (*loop.chunk)[rank] ==
+             (*loop.chunk)[mesh.groupMember(rank, axes, 0)];
+    });
+    if (!isSame || countChunks(loop) != numShards(axes) ||
+        !proof::holds(loop, chunk))
+      continue;
+    loop.chunk = chunk;
+    return;
+  }
+}
+
 /// A result that is combined by an op with one neutral element.
 FailureOr<LocalValue>
 LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
@@ -398,6 +421,9 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   describe();
   for (unsigned loop : freeLoops)
     tryShared(loops[loop], made, describe);
+  for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
+    if (iterator == utils::IteratorType::reduction && !lifter.knowsItsPlace())
+      shareAlike(op, loop);
   SmallVector<LocalDim> reduced = lifter.getReductionLoops();
   FailureOr<Contribution> carried = getCarried(op, *form);
   if (failed(carried))

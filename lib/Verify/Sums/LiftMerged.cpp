@@ -140,15 +140,22 @@ void LocalLifter::noteSlice(tensor::ExtractSliceOp op, const Form *source,
   forms.noteSlice(source, std::move(noted));
 }
 
-/// Follows a pad that pads as the global program does, and then for ranks.
+/// Follows a pad that pads as the global program does, and then for ranks. Of
+/// parts of a sum zeros are such parts.
 bool LocalLifter::padMore(tensor::PadOp op, const LocalValue &value,
                           const Form *padding) {
+  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  LocalValue around;
+  around.form = padding;
+  FailureOr<Contribution> together = getTogether(op, {&value, &around});
+  if (failed(together))
+    return false;
   for (const NotedPad &pad : forms.getPads(value.form)) {
     LocalValue padded = value;
     padded.form = pad.form;
-    bool isMore = pad.padding == padding &&
-                  ArrayRef(pad.low) == op.getStaticLow() &&
-                  value.contribution.kind == Contribution::Whole;
+    padded.contribution = *together;
+    bool isMore =
+        pad.padding == padding && ArrayRef(pad.low) == op.getStaticLow();
     for (unsigned i = 0; isMore && i < padded.dims.size(); ++i) {
       LocalDim &dim = padded.dims[i];
       int64_t low = pad.low[i], high = op.getStaticHigh()[i];

@@ -17,8 +17,8 @@ static bool isRepeated(const LocalDim &dim) {
   return !dim.chunk && dim.size == kAnySize;
 }
 
-/// The dimension that dimensions make of which a rank has one index each; or
-/// the only one.
+/// The dimension that dimensions make of which a rank has one index each, or
+/// all; or the only one.
 std::optional<LocalDim> LocalLifter::joinSingles(ArrayRef<LocalDim> group) {
   SmallVector<LocalDim> dims(group);
   for (LocalDim &dim : dims)
@@ -27,12 +27,16 @@ std::optional<LocalDim> LocalLifter::joinSingles(ArrayRef<LocalDim> group) {
     return std::nullopt;
   if (dims.size() == 1)
     return dims.front();
+  LocalDim joined;
+  joined.size = computeProduct(getSizes(dims));
+  auto isCut = [](const LocalDim &dim) { return countChunks(dim) > 1; };
+  if (llvm::none_of(dims, isCut)) {
+    joined.extent = joined.size;
+    joined.chunk = uniform(0);
+    return joined;
+  }
   if (llvm::any_of(dims, [](const LocalDim &dim) { return dim.extent > 1; }))
     return std::nullopt;
-  LocalDim joined;
-  joined.size = 1;
-  for (const LocalDim &dim : dims)
-    joined.size *= dim.size;
   Contribution parts = makeParts(dims, Contribution::Ordered);
   joined.chunk = parts.part ? parts.part : uniform(0);
   return joined;

@@ -317,6 +317,7 @@ private:
                                       BodyLifter &body,
                                       MutableArrayRef<LocalDim> loops);
   void tryShared(LocalDim &loop, Form &form, function_ref<void()> describe);
+  void shareAlike(Operation *op, LocalDim &loop);
   LogicalResult liftFold(linalg::LinalgOp op, BodyLifter &body,
                          MutableArrayRef<LocalDim> loops);
   bool haveSameForm(Value a, Value b) const;

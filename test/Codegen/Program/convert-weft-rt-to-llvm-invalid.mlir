@@ -110,3 +110,31 @@ func.func @attention_head() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.a
       : memref<4x2049xf32>, memref<4x2049xf32>, memref<4x2049xf32> into memref<4x2049xf32>, memref<4xf32>
   return
 }
+
+// -----
+
+func.func @gemm_leaves() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 : memref<4x8xf32>
+  %y = weft_rt.buffer argument 1 : memref<8x4xf32>
+  %z = weft_rt.buffer result 0 : memref<4x4xf32>
+  // expected-error @+1 {{'weft_rt.gemm' op has an order of 3 leaves, which do not divide the 8 elements that it sums}}
+  weft_rt.gemm %x, %y into %z {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+      weft.order = #weft.order<leaves = 3>} : memref<4x8xf32>, memref<8x4xf32> into memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_leaves() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 : memref<8x4xf32>
+  %l = weft_rt.buffer argument 1 : memref<8xf32>
+  %y = weft_rt.buffer result 0 : memref<8x4xf32>
+  %z = weft_rt.buffer result 1 : memref<8x4xf32>
+  %v = weft_rt.buffer result 2 : memref<8x4xf32>
+  // expected-error @+1 {{'weft_rt.attention' op has an order of 3 leaves, which do not divide the 8 elements that it sums}}
+  weft_rt.attention ins(%x, %x, %x, %x, %l, %x) outs(%y, %z, %v) {config = #weft.attention<scale = 0.5 : f32>, tensors = ["q", "k", "v", "out", "lse", "dout", "dq", "dk", "dv"],
+      indexing_maps = [affine_map<(i, j, d, e) -> (i, d)>, affine_map<(i, j, d, e) -> (j, d)>, affine_map<(i, j, d, e) -> (j, e)>, affine_map<(i, j, d, e) -> (i, e)>, affine_map<(i, j, d, e) -> (i)>,
+        affine_map<(i, j, d, e) -> (i, e)>, affine_map<(i, j, d, e) -> (i, d)>, affine_map<(i, j, d, e) -> (j, d)>, affine_map<(i, j, d, e) -> (j, e)>], weft.order = #weft.order<leaves = 3>}
+      : memref<8x4xf32>, memref<8x4xf32>, memref<8x4xf32>, memref<8x4xf32>, memref<8xf32>, memref<8x4xf32> into memref<8x4xf32>, memref<8x4xf32>, memref<8x4xf32>
+  return
+}

@@ -267,3 +267,99 @@ module attributes {weft.invariance = #weft.invariance<axes = ["b"], leaves = 8>}
     }
   }
 }
+
+// -----
+
+// Parts of a sum are padded as the one-rank program pads the sum, and then for
+// ranks: of each part zeros are parts of zero.
+
+#in = affine_map<(i, k) -> (i, k)>
+#out = affine_map<(i, k) -> (i)>
+module attributes {weft.invariance = #weft.invariance<axes = ["a", "b"], leaves = 8>} {
+  weft.mesh @mesh = <["a"=2, "b"=2]>
+  func.func @padded_parts(%x: tensor<5x2xi8> {weft.global_type = tensor<5x4xi8>, weft.sharding = #weft.sharding<@mesh, [{}, {"b"}]>})
+      -> (tensor<4xi8> {weft.global_type = tensor<7xi8>, weft.sharding = #weft.sharding<@mesh, [{"a"}]>}) {
+    %zeros = arith.constant dense<0> : tensor<5xi8>
+    %padding = arith.constant 0 : i8
+    %four = arith.constant 4 : index
+    %a = weft.axis_index @mesh <{"a"}>
+    %begin = arith.muli %a, %four : index
+    %0 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<5x2xi8>) outs(%zeros : tensor<5xi8>) {
+    ^bb0(%p: i8, %o: i8):
+      %r = arith.addi %o, %p : i8
+      linalg.yield %r : i8
+    } -> tensor<5xi8>
+    %1 = tensor.pad %0 low[0] high[3] {
+    ^bb0(%i: index):
+      tensor.yield %padding : i8
+    } : tensor<5xi8> to tensor<8xi8>
+    %2 = tensor.extract_slice %1[%begin] [4] [1] : tensor<8xi8> to tensor<4xi8>
+    %3 = weft.all_reduce sum %2 on @mesh <{"b"}> : (tensor<4xi8>) -> tensor<4xi8>
+    return %3 : tensor<4xi8>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["a"=1, "b"=1]>
+    func.func @padded_parts(%x: tensor<5x4xi8>) -> tensor<7xi8> {
+      %zeros = arith.constant dense<0> : tensor<5xi8>
+      %padding = arith.constant 0 : i8
+      %0 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<5x4xi8>) outs(%zeros : tensor<5xi8>) {
+      ^bb0(%p: i8, %o: i8):
+        %r = arith.addi %o, %p : i8
+        linalg.yield %r : i8
+      } -> tensor<5xi8>
+      %1 = tensor.pad %0 low[0] high[2] {
+      ^bb0(%i: index):
+        tensor.yield %padding : i8
+      } : tensor<5xi8> to tensor<7xi8>
+      return %1 : tensor<7xi8>
+    }
+  }
+}
+
+// -----
+
+// Ones would be added up as well.
+
+#in = affine_map<(i, k) -> (i, k)>
+#out = affine_map<(i, k) -> (i)>
+module attributes {weft.invariance = #weft.invariance<axes = ["a", "b"], leaves = 8>} {
+  weft.mesh @mesh = <["a"=2, "b"=2]>
+  func.func @padded_with_ones(%x: tensor<5x2xi8> {weft.global_type = tensor<5x4xi8>, weft.sharding = #weft.sharding<@mesh, [{}, {"b"}]>})
+      -> (tensor<4xi8> {weft.global_type = tensor<7xi8>, weft.sharding = #weft.sharding<@mesh, [{"a"}]>}) {
+    %zeros = arith.constant dense<0> : tensor<5xi8>
+    %padding = arith.constant 1 : i8
+    %four = arith.constant 4 : index
+    %a = weft.axis_index @mesh <{"a"}>
+    %begin = arith.muli %a, %four : index
+    %0 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<5x2xi8>) outs(%zeros : tensor<5xi8>) {
+    ^bb0(%p: i8, %o: i8):
+      %r = arith.addi %o, %p : i8
+      linalg.yield %r : i8
+    } -> tensor<5xi8>
+    %1 = tensor.pad %0 low[0] high[3] {
+    ^bb0(%i: index):
+      tensor.yield %padding : i8
+    } : tensor<5xi8> to tensor<8xi8>
+    %2 = tensor.extract_slice %1[%begin] [4] [1] : tensor<8xi8> to tensor<4xi8>
+    %3 = weft.all_reduce sum %2 on @mesh <{"b"}> : (tensor<4xi8>) -> tensor<4xi8>
+    // expected-error @+1 {{result #0 has dim 0 of size 5 in chunks [0, 0, 1, 1], expected size 7 in chunks [0, 0, 1, 1]}}
+    return %3 : tensor<4xi8>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["a"=1, "b"=1]>
+    func.func @padded_with_ones(%x: tensor<5x4xi8>) -> tensor<7xi8> {
+      %zeros = arith.constant dense<0> : tensor<5xi8>
+      %padding = arith.constant 1 : i8
+      %0 = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<5x4xi8>) outs(%zeros : tensor<5xi8>) {
+      ^bb0(%p: i8, %o: i8):
+        %r = arith.addi %o, %p : i8
+        linalg.yield %r : i8
+      } -> tensor<5xi8>
+      %1 = tensor.pad %0 low[0] high[2] {
+      ^bb0(%i: index):
+        tensor.yield %padding : i8
+      } : tensor<5xi8> to tensor<7xi8>
+      return %1 : tensor<7xi8>
+    }
+  }
+}
