@@ -79,9 +79,13 @@ std::vector<bool> chooseKept(const ScheduleProblem &problem,
 /// Choices of gathers that are not repeated. With memory left over beside the
 /// layers that are gathered ahead, those that save most time. And within all of
 /// the limit, those that are repeated soonest: what is kept of them takes
-/// little more memory than gathering them ahead, and saves the link's time.
+/// little more memory than gathering them ahead, and saves the link's time: of
+/// large problems that is tried only where a link has more to do than the
+/// compute stream.
 std::vector<std::vector<bool>> listKept(const ScheduleProblem &problem,
+                                        const ScheduleBound &bound,
                                         int64_t limit) {
+  constexpr int kMaxTasks = 4000;
   constexpr int64_t kAnyBytes = std::numeric_limits<int64_t>::max();
   std::vector<int> longest =
       listRepeated(problem, [&](int i) { return -problem.task(i).duration; });
@@ -90,7 +94,7 @@ std::vector<std::vector<bool>> listKept(const ScheduleProblem &problem,
   std::vector<std::vector<bool>> choices = {
       chooseKept(problem, longest,
                  limit > 0 ? limit - getBytesAhead(problem) : kAnyBytes)};
-  if (limit > 0)
+  if (limit > 0 && (problem.size() <= kMaxTasks || bound.link > bound.compute))
     choices.push_back(chooseKept(problem, soonest, limit));
   choices.erase(
       std::remove(choices.begin(), choices.end(), std::vector<bool>()),
@@ -175,7 +179,7 @@ Schedule scheduleInOrder(const ScheduleProblem &problem,
   if (schedule.result.time - schedule.bound.compute < worth)
     return schedule;
   Schedule best = schedule;
-  for (std::vector<bool> &kept : listKept(problem, limit)) {
+  for (std::vector<bool> &kept : listKept(problem, schedule.bound, limit)) {
     Schedule fewer = scheduleAll(problem.keepGathers(kept), options);
     if (schedule.result.time - fewer.result.time < worth ||
         best.result.time < fewer.result.time)
