@@ -24,6 +24,10 @@ namespace {
 constexpr int64_t kEffort = 12000000, kMaxMoves = 4000;
 constexpr int64_t kSmallEffort = 200000, kMaxSmallMoves = 20000;
 
+/// With a limit a move takes several times as long, and more of them fail for
+/// want of memory.
+constexpr int64_t kLimitedEffortPart = 2;
+
 /// Moves of threshold accepting for each task, and tasks that all of them put
 /// into lines.
 constexpr int64_t kAnnealingMoves = 280, kAnnealingEffort = 52000000;
@@ -590,7 +594,8 @@ void OrderSearch::tryMoves() {
   std::mt19937 random(1);
   bestOrder = current;
   take(current, best);
-  int64_t numMoves = std::min(kMaxMoves, kEffort / problem.size()), stale = 0;
+  int64_t effort = limit > 0 ? kEffort / kLimitedEffortPart : kEffort;
+  int64_t numMoves = std::min(kMaxMoves, effort / problem.size()), stale = 0;
   numMoves = std::max(numMoves,
                       std::min(kMaxSmallMoves, kSmallEffort / problem.size()));
   for (int64_t i = 0; i < numMoves && best.time > bound; ++i) {

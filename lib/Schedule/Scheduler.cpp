@@ -49,21 +49,58 @@ int64_t getBytesAhead(const ScheduleProblem &problem) {
   return kLayersAhead * problem.getLayerBytes();
 }
 
-/// Gathers that need not be repeated, as far as program order has the memory to
-/// keep what they bring; those that save most time first.
-std::vector<bool> chooseKept(const ScheduleProblem &problem, int64_t limit) {
-  std::vector<bool> kept(problem.size(), false);
+/// The gathers that repeat others, in the order of `key`.
+template <typename Key>
+std::vector<int> listRepeated(const ScheduleProblem &problem, Key key) {
   std::vector<int> repeated;
   for (int i = 0; i < problem.size(); ++i)
     if (problem.task(i).sameAs >= 0)
       repeated.push_back(i);
-  std::stable_sort(repeated.begin(), repeated.end(), [&](int a, int b) {
-    return problem.task(a).duration > problem.task(b).duration;
-  });
+  std::stable_sort(repeated.begin(), repeated.end(),
+                   [&](int a, int b) { return key(a) < key(b); });
+  return repeated;
+}
+
+/// Of the gathers of a list, which need not be repeated, as far as program
+/// order has the memory to keep what they bring; the first ones first. Empty:
+/// none.
+std::vector<bool> chooseKept(const ScheduleProblem &problem,
+                             const std::vector<int> &repeated, int64_t limit) {
+  std::vector<bool> kept(problem.size(), false);
   MemoryProfile profile(problem);
-  for (int i : repeated)
+  bool isAny = false;
+  for (int i : repeated) {
     kept[i] = profile.keep(problem.task(i).sameAs, i, limit);
-  return kept;
+    isAny = isAny || kept[i];
+  }
+  return isAny ? kept : std::vector<bool>();
+}
+
+/// Choices of gathers that are not repeated. With memory left over beside the
+/// layers that are gathered ahead, those that save most time. And within all of
+/// the limit, those that are repeated soonest: what is kept of them takes
+/// little more memory than gathering them ahead, and saves the link's time: of
+/// large problems that is tried only where a link has more to do than the
+/// compute stream.
+std::vector<std::vector<bool>> listKept(const ScheduleProblem &problem,
+                                        const ScheduleBound &bound,
+                                        int64_t limit) {
+  constexpr int kMaxTasks = 4000;
+  constexpr int64_t kAnyBytes = std::numeric_limits<int64_t>::max();
+  std::vector<int> longest =
+      listRepeated(problem, [&](int i) { return -problem.task(i).duration; });
+  std::vector<int> soonest =
+      listRepeated(problem, [&](int i) { return i - problem.task(i).sameAs; });
+  std::vector<std::vector<bool>> choices = {
+      chooseKept(problem, longest,
+                 limit > 0 ? limit - getBytesAhead(problem) : kAnyBytes)};
+  if (limit > 0 && (problem.size() <= kMaxTasks || bound.link > bound.compute))
+    choices.push_back(chooseKept(problem, soonest, limit));
+  choices.erase(
+      std::remove(choices.begin(), choices.end(), std::vector<bool>()),
+      choices.end());
+  choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
+  return choices;
 }
 
 std::vector<ScheduleEvent> makeEvents(const ScheduleProblem &problem,
@@ -141,16 +178,16 @@ Schedule scheduleInOrder(const ScheduleProblem &problem,
   int64_t worth = limit == 0 ? schedule.result.time / 1000 + 1 : 0;
   if (schedule.result.time - schedule.bound.compute < worth)
     return schedule;
-  int64_t most = limit > 0 ? limit - getBytesAhead(problem)
-                           : std::numeric_limits<int64_t>::max();
-  std::vector<bool> kept = chooseKept(problem, most);
-  if (std::find(kept.begin(), kept.end(), true) == kept.end())
-    return schedule;
-  Schedule fewer = scheduleAll(problem.keepGathers(kept), options);
-  if (schedule.result.time - fewer.result.time < worth)
-    return schedule;
-  fewer.kept = std::move(kept);
-  return fewer;
+  Schedule best = schedule;
+  for (std::vector<bool> &kept : listKept(problem, schedule.bound, limit)) {
+    Schedule fewer = scheduleAll(problem.keepGathers(kept), options);
+    if (schedule.result.time - fewer.result.time < worth ||
+        best.result.time < fewer.result.time)
+      continue;
+    fewer.kept = std::move(kept);
+    best = std::move(fewer);
+  }
+  return best;
 }
 
 /// `schedule` with task `order[i]` for each task i.

@@ -11,6 +11,7 @@
 #include "weft/Schedule/Bound.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 using namespace mlir::weft;
@@ -42,6 +43,11 @@ static constexpr int64_t kReaches[] = {1, 4, 0};
 /// is urgent stands after it then; but where there is enough else to do, only
 /// standing still costs time.
 static constexpr int64_t kOverruns[] = {100, 0, 10000};
+
+/// Layers of weights for which gathers leave memory to computations, and layers
+/// that what takes memory is computed ahead.
+static constexpr std::array<int64_t, 3> kLayersOfSpare = {0, 1, 2},
+                                        kLayersAhead = {1, 4, 16};
 
 /// Takes `events` if they are within the limit.
 void ScheduleSearch::consider(std::vector<ScheduleEvent> events) {
@@ -189,7 +195,6 @@ size_t ScheduleSearch::improveFrom(size_t best) {
 /// have.
 std::vector<ListOptions>
 ScheduleSearch::getFeedingStyles(ListOptions style) const {
-  constexpr int64_t kLayersOfSpare[] = {0, 1, 2}, kLayersAhead[] = {1, 4, 16};
   style.keepsLinkBusy = true;
   if (limit == 0)
     return {style};
@@ -277,12 +282,21 @@ std::optional<size_t> ScheduleSearch::improveFeeding(
     return found.back().time;
   };
   for (const std::vector<int64_t> &keys : someKeys) {
-    int64_t least = run(styles.front(), keys);
+    int64_t front = run(styles.front(), keys), back = front;
     // Where the link never binds all styles do the same.
-    if (styles.size() == 1 || run(styles.back(), keys) == least)
+    if (styles.size() == 1 || (back = run(styles.back(), keys)) == front)
       continue;
-    for (size_t i = 1; i + 1 < styles.size(); ++i)
-      run(styles[i], keys);
+    // So do those that leave more or less memory, where it is never short.
+    size_t each = kLayersOfSpare.size();
+    for (size_t i = 0; i + each <= styles.size(); i += each) {
+      size_t end = i + each - 1;
+      int64_t least = i == 0 ? front : run(styles[i], keys);
+      int64_t most = end + 1 == styles.size() ? back : run(styles[end], keys);
+      if (most == least)
+        continue;
+      for (size_t k = i + 1; k < end; ++k)
+        run(styles[k], keys);
+    }
   }
   if (found.size() == first)
     return std::nullopt;

@@ -161,6 +161,33 @@ TEST(ScheduleTest, AKeptGatherTakesNoTime) {
   EXPECT_TRUE(kept.predecessors(second).empty());
 }
 
+TEST(ScheduleTest, WhatIsGatheredAgainSoonIsKept) {
+  // Four layers of one matmul each way, whose gathers take longer than all
+  // else. There is memory for two weights: what the last layer gathered need
+  // not be gathered again, though nothing is left over for gathers ahead.
+  constexpr int kLayers = 4;
+  ScheduleProblem problem;
+  std::vector<int> gathers;
+  int previous = -1;
+  for (int i = 0; i < 2 * kLayers; ++i) {
+    ScheduleTask gather = collective(60, 0, 0);
+    if (i >= kLayers)
+      gather.sameAs = gathers[2 * kLayers - 1 - i];
+    gathers.push_back(problem.addTask(gather));
+    int weight = problem.addBuffer(10, gathers.back());
+    int matmul = problem.addTask(compute(20));
+    problem.addReader(weight, matmul);
+    if (previous >= 0)
+      problem.addDependence(previous, matmul);
+    previous = matmul;
+  }
+  problem.finalize();
+  Schedule schedule = run(problem, SchedulePolicy::Best, 20);
+  EXPECT_TRUE(schedule.kept[gathers[kLayers]]);
+  EXPECT_LT(schedule.result.time, 2 * kLayers * 60);
+  EXPECT_LE(schedule.result.peakBytes, 20);
+}
+
 TEST(ScheduleBoundTest, CollectivesBetweenLayersCannotBeHidden) {
   // Two matmuls side by side, then a sum, three times: the sums are exposed,
   // and both matmuls are needed before each.
