@@ -251,6 +251,23 @@ def test_microbatches_of_one_sequence(format):
         assert np.array_equal(np.asarray(one), np.asarray(other))
 
 
+def test_stacked_weights_of_which_ranks_have_one_block():
+    """Where a rank has one block of a layer, proofs still know which dim the ranks share."""
+    def update(weights, x):
+        def loss(weights):
+            h = x
+            for layer in range(2):
+                h = h + (h @ weights[layer]) @ weights[layer].T
+            return jnp.sum(h ** 2)
+
+        return weights - jax.grad(loss)(weights)
+
+    weights, x = np.zeros((2, 64, 32), np.float32), np.zeros((64, 64), np.float32)
+    module = weft.jax.export(update, weights, x, mesh={"fsdp": 4, "tp": 2}, donate_argnums=(0,),
+                             in_shardings=(P(None, "fsdp", "tp"), P("fsdp")))
+    assert "f8E4M3FN" in weft.lower(module, quantize="nvfp4=*")
+
+
 # Bytes that a weight's element takes, forward and backward, and what its gradient takes.
 WIRE = {None: 6.0, "fp8": 4.0, "fp8-block": 4.0 + 2 * 4 / 128 ** 2, "mxfp8": 4.0 + 2 / 32, "nvfp4": 3.0 + 2 / 256}
 
