@@ -161,12 +161,13 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
 
 /// Canonicalization of straight-line code: no branch is to be simplified. What
 /// was expanded stays expanded from what it was: of which dimension of a local
-/// type a new one is a part would be lost where sizes are 1, and proofs need it.
+/// type a new one is a part would be lost where sizes are 1, and proofs need
+/// it.
 static std::unique_ptr<Pass> createCanonicalizeBlockPass() {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  using ComposeReshapes = ComposeExpandOfCollapseOp<tensor::ExpandShapeOp,
-                                                    tensor::CollapseShapeOp>;
+  using ComposeReshapes =
+      ComposeExpandOfCollapseOp<tensor::ExpandShapeOp, tensor::CollapseShapeOp>;
   return createCanonicalizerPass(config,
                                  {llvm::getTypeName<ComposeReshapes>().str()});
 }
