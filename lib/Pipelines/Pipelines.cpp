@@ -20,10 +20,13 @@
 #include "weft/Verify/Sums/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/TypeName.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -156,11 +159,17 @@ void weft::buildCanonicalizeGlobalPipeline(OpPassManager &pm,
   buildOrderGlobalPipeline(pm, options);
 }
 
-/// Canonicalization of straight-line code: no branch is to be simplified.
+/// Canonicalization of straight-line code: no branch is to be simplified. What
+/// was expanded stays expanded from what it was: of which dimension of a local
+/// type a new one is a part would be lost where sizes are 1, and proofs need
+/// it.
 static std::unique_ptr<Pass> createCanonicalizeBlockPass() {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  return createCanonicalizerPass(config);
+  using ComposeReshapes =
+      ComposeExpandOfCollapseOp<tensor::ExpandShapeOp, tensor::CollapseShapeOp>;
+  return createCanonicalizerPass(config,
+                                 {llvm::getTypeName<ComposeReshapes>().str()});
 }
 
 void weft::buildPartitionStepsPipeline(OpPassManager &pm,

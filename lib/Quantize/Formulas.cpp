@@ -252,12 +252,11 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
         normal, s.count(s.compare(Predicate::OGE, sum, s.number(0.5f))));
   } else {
     // Beside a number so great that its last bit is the distance, it is rounded
-    // to a multiple of that.
-    Value great = s.addI(power, s.bits((kMantissa - 1) << kMantissa));
+    // to a multiple of that. Of twice the power, codes begin two later: with
+    // the last bits of that, 254 is 6, and 2 more, which is even, are 0.
+    Value great = s.addI(power, s.bits(((kMantissa - 1) << kMantissa) + 2));
     Value sum = s.toBits(s.add(magnitude, s.toFloat(great)));
-    // Of twice the power, codes begin two later.
-    Value first = s.subI(s.right(power, kMantissa - 1), s.bits(2 * 127));
-    code = s.addI(s.subI(sum, great), first);
+    code = s.andI(s.addI(sum, s.right(power, kMantissa - 1)), 7);
   }
   // NaN is 0. A zero that was no number below it has no sign.
   Value isNaN = s.compare(Predicate::UNO, product, product);

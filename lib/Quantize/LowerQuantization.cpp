@@ -60,6 +60,7 @@ public:
   LogicalResult run(Region &region) {
     if (failed(lowerAll(region)))
       return failure();
+    eraseWidenings();
     // What packed elements were said to be.
     for (Operation *op : llvm::reverse(nibbles)) {
       if (!op->use_empty())
@@ -100,6 +101,7 @@ private:
   }
 
   void lowerAmax(AmaxOp op);
+  void eraseWidenings();
   void lowerScale(BlockScaleOp op);
   void lowerQuantize(QuantizeOp op);
   Value toPairs(Location loc, Value value);
@@ -147,13 +149,25 @@ private:
   Value toScalarTensor(Location loc, Value value) {
     if (getTensor(value).getRank() == 0)
       return value;
+    auto expanded = value.getDefiningOp<tensor::ExpandShapeOp>();
+    if (expanded && expanded.getSrcType().getRank() == 0)
+      return expanded.getSrc();
     return tensor::CollapseShapeOp::create(
         builder, loc,
         RankedTensorType::get({}, getTensor(value).getElementType()), value,
         ArrayRef<ReassociationIndices>());
   }
 
+  /// Magnitudes as they were before they were widened.
+  Value getNarrowAmax(Value amax) const {
+    Value narrow = narrowAmax.lookup(amax);
+    return narrow ? narrow : amax;
+  }
+
   OpBuilder builder;
+  /// Of magnitudes in f32 those of 16 bits, and what widens these.
+  DenseMap<Value, Value> narrowAmax;
+  SmallVector<Operation *> widenings;
   /// f4E2M1FN tensors in blocks, as bytes; their ops go last.
   DenseMap<Value, Value> packed;
   SmallVector<Operation *> nibbles;
@@ -165,10 +179,12 @@ private:
 // Magnitudes and scales
 //===----------------------------------------------------------------------===//
 
+/// Magnitudes of 16 bits are compared as these, more at a time, and widened
+/// last: what takes them knows both.
 void Lowering::lowerAmax(AmaxOp op) {
   Location loc = op.getLoc();
   BlockView view(getTensor(op.getInput()).getShape(), getTensor(op).getShape());
-  Value input = view.expand(builder, loc, op.getInput());
+  Value input = view.expand(builder, loc, getNarrowAmax(op.getInput()));
   SmallVector<int64_t> counts;
   SmallVector<utils::IteratorType> iterators(view.getRank(),
                                              utils::IteratorType::reduction);
@@ -176,42 +192,76 @@ void Lowering::lowerAmax(AmaxOp op) {
     counts.push_back(view.shape[dim]);
     iterators[dim] = utils::IteratorType::parallel;
   }
-  auto type = RankedTensorType::get(counts, builder.getF32Type());
+  Type own = getTensor(input).getElementType();
+  Type element = own.isBF16() || own.isF16() ? own : builder.getF32Type();
+  auto type = RankedTensorType::get(counts, element);
   Value zero = arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(type, builder.getF32FloatAttr(0)));
+      builder, loc,
+      DenseElementsAttr::get(type, builder.getFloatAttr(element, 0)));
   auto generic = linalg::GenericOp::create(
       builder, loc, type, input, zero,
       ArrayRef<AffineMap>{builder.getMultiDimIdentityMap(view.getRank()),
                           view.getScaleMap(op.getContext())},
-      iterators, [](OpBuilder &b, Location l, ValueRange args) {
-        Value magnitude = math::AbsFOp::create(b, l, toF32(b, l, args[0]));
+      iterators, [&](OpBuilder &b, Location l, ValueRange args) {
+        Value number = own == element ? args[0] : toF32(b, l, args[0]);
+        Value magnitude = math::AbsFOp::create(b, l, number);
         Value max = arith::MaximumFOp::create(b, l, args[1], magnitude);
         linalg::YieldOp::create(b, l, max);
       });
-  op.replaceAllUsesWith(view.unsqueeze(builder, loc, generic.getResult(0)));
+  Value amax = generic.getResult(0);
+  Value wide = amax;
+  if (!element.isF32()) {
+    auto widened = makeElementwise(
+        loc, type.clone(builder.getF32Type()), amax,
+        builder.getMultiDimIdentityMap(type.getRank()),
+        [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+          return {toF32(b, l, args[0])};
+        });
+    wide = widened.getResult(0);
+    widenings.push_back(widened);
+  }
+  Value result = view.unsqueeze(builder, loc, wide);
+  if (wide != amax)
+    narrowAmax[result] = view.unsqueeze(builder, loc, amax);
+  op.replaceAllUsesWith(result);
   op.erase();
+}
+
+/// Erases what takes no part in the program: scales took what was widened.
+void Lowering::eraseWidenings() {
+  for (Operation *op : widenings) {
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+      if (isa<tensor::ExpandShapeOp>(user) && user->use_empty())
+        user->erase();
+    if (op->use_empty())
+      op->erase();
+  }
+  for (auto &[wide, narrow] : narrowAmax)
+    if (narrow.use_empty() && narrow.getDefiningOp<tensor::ExpandShapeOp>())
+      narrow.getDefiningOp()->erase();
 }
 
 void Lowering::lowerScale(BlockScaleOp op) {
   Location loc = op.getLoc();
   ArrayRef<int64_t> counts = getTensor(op.getAmax()).getShape();
   BlockView view(counts, counts);
-  Value amax = view.squeeze(builder, loc, op.getAmax());
-  RankedTensorType type = getTensor(amax);
+  Value amax = view.squeeze(builder, loc, getNarrowAmax(op.getAmax()));
+  RankedTensorType type =
+      getTensor(amax).clone(cast<Type>(builder.getF32Type()));
   Type scaleType = getTensor(op.getScale()).getElementType();
   SmallVector<Value> inputs = {amax};
   SmallVector<AffineMap> maps = {
       builder.getMultiDimIdentityMap(type.getRank())};
   if (op.getTensorAmax()) {
-    inputs.push_back(toScalarTensor(loc, op.getTensorAmax()));
+    inputs.push_back(toScalarTensor(loc, getNarrowAmax(op.getTensorAmax())));
     maps.push_back(AffineMap::get(type.getRank(), 0, op.getContext()));
   }
   auto generic = makeElementwise(
       loc, {type, type.clone(scaleType)}, inputs, maps,
       [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-        Scale made =
-            emitScale(b, l, args[0], op.getTensorAmax() ? args[1] : Value(),
-                      op.getElement(), scaleType, op.getPowerOfTwo());
+        Value tensorAmax = op.getTensorAmax() ? toF32(b, l, args[1]) : Value();
+        Scale made = emitScale(b, l, toF32(b, l, args[0]), tensorAmax,
+                               op.getElement(), scaleType, op.getPowerOfTwo());
         return {made.multiplier, made.scale};
       });
   op.getMultiplier().replaceAllUsesWith(

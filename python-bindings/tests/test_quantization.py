@@ -251,6 +251,23 @@ def test_microbatches_of_one_sequence(format):
         assert np.array_equal(np.asarray(one), np.asarray(other))
 
 
+def test_stacked_weights_of_which_ranks_have_one_block():
+    """Where a rank has one block of a layer, proofs still know which dim the ranks share."""
+    def update(weights, x):
+        def loss(weights):
+            h = x
+            for layer in range(2):
+                h = h + (h @ weights[layer]) @ weights[layer].T
+            return jnp.sum(h ** 2)
+
+        return weights - jax.grad(loss)(weights)
+
+    weights, x = np.zeros((2, 64, 32), np.float32), np.zeros((64, 64), np.float32)
+    module = weft.jax.export(update, weights, x, mesh={"fsdp": 4, "tp": 2}, donate_argnums=(0,),
+                             in_shardings=(P(None, "fsdp", "tp"), P("fsdp")))
+    assert "f8E4M3FN" in weft.lower(module, quantize="nvfp4=*")
+
+
 # Bytes that a weight's element takes, forward and backward, and what its gradient takes.
 WIRE = {None: 6.0, "fp8": 4.0, "fp8-block": 4.0 + 2 * 4 / 128 ** 2, "mxfp8": 4.0 + 2 / 32, "nvfp4": 3.0 + 2 / 256}
 
@@ -277,34 +294,34 @@ def test_one_collective_for_the_magnitudes_of_weights():
     assert max(len(operands.split(",")) for operands in maxima) >= 4
 
 
-def many_ranks(format):
-    """A planned step on so many ranks that each has less than a block along one dim of a weight."""
+def many_ranks(format, phase):
+    """A step on so many ranks that each has less than a block along one dim of a weight."""
     params, _, _ = step_inputs(layers := 3)
     x = np.zeros((32, 64, WIDTH), np.float32)
     module = weft.jax.export(step, params, x, x, mesh={"dp": 1, "fsdp": 32, "tp": 1}, donate_argnums=(0,),
                              in_shardings=([SPECS] * layers, P("fsdp"), P("fsdp")))
-    return re.findall(r"weft_rt\.start <(all_reduce|all_gather).*?axes = <\{(.*?)\}>(.*?)> ins\((.*?) :",
-                      weft.lower(module, to="planned", quantize=format))
+    return weft.lower(module, to=phase, quantize=format)
 
 
-@pytest.mark.parametrize("format", ["fp8-block", "mxfp8", "nvfp4"])
-def test_one_collective_for_blocks_that_ranks_share(format):
-    started = many_ranks(format)
-    axes = '"fsdp"' if format == "fp8-block" else '"fsdp":(4)8' if format == "mxfp8" else '"fsdp":(8)4'
-    maxima = [operands for kind, over, how, operands in started if kind == "all_reduce" and "max" in how and over == axes]
+def planned_maxima(format, axes):
+    """How many magnitudes each collective over axes has."""
+    found = re.findall(r"weft_rt\.start <all_reduce.*?axes = <\{(.*?)\}>, reduce = max> ins\((.*?) :", many_ranks(format, "planned"))
+    return [len(operands.split(",")) for over, operands in found if over == axes]
+
+
+@pytest.mark.parametrize("format, axes", [("fp8-block", '"fsdp"'), ("mxfp8", '"fsdp":(4)8'), ("nvfp4", '"fsdp":(8)4')])
+def test_one_collective_for_blocks_that_ranks_share(format, axes):
     # Of all six weights.
-    assert len(maxima) == 1 and len(maxima[0].split(",")) == 6
+    assert planned_maxima(format, axes) == [6]
     # Elements by one collective for each use, of which the first weight has one; one gather of squares serves two in a row.
-    gathers = [operands for kind, over, *_, operands in started if kind == "all_gather" and over == '"fsdp"']
+    gathers = re.findall(r'weft\.all_gather (%\S+) on @mesh <\{"fsdp"\}>', re.sub(r",[^\n]* on", " on", many_ranks(format, "local")))
     assert len(gathers) == (10 if format == "fp8-block" else 11)
 
 
 def test_one_collective_for_the_magnitudes_of_a_value():
     """What a product needs of activations, and what a later one needs of them mixed, is there at the same point."""
-    started = many_ranks("nvfp4")
-    maxima = [operands for kind, over, how, operands in started if kind == "all_reduce" and "max" in how and over == '"fsdp"']
     # Five inputs of layers, and six gradients, of which the first layer's is needed once.
-    assert [len(operands.split(",")) for operands in maxima] == [2] * 11 + [1]
+    assert planned_maxima("nvfp4", '"fsdp"') == [2] * 11 + [1]
 
 
 @pytest.mark.parametrize("format", [None, "fp8", "nvfp4"])

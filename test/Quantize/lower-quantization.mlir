@@ -9,10 +9,10 @@
 func.func @mxfp8(%x: tensor<8x64xbf16>) -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) {
   // CHECK: %[[X:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0], [1, 2]] output_shape [8, 2, 32]
   // CHECK: %[[A:.*]] = linalg.generic {indexing_maps = [#[[$ALL]], #[[$BLOCK]]], iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[X]]
-  // CHECK: math.absf
-  // CHECK: arith.maximumf
+  // CHECK: math.absf %{{.*}} : bf16
+  // CHECK: arith.maximumf %{{.*}} : bf16
   %a = weft.amax %x {blocks = array<i64: 1, 32>} : tensor<8x64xbf16> -> tensor<8x2xf32>
-  // CHECK: %[[S:.*]]:2 = linalg.generic {{.*}} ins(%[[A]] : tensor<8x2xf32>) outs({{.*}} : tensor<8x2xf32>, tensor<8x2xf8E8M0FNU>)
+  // CHECK: %[[S:.*]]:2 = linalg.generic {{.*}} ins(%[[A]] : tensor<8x2xbf16>) outs({{.*}} : tensor<8x2xf32>, tensor<8x2xf8E8M0FNU>)
   // CHECK: arith.bitcast %{{.*}} : i8 to f8E8M0FNU
   %m, %s = weft.block_scale %a {element = f8E4M3FN} : (tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf8E8M0FNU>)
   // CHECK: %[[Q:.*]] = linalg.generic {indexing_maps = [#[[$ALL]], #[[$BLOCK]], #[[$ALL]]]
@@ -21,6 +21,25 @@ func.func @mxfp8(%x: tensor<8x64xbf16>) -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8
   %q = weft.quantize %x, %m : tensor<8x64xbf16>, tensor<8x2xf32> -> tensor<8x64xf8E4M3FN>
   // CHECK: return %[[C]], %[[S]]#1
   return %q, %s : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
+}
+
+// -----
+
+// Of a tensor: the maximum of its blocks', all of 16 bits; what is asked for in
+// f32 is widened.
+
+// CHECK-LABEL: func @nvfp4(
+func.func @nvfp4(%x: tensor<8x64xbf16>) -> (tensor<8x4xf8E4M3FN>, tensor<1x1xf32>) {
+  // CHECK: %[[A:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<8x4xbf16>)
+  // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[A]] : tensor<8x4xbf16>) outs(%{{.*}} : tensor<bf16>)
+  // CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%[[T]] : tensor<bf16>) outs(%{{.*}} : tensor<f32>)
+  // CHECK: %[[R:.*]] = tensor.expand_shape %[[W]]
+  // CHECK: linalg.generic {{.*}} ins(%[[A]], %[[T]] : tensor<8x4xbf16>, tensor<bf16>)
+  // CHECK: return %{{.*}}, %[[R]]
+  %a = weft.amax %x {blocks = array<i64: 1, 16>} : tensor<8x64xbf16> -> tensor<8x4xf32>
+  %t = weft.amax %a {blocks = array<i64: 8, 4>} : tensor<8x4xf32> -> tensor<1x1xf32>
+  %m, %s = weft.block_scale %a of %t {element = f4E2M1FN} : (tensor<8x4xf32>, tensor<1x1xf32>) -> (tensor<8x4xf32>, tensor<8x4xf8E4M3FN>)
+  return %s, %t : tensor<8x4xf8E4M3FN>, tensor<1x1xf32>
 }
 
 // -----

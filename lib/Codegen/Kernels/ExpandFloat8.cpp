@@ -130,7 +130,9 @@ Value getSaturated(Value value, Type element) {
 /// of two whose last bit is worth as much as that of f8 there is rounded where
 /// f8 is: what the sum is past the power are f8's mantissa and, if it is
 /// normal, its leading one, which goes into the exponent. Of NaN it is no more
-/// than the greatest.
+/// than the greatest. Of what is saturated only the last 8 bits count: there
+/// the power is 0, and what an exponent begins with, which is even, is added to
+/// its bits, where it decides nothing about ties.
 Value roundMagnitude(Bits b, Value magnitude, Format format, bool isSaturated) {
   int shift = format.shift();
   int64_t leastNormal = int64_t(format.rebias() + 1) << 23;
@@ -141,14 +143,16 @@ Value roundMagnitude(Bits b, Value magnitude, Format format, bool isSaturated) {
   int64_t greatest = (top << shift) + (int64_t(format.rebias()) << 23);
   Value limited = b.least(magnitude, greatest);
   Value power = b.most(b.mask(limited, 0x7f800000), leastNormal);
-  Value magic = b.add(power, b.number(int64_t(shift) << 23));
+  int64_t first = isSaturated ? -(leastNormal >> shift) & 0xff : 0;
+  Value magic = b.add(power, b.number((int64_t(shift) << 23) + first));
   Value sum =
       b.toBits(b.make<arith::AddFOp>(b.toFloat(limited), b.toFloat(magic)));
+  if (isSaturated)
+    return b.add(sum, b.right(power, shift));
   Value mantissa = b.make<arith::SubIOp>(sum, magic);
   Value exponent =
       b.add(b.right(power, shift), b.number(-(leastNormal >> shift)));
-  Value code = b.add(mantissa, exponent);
-  return isSaturated ? code : b.least(code, format.limit());
+  return b.least(b.add(mantissa, exponent), format.limit());
 }
 
 /// f32 to f8.

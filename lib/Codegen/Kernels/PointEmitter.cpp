@@ -269,16 +269,32 @@ static arith::MaximumFOp getMagnitudeMaximum(linalg::GenericOp op,
   return isCarried && other.getDefiningOp<math::AbsFOp>() ? most : nullptr;
 }
 
+/// The bits of what is no less than 0, or a magnitude.
+static Value emitMagnitudeBits(OpBuilder &builder, Location loc, Value value) {
+  unsigned width = value.getType().getIntOrFloatBitWidth();
+  Type bits = builder.getIntegerType(width);
+  auto magnitude = value.getDefiningOp<math::AbsFOp>();
+  if (!magnitude)
+    return arith::BitcastOp::create(builder, loc, bits, value);
+  // Without the sign, so that no narrow float is widened for that.
+  Value mask = arith::ConstantOp::create(
+      builder, loc,
+      builder.getIntegerAttr(bits, APInt::getSignedMaxValue(width)));
+  return arith::AndIOp::create(
+      builder, loc,
+      arith::BitcastOp::create(builder, loc, bits, magnitude.getOperand()),
+      mask);
+}
+
 /// Magnitudes are in the order of their bits, NaN above all. Processors have
 /// one instruction for this maximum, and several for one of floats that knows
 /// NaN.
 static Value emitMagnitudeMaximum(OpBuilder &builder, Location loc, Value a,
                                   Value b) {
   Type type = a.getType();
-  Type bits = builder.getIntegerType(type.getIntOrFloatBitWidth());
-  Value most = arith::MaxSIOp::create(
-      builder, loc, arith::BitcastOp::create(builder, loc, bits, a),
-      arith::BitcastOp::create(builder, loc, bits, b));
+  Value most =
+      arith::MaxSIOp::create(builder, loc, emitMagnitudeBits(builder, loc, a),
+                             emitMagnitudeBits(builder, loc, b));
   return arith::BitcastOp::create(builder, loc, type, most);
 }
 
