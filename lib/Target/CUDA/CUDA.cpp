@@ -55,9 +55,10 @@ public:
 
   /// What later phases read waits in shared memory, of which any block may have
   /// 48 KiB. What they do not hold goes through global memory, by kernels of
-  /// its own.
+  /// its own. A GPU has up to 160 multiprocessors, which take a few blocks at a
+  /// time, and a sum is one block's.
   FusionLimits getFusionLimits(ModuleOp) const override {
-    return {32 << 10, 64, 2048, /*alignsViews=*/true};
+    return {32 << 10, 64, 2048, /*alignsViews=*/true, /*sumParts=*/512};
   }
 
   /// Threads load all of their points before they store any, and wait for each
