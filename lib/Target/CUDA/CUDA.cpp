@@ -72,7 +72,7 @@ public:
   unsigned getLaunchOperands(ModuleOp) const override { return 500; }
 
   bool mayShareLaunch(const KernelShape &shape) const override {
-    return isPointwise(shape);
+    return isPointwise(shape) || mayShareRowLaunch(shape);
   }
 
   FailureOr<rt::LaunchConfig> emitTogether(OpBuilder &builder,
@@ -139,9 +139,11 @@ FailureOr<rt::LaunchConfig> CUDATarget::emitTogether(OpBuilder &builder,
           return failure();
         if (isPointwise(*shape))
           return emitPoints(part.op, *shape, kernel, part.buffers.indexOf);
+        if (mayShareRowLaunch(*shape))
+          return emitRowKernel(part.op, *shape, kernel, part.buffers.indexOf);
         rt::FusedOp op = part.op;
-        return op.emitOpError("shares a launch, which only kernels of points "
-                              "can");
+        return op.emitOpError("shares a launch, and its blocks need more "
+                              "shared memory than those of a part may have");
       });
 }
 
