@@ -36,6 +36,9 @@ nanobind::str toText(const char *bytes, size_t size);
 /// Arrays of other libraries, and types that numpy's DLPack lacks.
 void bindArrays(nanobind::module_ &module);
 
+/// Arrays in the memory of devices.
+void bindDeviceArrays(nanobind::module_ &module);
+
 /// weft-c/Weft.h: from a module's text to text or a file.
 void bindCompiler(nanobind::module_ &module);
 

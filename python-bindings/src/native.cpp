@@ -17,6 +17,7 @@ NB_MODULE(_native, module) {
   // A thread that runs steps as the interpreter ends keeps what it uses.
   nanobind::set_leak_warnings(false);
   weft::python::bindArrays(module);
+  weft::python::bindDeviceArrays(module);
   weft::python::bindCompiler(module);
   weft::python::bindSession(module);
 }

@@ -10,6 +10,7 @@
 #include "weft-rt/session.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -81,6 +82,45 @@ public:
       return weft_rt_session_set_argument(session, index, bytes.data(),
                                           int64_t(bytes.size()));
     });
+  }
+
+  /// From a dense tensor in a device's memory, by its address.
+  void setArgumentOnDevice(int32_t index, int32_t device, uintptr_t address,
+                           int64_t bytes) {
+    callReleased([&] {
+      return weft_rt_session_set_argument_on_device(
+          session, index, device, reinterpret_cast<const void *>(address),
+          bytes);
+    });
+  }
+
+  /// (device, address) of a result.
+  std::pair<int32_t, uintptr_t> resultOnDevice(int32_t index) const {
+    int32_t device = -1;
+    void *data = nullptr;
+    check(
+        weft_rt_session_find_result_on_device(session, index, &device, &data));
+    return {device, reinterpret_cast<uintptr_t>(data)};
+  }
+
+  /// The devices of this process's ranks, each once; none: the CPU has all.
+  std::vector<int32_t> devices() const {
+    std::vector<int32_t> found;
+    int64_t count = 0;
+    const int64_t *ranks = weft_rt_session_ranks(session, &count);
+    for (int64_t i = 0; i < count; ++i) {
+      int32_t device = weft_rt_session_device(session, ranks[i]);
+      if (device >= 0 &&
+          std::find(found.begin(), found.end(), device) == found.end())
+        found.push_back(device);
+    }
+    return found;
+  }
+
+  uintptr_t deviceStream(int32_t device) const {
+    void *stream = nullptr;
+    check(weft_rt_session_device_stream(session, device, &stream));
+    return reinterpret_cast<uintptr_t>(stream);
   }
 
   void getResult(int32_t index, OutputBytes bytes) {
@@ -250,6 +290,10 @@ void weft::python::bindSession(nb::module_ &module) {
                     const nb::bytes &>())
       .def("set_argument", &Session::setArgument)
       .def("get_result", &Session::getResult)
+      .def("set_argument_on_device", &Session::setArgumentOnDevice)
+      .def("result_on_device", &Session::resultOnDevice)
+      .def_prop_ro("devices", &Session::devices)
+      .def("device_stream", &Session::deviceStream)
       .def("run", &Session::run)
       .def_prop_ro("step_seconds", &Session::secondsOfSteps)
       .def_prop_ro("is_usable", &Session::isUsable)

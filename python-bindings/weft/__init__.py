@@ -7,6 +7,7 @@ import typing
 
 from weft.arrays import Array
 from weft.compiler import CompileError, CompileWarning, Diagnostic, build, compile, lower
+from weft.device_arrays import DeviceArray
 from weft.files import FormatError
 from weft.keywords import Options
 from weft.module import Module, TensorSpec
@@ -18,8 +19,8 @@ if typing.TYPE_CHECKING:
 
 __version__: str
 
-__all__ = ["Array", "CompileError", "CompileWarning", "Diagnostic", "FormatError", "Module", "Options", "Program",
-           "RunError", "Stats", "TensorSpec", "__version__", "build", "compile", "jax", "load", "load_backend",
+__all__ = ["Array", "CompileError", "CompileWarning", "DeviceArray", "Diagnostic", "FormatError", "Module", "Options",
+           "Program", "RunError", "Stats", "TensorSpec", "__version__", "build", "compile", "jax", "load", "load_backend",
            "lower"]
 
 

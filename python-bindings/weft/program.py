@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from weft.arrays import as_array, as_bytes, as_result, empty
+from weft.device_arrays import DeviceArgument, DeviceArray, device_of
 from weft.module import Module, TensorSpec
 from weft.trees import Tree
 from weft.words import printable, to_bytes
@@ -49,7 +50,7 @@ class Program:
 
     takes and returns what the exported function does: the arguments may be arrays of
     any library that knows DLPack or numpy, the results are numpy arrays (`weft.Array`
-    for bfloat16 and float8). The caller's arrays are only read, donated or not.
+    for bfloat16 and float8). Arrays on the GPU that has all ranks stay there. The caller's arrays are only read, donated or not.
 
     A training loop copies less if it leaves the parameters where they are:
 
@@ -126,15 +127,19 @@ class Program:
         with self._turn():
             self._run(steps)
 
-    def get_results(self) -> Any:
-        """Joins the ranks' shares of what the last step returned."""
-        with self._turn():
-            return self._get(0, self._out_tree)
+    def get_results(self, *, on_device: bool = False) -> Any:
+        """Joins the ranks' shares of what the last step returned.
 
-    def get_result(self, key: int | str) -> Any:
-        """One item of what the last step returned: a tuple's by position, a dict's by key."""
+        on_device: gives each as a `weft.DeviceArray`, where it lies on a GPU; some rank
+        of this process must have all of it, and the next step overwrites it."""
         with self._turn():
-            return self._get(*self._out_tree.part(key))
+            return (self._get_on_device if on_device else self._get)(0, self._out_tree)
+
+    def get_result(self, key: int | str, *, on_device: bool = False) -> Any:
+        """One item of what the last step returned: a tuple's by position, a dict's by key.
+        on_device: as in get_results."""
+        with self._turn():
+            return (self._get_on_device if on_device else self._get)(*self._out_tree.part(key))
 
     @property
     def stats(self) -> Stats:
@@ -163,15 +168,32 @@ class Program:
         """Sets the arguments from number `first` on to a value's leaves."""
         leaves = tree.flatten(value)
         # All are checked before one is taken.
-        arrays = [as_array(leaf, spec) for leaf, spec in zip(leaves, self.arguments[first:])]
+        arrays = [self._take(leaf, spec) for leaf, spec in zip(leaves, self.arguments[first:])]
         for index, array in enumerate(arrays, first):
-            self._session.set_argument(index, as_bytes(array))
+            if isinstance(array, DeviceArgument):
+                self._session.set_argument_on_device(index, array.device, array.address, array.bytes)
+            else:
+                self._session.set_argument(index, as_bytes(array))
+
+    def _take(self, leaf, spec):
+        """What is on the ranks' GPU stays there; anything else comes to the CPU."""
+        device = device_of(leaf)
+        if device is None or self._session.devices != [device]:
+            return as_array(leaf, spec)
+        return DeviceArgument(leaf, spec, self._session.device_stream(device))
 
     def _run(self, steps):
         try:
             self._session.run(steps)
         finally:
             self._seconds = self._session.step_seconds
+
+    def _get_on_device(self, first, tree):
+        arrays = []
+        for index, spec in enumerate(self.results[first:first + tree.count()], first):
+            device, address = self._session.result_on_device(index)
+            arrays.append(DeviceArray(self._session, address, device, spec))
+        return tree.unflatten(arrays)
 
     def _get(self, first, tree):
         arrays = [empty(spec) for spec in self.results[first:first + tree.count()]]

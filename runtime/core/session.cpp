@@ -365,12 +365,14 @@ Status Session::shardsToTake(int32_t index, std::vector<Shard> &shards) {
 
 Status Session::getResult(int32_t index, void *data, int64_t bytes) {
   WEFT_RT_RETURN_IF_ERROR(checkUsable());
-  WEFT_RT_RETURN_IF_ERROR(checkResult(index));
+  if (index < 0 || index >= program().num_results)
+    return invalid(format("result %d of %d", index, program().num_results));
   const weft_rt_tensor &tensor = program().results[index];
   if (data && bytes != globalBytes(tensor))
     return invalid(format("buffer for result %s has %lld bytes, expected %lld",
                           quote(tensor.name).c_str(), (long long)bytes,
                           (long long)globalBytes(tensor)));
+  WEFT_RT_RETURN_IF_ERROR(checkResult(index));
   if (backend->job() && !isWholeEverywhere(tensor))
     return gatherResult(index, data, bytes);
   if (!data)

@@ -39,6 +39,9 @@ struct FusionLimits {
   /// reads the tensor once, and walks in blocks: rows of a few elements each,
   /// far from each other, of which a core's first-level cache holds few.
   bool alignsViews = false;
+  /// A long sum without an order that is one of few becomes two kernels: about
+  /// so many sums of parts, and what joins them. 0: sums stay whole.
+  int64_t sumParts = 0;
 };
 
 /// The buffers of a kernel: each that its op takes once.

@@ -13,6 +13,7 @@
 
 #include "AlignViews.h"
 #include "GroupGraph.h"
+#include "SplitSums.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
 #include "weft/Codegen/Fusion/Orders.h"
 
@@ -714,6 +715,9 @@ struct FuseKernelsPass
       if (limits.alignsViews)
         for (Block *block : getBlocks(func))
           alignViews(*block);
+      if (limits.sumParts > 0)
+        for (Block *block : getBlocks(func))
+          splitSums(*block, limits.sumParts);
       if (failed(prepareParts(func)))
         return signalPassFailure();
       for (auto op : llvm::make_early_inc_range(

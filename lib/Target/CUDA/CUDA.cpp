@@ -55,9 +55,10 @@ public:
 
   /// What later phases read waits in shared memory, of which any block may have
   /// 48 KiB. What they do not hold goes through global memory, by kernels of
-  /// its own.
+  /// its own. A GPU has up to 160 multiprocessors, which take a few blocks at a
+  /// time, and a sum is one block's.
   FusionLimits getFusionLimits(ModuleOp) const override {
-    return {32 << 10, 64, 2048, /*alignsViews=*/true};
+    return {32 << 10, 64, 2048, /*alignsViews=*/true, /*sumParts=*/512};
   }
 
   /// Threads load all of their points before they store any, and wait for each
@@ -71,7 +72,7 @@ public:
   unsigned getLaunchOperands(ModuleOp) const override { return 500; }
 
   bool mayShareLaunch(const KernelShape &shape) const override {
-    return isPointwise(shape);
+    return isPointwise(shape) || mayShareRowLaunch(shape);
   }
 
   FailureOr<rt::LaunchConfig> emitTogether(OpBuilder &builder,
@@ -138,9 +139,11 @@ FailureOr<rt::LaunchConfig> CUDATarget::emitTogether(OpBuilder &builder,
           return failure();
         if (isPointwise(*shape))
           return emitPoints(part.op, *shape, kernel, part.buffers.indexOf);
+        if (mayShareRowLaunch(*shape))
+          return emitRowKernel(part.op, *shape, kernel, part.buffers.indexOf);
         rt::FusedOp op = part.op;
-        return op.emitOpError("shares a launch, which only kernels of points "
-                              "can");
+        return op.emitOpError("shares a launch, and its blocks need more "
+                              "shared memory than those of a part may have");
       });
 }
 

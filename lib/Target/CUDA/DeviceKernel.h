@@ -94,6 +94,10 @@ rt::LaunchConfig emitTransposeKernel(rt::FusedOp op, const KernelShape &shape,
                                      const DeviceKernel &kernel,
                                      llvm::ArrayRef<unsigned> bufferOf);
 
+/// Says whether blocks of such a group have kBlockThreads threads and little
+/// shared memory, so that it may be one of several in a launch.
+bool mayShareRowLaunch(const KernelShape &shape);
+
 /// Any other group, a few rows by each block.
 FailureOr<rt::LaunchConfig> emitRowKernel(rt::FusedOp op,
                                           const KernelShape &shape,

@@ -20,8 +20,9 @@
 
 namespace mlir::weft {
 
-/// What rows of one block take together of shared memory at most.
-static constexpr int64_t kRowsShared = 40 << 10;
+/// What rows of one block take together of shared memory at most, and where
+/// other kernels of their launch have blocks with as much.
+static constexpr int64_t kRowsShared = 40 << 10, kSharedOfPart = 8 << 10;
 /// Rows side by side that fill an access of a warp.
 static constexpr int64_t kWarp = 32;
 
@@ -60,21 +61,6 @@ int64_t RowKernel::getCount(ArrayRef<int> dims) const {
 // Teams
 //===----------------------------------------------------------------------===//
 
-/// Says whether neighbouring rows lie side by side in memory, and what a row
-/// reduces does not.
-bool RowKernel::areColumns() {
-  if (shape.rows.empty())
-    return false;
-  for (const Member &member : shape.members) {
-    ArrayRef<int> loops = shape.phases[member.phase].loops;
-    for (const Access &access : member.accesses)
-      if (!loops.empty() && access.strides[loops.back()] > 1 &&
-          access.strides[shape.rows.back()] == 1)
-        return true;
-  }
-  return false;
-}
-
 /// Shared memory of one row.
 int64_t RowKernel::getRowBytes() {
   int64_t bytes = 0;
@@ -91,11 +77,34 @@ int64_t RowKernel::getRowBytes() {
   return bytes;
 }
 
-void RowKernel::chooseTeam() {
+/// Says whether neighbouring rows lie side by side in memory, and what a row
+/// reduces does not.
+static bool areColumns(const KernelShape &shape) {
+  if (shape.rows.empty())
+    return false;
+  for (const Member &member : shape.members) {
+    ArrayRef<int> loops = shape.phases[member.phase].loops;
+    for (const Access &access : member.accesses)
+      if (!loops.empty() && access.strides[loops.back()] > 1 &&
+          access.strides[shape.rows.back()] == 1)
+        return true;
+  }
+  return false;
+}
+
+static int64_t countPoints(const KernelShape &shape, ArrayRef<int> dims) {
+  int64_t count = 1;
+  for (int dim : dims)
+    count *= shape.sizes[dim];
+  return count;
+}
+
+/// The threads of a row: a power of two.
+static int64_t chooseSlots(const KernelShape &shape) {
   int64_t inner = 1;
   bool isPlain = true;
   for (const Phase &phase : shape.phases)
-    inner = std::max(inner, getCount(phase.loops));
+    inner = std::max(inner, countPoints(shape, phase.loops));
   for (const Member &member : shape.members) {
     auto op =
         cast<linalg::LinalgOp>(linalg::GenericOp(member.op).getOperation());
@@ -103,13 +112,36 @@ void RowKernel::chooseTeam() {
       isPlain &= getCombiner(op, i).has_value();
   }
   // Whose steps depend on each other is one thread's.
-  if (isPlain && inner > 8)
-    team.slots =
-        std::min<int64_t>(llvm::bit_floor(uint64_t(inner)),
-                          areColumns() ? kBlockThreads / kWarp : kBlockThreads);
+  if (!isPlain || inner <= 8)
+    return 1;
+  return std::min<int64_t>(llvm::bit_floor(uint64_t(inner)),
+                           areColumns(shape) ? kBlockThreads / kWarp
+                                             : kBlockThreads);
+}
+
+void RowKernel::chooseTeam() {
+  team.slots = chooseSlots(shape);
   team.rows = kBlockThreads / team.slots;
   while (team.rows > 1 && team.rows * getRowBytes() > kRowsShared)
     team.rows /= 2;
+}
+
+bool mayShareRowLaunch(const KernelShape &whole) {
+  KernelShape shape = prepareRows(whole);
+  int64_t slots = chooseSlots(shape), bytes = 0;
+  for (auto &[value, dims] : shape.valueDims)
+    if (!shape.isRowScalar(value))
+      bytes += shape.getRowElements(value) *
+               rt::getElementBytes(getElementTypeOrSelf(value));
+  for (const Member &member : shape.members) {
+    const std::optional<ReductionOrder> &order =
+        shape.phases[member.phase].order;
+    if (member.isReduction())
+      bytes += (order ? order->leaves * order->lanes : slots) *
+               int64_t(sizeof(int64_t)) *
+               linalg::GenericOp(member.op)->getNumResults();
+  }
+  return kBlockThreads / slots * bytes <= kSharedOfPart;
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,7 +43,6 @@ public:
 private:
   // Rows and phases.
   void chooseTeam();
-  bool areColumns();
   int64_t getRowBytes();
   Value allocateShared(Type element, int64_t count);
   void allocateScratch();

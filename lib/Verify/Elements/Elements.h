@@ -160,6 +160,14 @@ public:
   const Element *combine(Attribute op, const Element *summand,
                          SmallVector<const Element *> bound);
 
+  /// Of a reduction without an order, which yields `yielded`: what it yields if
+  /// reductions of the same kind in it are taken into it. `bound` are the
+  /// variables that are reduced, and get those of all. They are index
+  /// variables.
+  const Element *mergeReductions(const Element *yielded,
+                                 const Element *accumulator,
+                                 SmallVectorImpl<const Element *> &bound);
+
   const Element *substitute(const Element *element, const Assignment &values);
 
   /// The constant that an index or scalar is, or null.
@@ -275,6 +283,8 @@ private:
   const Element *multiply(Attribute name, DictionaryAttr details, Type type,
                           ArrayRef<const Element *> factors);
   const Element *getFresh(int64_t size);
+  bool inlineReduction(const Element *outer, const Element *&term,
+                       SmallVectorImpl<const Element *> &bound);
   bool inlineCombination(Attribute op, const Element *&summand,
                          SmallVectorImpl<const Element *> &bound);
   const Element *joinVariables(const Element *&summand,

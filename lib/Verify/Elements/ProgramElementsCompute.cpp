@@ -190,9 +190,14 @@ const Element *ProgramElements::reduce(const Structured &structured,
   Element made{ElementKind::Reduction};
   if (!table.isOfReals())
     made.details = order;
+  SmallVector<unsigned> needed = getNeeded(yielded, accumulators, index);
+  if (!order && !table.isOfReals() && needed.size() == 1)
+    yielded[index] =
+        table.mergeReductions(yielded[index], accumulators[index], reduced);
   made.type = yielded[index]->type;
-  made.numbers.assign(reducedSizes.begin(), reducedSizes.end());
-  for (unsigned i : getNeeded(yielded, accumulators, index)) {
+  for (const Element *variable : reduced)
+    made.numbers.push_back(variable->numbers[1]);
+  for (unsigned i : needed) {
     reduced.push_back(accumulators[i]);
     made.operands.append({yielded[i], inits[i]});
   }

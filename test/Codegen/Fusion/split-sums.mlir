@@ -1,0 +1,122 @@
+// RUN: weft-opt %s --weft-fuse-kernels -split-input-file | FileCheck %s
+
+// A long sum is 32 sums of parts, and one of these.
+
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+
+module attributes {weft.target = #weft.target<"cuda">} {
+  // CHECK-LABEL: func.func @whole
+  // CHECK: %[[VIEW:.*]] = tensor.expand_shape %{{.*}} {{\[\[0, 1\]\]}} {{.*}} tensor<131072xf32> into tensor<32x4096xf32>
+  // CHECK: %[[PARTS:.*]] = weft_rt.fused ins(%[[VIEW]] : tensor<32x4096xf32>) -> tensor<32xf32>
+  // CHECK: iterator_types = ["parallel", "reduction"]
+  // CHECK: weft_rt.fused ins(%[[PARTS]] : tensor<32xf32>) -> tensor<f32>
+  // CHECK: iterator_types = ["reduction"]
+  func.func @whole(%x: tensor<131072xf32>) -> tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %sum = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+        ins(%x : tensor<131072xf32>) outs(%z : tensor<f32>) {
+    ^bb0(%v: f32, %o: f32):
+      %r = arith.addf %o, %v : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    return %sum : tensor<f32>
+  }
+
+  // A declared order stays.
+  // CHECK-LABEL: func.func @ordered
+  // CHECK-NOT: tensor.expand_shape
+  // CHECK: weft_rt.fused
+  // CHECK-NOT: weft_rt.fused
+  func.func @ordered(%x: tensor<131072xf32>) -> tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %sum = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+        ins(%x : tensor<131072xf32>) outs(%z : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 8, lanes = 16>} {
+    ^bb0(%v: f32, %o: f32):
+      %r = arith.addf %o, %v : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    return %sum : tensor<f32>
+  }
+
+  // The index of the largest element depends on all before it.
+  // CHECK-LABEL: func.func @chain
+  // CHECK-NOT: tensor.expand_shape
+  // CHECK: weft_rt.fused
+  // CHECK-NOT: weft_rt.fused
+  func.func @chain(%x: tensor<131072xf32>) -> tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %sum = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+        ins(%x : tensor<131072xf32>) outs(%z : tensor<f32>) {
+    ^bb0(%v: f32, %o: f32):
+      %s = arith.mulf %o, %o : f32
+      %r = arith.addf %s, %v : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    return %sum : tensor<f32>
+  }
+
+  // A prime number of elements has no parts.
+  // CHECK-LABEL: func.func @prime
+  // CHECK-NOT: tensor.expand_shape
+  // CHECK: weft_rt.fused
+  // CHECK-NOT: weft_rt.fused
+  func.func @prime(%x: tensor<131071xf32>) -> tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %sum = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+        ins(%x : tensor<131071xf32>) outs(%z : tensor<f32>) {
+    ^bb0(%v: f32, %o: f32):
+      %r = arith.addf %o, %v : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    return %sum : tensor<f32>
+  }
+
+  // Many rows are blocks enough.
+  // CHECK-LABEL: func.func @many
+  // CHECK-NOT: tensor.expand_shape
+  // CHECK: weft_rt.fused
+  // CHECK-NOT: weft_rt.fused
+  func.func @many(%x: tensor<512x131072xf32>) -> tensor<512xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<512xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<512xf32>) -> tensor<512xf32>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+        ins(%x : tensor<512x131072xf32>) outs(%z : tensor<512xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %r = arith.addf %o, %v : f32
+      linalg.yield %r : f32
+    } -> tensor<512xf32>
+    return %sum : tensor<512xf32>
+  }
+}
+
+// -----
+
+// On the host threads share a sum by themselves.
+
+#id = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+
+// CHECK-LABEL: func.func @host
+// CHECK-NOT: tensor.expand_shape
+func.func @host(%x: tensor<131072xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %sum = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+      ins(%x : tensor<131072xf32>) outs(%z : tensor<f32>) {
+  ^bb0(%v: f32, %o: f32):
+    %r = arith.addf %o, %v : f32
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  return %sum : tensor<f32>
+}
