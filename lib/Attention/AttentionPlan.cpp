@@ -507,6 +507,34 @@ static std::optional<Located> locateMade(const Located &made, Value value) {
   return located;
 }
 
+static bool isTranspose(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getNumDpsInputs() != 1 ||
+      generic.getNumResults() != 1 || generic.getNumReductionLoops() != 0)
+    return false;
+  auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
+  return yield.getOperand(0) == generic.getBody()->getArgument(0) &&
+         llvm::all_of(generic.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isPermutation(); });
+}
+
+/// The value behind transposes, if nothing else reads it: the op can give it
+/// that layout, and needs no copy.
+static Value skipTransposes(Value value) {
+  Value last = value;
+  while (value.hasOneUse()) {
+    Operation *user = *value.user_begin();
+    bool transposes = isTranspose(user);
+    if (!transposes &&
+        !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+      break;
+    value = user->getResult(0);
+    if (transposes)
+      last = value;
+  }
+  return last;
+}
+
 SmallVector<Replaced> weft::getReplaceable(const AttentionPlan &plan,
                                            WeightsUse &use) {
   SmallVector<Replaced> all;
@@ -521,12 +549,19 @@ SmallVector<Replaced> weft::getReplaceable(const AttentionPlan &plan,
   std::optional<Located> made = places->locate(use.getTable(), value, indices);
   if (!made)
     return all;
+  Value moved = skipTransposes(value);
+  if (moved != value)
+    if (std::optional<Located> located = locateMade(*made, moved))
+      all.push_back({*located, &use});
   all.push_back({*made, &use});
   llvm::SetVector<Value> values;
   values.insert(value);
   findMade(values);
-  for (Value next : values.getArrayRef().drop_front())
+  for (Value next : values.getArrayRef().drop_front()) {
+    if (next == moved)
+      continue;
     if (std::optional<Located> located = locateMade(*made, next))
       all.push_back({*located, &use});
+  }
   return all;
 }

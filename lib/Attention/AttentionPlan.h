@@ -93,8 +93,9 @@ std::optional<AttentionPlan> makePlan(MutableArrayRef<WeightsUse> uses,
 /// The value before barriers, through which it stays what it is.
 Value skipBarriers(Value value);
 
-/// The values that may stand for a use's result, the contraction's first: those
-/// that are made of it alone.
+/// The values that may stand for a use's result: those that are made of it
+/// alone. First the one behind transposes that nothing else reads, so that the
+/// op writes what is wanted; then the contraction's, then the others.
 SmallVector<Replaced> getReplaceable(const AttentionPlan &plan,
                                      WeightsUse &use);
 

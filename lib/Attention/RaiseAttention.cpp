@@ -477,14 +477,25 @@ private:
 
   void raiseIn(Block &block) {
     llvm::MapVector<Value, UseGroup> groups;
-    for (auto [matmul, isLeft] : findCandidates(block))
-      if (std::optional<WeightsUse> use = readWeightsUse(matmul, isLeft)) {
+    llvm::SetVector<Value> allUnread;
+    for (auto [matmul, isLeft] : findCandidates(block)) {
+      Value unread;
+      if (std::optional<WeightsUse> use =
+              readWeightsUse(matmul, isLeft, unread)) {
         Value product = use->scores.product;
         groups[product].push_back(std::move(*use));
+      } else if (unread) {
+        allUnread.insert(unread);
       }
+    }
     bool changed = false;
     for (auto &[product, uses] : groups)
       changed |= raise(product, uses);
+    for (Value product : allUnread)
+      if (!groups.contains(product))
+        missed(product.getLoc(),
+               "its scores are more than a product with a scale of one number, "
+               "a softcap, biases and masks of one number each");
     if (changed)
       eraseDead(block);
   }
@@ -508,10 +519,15 @@ private:
         reason = own;
     }
     if (!reason.empty() && looksLikeAttention(uses))
-      remark::missed(product.getLoc(), remark::RemarkOpts::name("attention")
-                                           .category("weft-raise-attention"))
-          << remark::add("attention is not raised: {0}", reason);
+      missed(product.getLoc(), reason);
     return false;
+  }
+
+  static void missed(Location loc, StringRef reason) {
+    remark::missed(
+        loc,
+        remark::RemarkOpts::name("attention").category("weft-raise-attention"))
+        << remark::add("attention is not raised: {0}", reason);
   }
 };
 

@@ -43,15 +43,30 @@ bool isProduct(TermRef term) {
   });
 }
 
-/// Says whether there is a product below, not counting what is summed up or
-/// maximized.
-bool hasProduct(TermRef root) {
-  bool found = false;
+/// A product below, not counting what is summed up or maximized; null: none.
+TermRef findProduct(TermRef root) {
+  TermRef found = nullptr;
   walkTerms(root, [&](TermRef term) {
-    found |= isProduct(term);
+    if (!found && isProduct(term))
+      found = term;
     return term->kind != TermKind::Sum && term->kind != TermKind::MaxOver;
   });
   return found;
+}
+
+bool hasProduct(TermRef root) { return findProduct(root) != nullptr; }
+
+/// What weights are normalized by, or shifted by; null: nothing.
+TermRef findRow(TermRef weights) {
+  TermRef row = nullptr;
+  walkTerms(weights, [&](TermRef term) {
+    if (!row &&
+        (term->kind == TermKind::Sum || term->kind == TermKind::MaxOver) &&
+        !isProduct(term) && hasProduct(term->operands[0]))
+      row = term;
+    return !row;
+  });
+  return row;
 }
 
 /// Reads an exponent.
@@ -130,16 +145,7 @@ private:
 /// product are the queries.
 bool findKeyLoop(WeightsUse &use) {
   Scores &scores = use.scores;
-  auto isRow = [&](TermRef term) {
-    return (term->kind == TermKind::Sum || term->kind == TermKind::MaxOver) &&
-           !isProduct(term) && hasProduct(term->operands[0]);
-  };
-  TermRef row = nullptr;
-  walkTerms(use.weights, [&](TermRef term) {
-    if (!row && isRow(term))
-      row = term;
-    return !row;
-  });
+  TermRef row = findRow(use.weights);
   use.isNormalized = row != nullptr;
   auto isKeyLoop = [&](unsigned loop) {
     return loop != scores.depth &&
@@ -170,7 +176,7 @@ void findParts(const TermTable &table, TermRef load,
 
 /// Reads the use with these loops of the contraction, null if there is none.
 bool readWith(WeightsUse &use, Value weights, AffineMap weightsMap, Value other,
-              AffineMap otherMap) {
+              AffineMap otherMap, Value &unread) {
   auto getIndices = [&](Value value, AffineMap map) {
     return *applyMap(map, use.loops,
                      cast<RankedTensorType>(value.getType()).getShape());
@@ -187,8 +193,11 @@ bool readWith(WeightsUse &use, Value weights, AffineMap weightsMap, Value other,
   if (!exponent)
     return false;
   ScoreReader reader(use.getTable());
-  if (!reader.read(exponent, 1))
+  if (!reader.read(exponent, 1)) {
+    if (findRow(use.weights))
+      unread = findProduct(exponent)->value;
     return false;
+  }
   use.scores = std::move(reader.scores);
   return true;
 }
@@ -213,8 +222,8 @@ DigitIndex takeApart(TermTable &table, int64_t size, ArrayRef<Digit> parts) {
 
 } // namespace
 
-std::optional<WeightsUse> weft::readWeightsUse(MatmulOp op,
-                                               bool weightsAreLeft) {
+std::optional<WeightsUse> weft::readWeightsUse(MatmulOp op, bool weightsAreLeft,
+                                               Value &unread) {
   WeightsUse use;
   use.op = op;
   use.weightsAreLeft = weightsAreLeft;
@@ -241,7 +250,7 @@ std::optional<WeightsUse> weft::readWeightsUse(MatmulOp op,
       if (use.loops.back().size() == 1)
         loopOf[use.loops.back()[0].loop] = i;
     }
-    if (!readWith(use, weights, weightsMap, other, otherMap))
+    if (!readWith(use, weights, weightsMap, other, otherMap, unread))
       return std::nullopt;
     SmallVector<Digit> found;
     for (TermRef load : {use.scores.query, use.scores.key, use.other})

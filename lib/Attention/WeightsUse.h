@@ -49,8 +49,11 @@ struct WeightsUse {
 };
 
 /// Reads a contraction with the weights on one side; nullopt if there is no
-/// exponential of a product of two tensors in them.
-std::optional<WeightsUse> readWeightsUse(MatmulOp op, bool weightsAreLeft);
+/// exponential of a product of two tensors in them. Where there is one that is
+/// normalized, but more than a product that is scaled, capped, masked and added
+/// to, `unread` becomes the product.
+std::optional<WeightsUse> readWeightsUse(MatmulOp op, bool weightsAreLeft,
+                                         Value &unread);
 
 /// Calls `visit` for each term below `root`, once; not below those for which it
 /// gives false.

@@ -106,6 +106,40 @@ def log_softmax(q, k, v):
     return mix(jnp.exp(jax.nn.log_softmax(scores(q, k), -1)), v)
 
 
+def multiplied(q, k, v):
+    """GPT-2's mask: scores are multiplied by it, and what it leaves out is made very low."""
+    kept = jnp.tril(jnp.ones((S, S), q.dtype))
+    return mix(jax.nn.softmax(scores(q, k) * kept - 1e10 * (1 - kept), -1), v)
+
+
+def powers_of_two(q, k, v):
+    powers = jnp.exp2(scores(q, k) * np.log2(np.e))
+    return mix(powers / powers.sum(-1, keepdims=True), v)
+
+
+def keys_first(q, k, v):
+    weights = jax.nn.softmax(jnp.einsum("bjhd,bihd->bjhi", k, q), axis=1)
+    return jnp.einsum("bjhi,bjhd->bihd", weights, v)
+
+
+def masked_twice(q, k, v):
+    seen = causal()
+    weights = jax.nn.softmax(jnp.where(seen, scores(q, k), -1e9), -1)
+    return mix(jnp.where(seen, weights, 0), v)
+
+
+def prefix(q, k, v):
+    """All see the first three keys."""
+    seen = causal() | (jnp.arange(S) < 3)
+    return mix(jax.nn.softmax(jnp.where(seen, scores(q, k), -1e9), -1), v)
+
+
+def part_shared(q, k, v):
+    """Keys of which a part is the same for all heads, and shorter values."""
+    shared = jnp.broadcast_to(k[:, :, :1, :2], (*k.shape[:3], 2))
+    return mix(jax.nn.softmax(scores(q, jnp.concatenate([shared, k[..., 2:]], -1)), -1), v[..., :3])
+
+
 def softcap(q, k, v):
     """As Gemma has it: scaled queries, a softcap, and the lowest number."""
     s = jnp.einsum("bqhd,bkhd->bhqk", q * SCALE, k)
@@ -195,6 +229,12 @@ FORMS = {
     "divided_after": (divided_after, of_heads(), ""),
     "no_maximum": (no_maximum, of_heads(), ""),
     "log_softmax": (log_softmax, of_heads(), ""),
+    "multiplied": (multiplied, of_heads(), "right = 0"),
+    "powers_of_two": (powers_of_two, of_heads(), ""),
+    "keys_first": (keys_first, of_heads(), ""),
+    "masked_twice": (masked_twice, of_heads(), "right = 0"),
+    "prefix": (prefix, of_heads(), ""),
+    "part_shared": (part_shared, of_heads(), ""),
     "softcap": (softcap, of_heads(), "softcap = 5.000000e+01 : f32, right = 0"),
     "alibi": (alibi, of_heads(), "right = 0"),
     "biased": (biased, (*of_heads(), draw(H, S, S)), ""),

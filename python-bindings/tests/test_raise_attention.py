@@ -102,11 +102,17 @@ def bias_gradient(q, k, v, bias):
     return jax.grad(lambda bias: jnp.sin(FORMS["biased"][0](q, k, v, bias)).sum())(bias)
 
 
+def scaled_by_data(q, k, v, scale):
+    return mix(jax.nn.softmax(scores(q, k) * scale[:, None, None], -1), v)
+
+
 KEPT = np.random.default_rng(1).random((B, H, S, S)) < 0.9
 NOT_RAISED = {
     "dropped": (dropped, (*of_heads(), KEPT), "what weighs its values is not the softmax of scores alone"),
     "averaged": (averaged, of_heads(), "its weights are used by"),
     "of_columns": (of_columns, of_heads(), "its values, or the gradient of its result, were not found"),
+    "scaled_by_data": (scaled_by_data, (*of_heads(), np.ones(H, np.float32)),
+                       "its scores are more than a product with a scale of one number"),
     "bias_gradient": (bias_gradient, FORMS["biased"][1], "its weights are used by"),
 }
 

@@ -138,6 +138,12 @@ static bool isChoice(TermRef term) {
          term->operands[2]->kind == TermKind::Constant;
 }
 
+/// 1 or 0, as a bit says: what is multiplied by it is chosen.
+static bool isZeroOrOne(TermRef term) {
+  return isChoice(term) && term->operands[1]->isConstant(1) &&
+         term->operands[2]->isConstant(0);
+}
+
 TermRef TermTable::cast(Type type, TermRef in) {
   if (in->type == type)
     return in;
@@ -161,6 +167,10 @@ TermRef TermTable::add(TermRef a, TermRef b) {
   if (b->kind == TermKind::Constant && isChoice(a))
     return select(a->operands[0], add(a->operands[1], b),
                   add(a->operands[2], b));
+  if (a->kind == TermKind::Select && b->kind == TermKind::Select &&
+      a->operands[0] == b->operands[0] && (isChoice(a) || isChoice(b)))
+    return select(a->operands[0], add(a->operands[1], b->operands[1]),
+                  add(a->operands[2], b->operands[2]));
   return make(TermKind::Add, a->type, {a, b});
 }
 
@@ -171,8 +181,13 @@ TermRef TermTable::sub(TermRef a, TermRef b) {
 TermRef TermTable::mul(TermRef a, TermRef b) {
   if (a->kind == TermKind::Constant)
     std::swap(a, b);
-  if (b->kind != TermKind::Constant)
+  if (b->kind != TermKind::Constant) {
+    if (isZeroOrOne(a))
+      std::swap(a, b);
+    if (isZeroOrOne(b))
+      return select(b->operands[0], a, b->operands[2]);
     return make(TermKind::Mul, a->type, {a, b});
+  }
   if (a->kind == TermKind::Constant)
     return constant(a->type, a->number * b->number);
   if (b->number == 1)

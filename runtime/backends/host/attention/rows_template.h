@@ -54,27 +54,33 @@ inline void clearOutside(Number *row, const RowRange &range, int64_t begin,
 /// Of kLanes keys, which a compiler maps to what registers there are.
 typedef uint32_t LaneWords __attribute__((vector_size(4 * kLanes)));
 
+/// The gain where the bits are not below the limit, else 0.
 inline void retainWords(const RetainArgs &args, const LaneWords &words,
-                        float *to) {
-  for (int lane = 0; lane < kLanes; ++lane)
-    to[lane] = words[lane] >= args.limit ? args.gain : 0.0f;
+                        uint32_t *to) {
+  uint32_t gain;
+  __builtin_memcpy(&gain, &args.gain, sizeof(gain));
+  const LaneWords retained = (LaneWords)(words >= args.limit) & gain;
+  __builtin_memcpy(to, &retained, sizeof(retained));
 }
 
 /// The keys of one counter, from `block` on, as far as they are columns.
 inline void retainBlock(const RetainArgs &args, int64_t block) {
-  RandomWords<LaneWords> words = {};
-  for (int lane = 0; lane < kLanes; ++lane)
-    words.first[lane] = uint32_t(block / 2 + lane);
+  const LaneWords lanes = {0, 1, 2,  3,  4,  5,  6,  7,
+                           8, 9, 10, 11, 12, 13, 14, 15};
+  RandomWords<LaneWords> words = {lanes + uint32_t(block / 2), LaneWords{}};
   threefry(args.lowSeed, args.highSeed, words);
-  alignas(64) float retained[kKeysAtOnce];
+  alignas(64) uint32_t retained[kKeysAtOnce];
   retainWords(args, words.first, retained);
   retainWords(args, words.second, retained + kLanes);
   const int64_t origin = block - args.firstKey;
   const int64_t begin = origin > args.first ? origin : args.first;
   const int64_t whole = origin + kKeysAtOnce;
   const int64_t end = whole < args.last ? whole : args.last;
-  for (int64_t j = begin; j < end; ++j)
-    args.retained[j] = retained[j - origin];
+  if (end - begin == kKeysAtOnce)
+    __builtin_memcpy(args.retained + begin, retained, sizeof(retained));
+  else
+    __builtin_memcpy(args.retained + begin, retained + (begin - origin),
+                     size_t(end - begin) * sizeof(float));
 }
 
 inline void retainRow(const RetainArgs &args) {
