@@ -24,7 +24,7 @@ LLVM_BIN = "/usr/lib/llvm-22/bin"
 
 
 def last_lines(text):
-    return "\n".join(text.strip().splitlines()[-30:])
+    return "\n".join(line[:200] for line in text.strip().splitlines()[-30:])
 
 
 class Count:
