@@ -7,6 +7,8 @@
 
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::weft;
 
@@ -109,7 +111,10 @@ private:
     TermRef inner = term->operands[0], addend = term->operands[1];
     if (!hasProduct(inner))
       std::swap(inner, addend);
-    if (hasProduct(addend) || isCapped)
+    // An infinity times 0 is no number, which must not get lost.
+    bool isFinite = addend->kind != TermKind::Constant ||
+                    std::isfinite(addend->number * factor);
+    if (hasProduct(addend) || isCapped || !isFinite)
       return false;
     scores.addends.push_back(
         table.mul(addend, table.constant(addend->type, factor)));
@@ -120,7 +125,7 @@ private:
     TermRef condition = term->operands[0], inner = term->operands[1],
             fill = skipCasts(term->operands[2]);
     if (!hasProduct(inner) || fill->kind != TermKind::Constant || isCapped ||
-        factor <= 0)
+        factor <= 0 || std::isnan(fill->number * factor))
       return false;
     scores.masks.push_back({condition, fill->number * factor});
     return read(inner, factor);

@@ -167,6 +167,13 @@ def test_errors():
     for rate in (-0.1, 1.0, float("nan")):
         with pytest.raises(ValueError, match="expected a dropout_rate of at least 0 and below 1, got"):
             attend(q, k, v, dropout_rate=rate, dropout_key=key)
+    step = functools.partial(attend, q, k, v, dropout_key=key)
+    for run in (step, jax.jit(lambda dropout_rate: step(dropout_rate=dropout_rate))):
+        with pytest.raises(ValueError, match="expected a dropout_rate that is a number, known when the step is traced"):
+            run(dropout_rate="0.1" if run is step else 0.1)
+    for wrong in (3, [0, 1], "key"):
+        with pytest.raises(ValueError, match="expected a key of threefry, got"):
+            attend(q, k, v, dropout_rate=0.1, dropout_key=wrong)
     with pytest.raises(ValueError, match=r"a dropout_rate of 0\.1 needs a dropout_key"):
         attend(q, k, v, dropout_rate=0.1)
     with pytest.raises(ValueError, match=r"expected a key of threefry, which is two words of uint32, got uint32 of "

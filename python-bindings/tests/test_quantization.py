@@ -102,6 +102,18 @@ def test_bytes_are_those_of_the_reference(tmp_path, dtype, cpu, format, counts, 
         assert np.array_equal(back, quantization.dequantize(of_blocks), equal_nan=True), name
 
 
+def test_magnitudes_of_unequal_parts_keep_denormals(tmp_path):
+    """A maximum of bf16 rounds nothing, also where a mask keeps it from being one of bits."""
+    path = tmp_path / "f.mlir"
+    path.write_text('weft.mesh @mesh = <["a"=3]>' + program("bf16", (1, 1), "fp8", "f8E4M3FN").replace(
+        '{weft.name = "x"}', '{weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>}'))
+    x = (np.random.default_rng(1).standard_normal((ROWS, COLUMNS)) * 1e-39).astype(np.float32).astype(TYPES["bf16"])
+    wanted = quantization.quantize(x, "fp8", element=ELEMENTS["f8E4M3FN"])
+    _, scales, data = (np.asarray(result) for result in weft.compile(path, mesh={"a": 3})(x))
+    assert np.array_equal(bits(scales), bits(np.reshape(wanted.scales, (1, 1))))
+    assert np.array_equal(bits(data), bits(wanted.data))
+
+
 # -- products
 
 TOKENS, IN, OUT = 256, 128, 256

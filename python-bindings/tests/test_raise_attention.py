@@ -106,6 +106,12 @@ def scaled_by_data(q, k, v, scale):
     return mix(jax.nn.softmax(scores(q, k) * scale[:, None, None], -1), v)
 
 
+def below_all_numbers(q, k, v):
+    """What is kept loses an infinity times 0, which is no number."""
+    kept = jnp.tril(jnp.ones((S, S), q.dtype))
+    return mix(jax.nn.softmax(scores(q, k) * kept - np.inf * (1 - kept), -1), v)
+
+
 KEPT = np.random.default_rng(1).random((B, H, S, S)) < 0.9
 NOT_RAISED = {
     "dropped": (dropped, (*of_heads(), KEPT), "what weighs its values is not the softmax of scores alone"),
@@ -113,6 +119,7 @@ NOT_RAISED = {
     "of_columns": (of_columns, of_heads(), "its values, or the gradient of its result, were not found"),
     "scaled_by_data": (scaled_by_data, (*of_heads(), np.ones(H, np.float32)),
                        "its scores are more than a product with a scale of one number"),
+    "below_all_numbers": (below_all_numbers, of_heads(), "its scores are more than a product with a scale of one number"),
     "bias_gradient": (bias_gradient, FORMS["biased"][1], "its weights are used by"),
 }
 

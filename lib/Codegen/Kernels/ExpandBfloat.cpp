@@ -3,7 +3,7 @@
 // Conversions from and to bf16 become shifts and additions of integers. What is
 // left moves 16 bits, and is given that type: to choose between vectors of
 // bf16, say, LLVM would call functions that the C++ compiler's library may not
-// have. No other op is expanded, so that a maximum of zeros stays what arith
+// have. A maximum is still arith's, of f32, so that one of zeros stays what it
 // says.
 
 #include "StoreAsInteger.h"
@@ -95,6 +95,32 @@ struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// A maximum or minimum is one of the operands: nothing is rounded, and none of
+/// the denormals gets lost that the instruction would take as zeros.
+template <typename Op> struct ChooseBfloat : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isBF16())
+      return failure();
+    Location loc = op.getLoc();
+    Type f32 = withElement(op.getType(), rewriter.getF32Type()),
+         i32 = withElement(op.getType(), rewriter.getI32Type()),
+         i16 = withElement(op.getType(), rewriter.getI16Type());
+    Value lhs = arith::ExtFOp::create(rewriter, loc, f32, op.getLhs());
+    Value rhs = arith::ExtFOp::create(rewriter, loc, f32, op.getRhs());
+    Value wide = Op::create(rewriter, loc, lhs, rhs, op.getFastmathAttr());
+    Value bits = arith::BitcastOp::create(rewriter, loc, i32, wide);
+    Value high = arith::TruncIOp::create(
+        rewriter, loc, i16,
+        arith::ShRUIOp::create(rewriter, loc, bits,
+                               createInteger(rewriter, loc, i32, 16)));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), high);
+    return success();
+  }
+};
+
 struct ExpandBfloatPass
     : public weft::impl::ExpandBfloatPassBase<ExpandBfloatPass> {
   using Base::Base;
@@ -102,6 +128,10 @@ struct ExpandBfloatPass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExtendBfloat>(&getContext());
+    patterns
+        .add<ChooseBfloat<arith::MaximumFOp>, ChooseBfloat<arith::MinimumFOp>,
+             ChooseBfloat<arith::MaxNumFOp>, ChooseBfloat<arith::MinNumFOp>>(
+            &getContext());
     if (!extendOnly)
       patterns.add<RoundToBfloat, ExtendThroughF32>(&getContext());
     auto isStored = [&](Type type) { return !extendOnly && type.isBF16(); };

@@ -132,6 +132,8 @@ def _check(query, key, value, query_segments, key_segments):
 
 
 def _check_dropout(rate, key):
+    if isinstance(rate, (str, jax.core.Tracer)):
+        raise ValueError(f"expected a dropout_rate that is a number, known when the step is traced, got {rate}")
     if not 0 <= _float32(rate) < 1:
         raise ValueError(f"expected a dropout_rate of at least 0 and below 1, got {rate}")
     if rate and key is None:
@@ -156,6 +158,8 @@ def _threefry(low, high, first, second):
 
 def _seeds(key, shape):
     """Two words for each query of each head, from its indices: what tells it from others."""
+    if not isinstance(key, (jax.Array, np.ndarray)):
+        raise ValueError(f"expected a key of threefry, got {key!r}")
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         key = jax.random.key_data(key)
     if key.shape != (2,) or key.dtype != jnp.uint32:

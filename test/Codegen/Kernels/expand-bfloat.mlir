@@ -52,3 +52,15 @@ llvm.func @widen(%p: !llvm.ptr) -> f64 {
   %1 = arith.extf %0 : bf16 to f64
   llvm.return %1 : f64
 }
+
+// A maximum is one of the two: what is cut off is 0, also of denormals.
+// EXTEND-LABEL: func.func @most
+// EXTEND: %[[MOST:.+]] = arith.maximumf %{{.+}}, %{{.+}} : f32
+// EXTEND: %[[BITS:.+]] = arith.bitcast %[[MOST]] : f32 to i32
+// EXTEND: %[[HIGH:.+]] = arith.shrui %[[BITS]], %{{.+}} : i32
+// EXTEND: %[[SHORT:.+]] = arith.trunci %[[HIGH]] : i32 to i16
+// EXTEND: arith.bitcast %[[SHORT]] : i16 to bf16
+func.func @most(%a: bf16, %b: bf16) -> bf16 {
+  %0 = arith.maximumf %a, %b : bf16
+  return %0 : bf16
+}

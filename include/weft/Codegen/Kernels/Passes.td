@@ -52,7 +52,7 @@ def ExpandBfloatPass : Pass<"weft-expand-bfloat"> {
     *Ensures* that functions of the LLVM dialect have i16 instead of bf16.
 
     With `extend-only` nothing is rounded, and types stay: for CPUs that have the
-    instruction. LLVM takes an extension for more than a shift there, and makes
+    instruction. A maximum or minimum of bf16 is the upper half of that of f32. LLVM takes an extension for more than a shift there, and makes
     vectors of 4 of a loop that could have 16.
 
     Example: bf16 is the upper half of f32.
@@ -76,7 +76,7 @@ def ExpandBfloatPass : Pass<"weft-expand-bfloat"> {
   }];
   let options = [
     Option<"extendOnly", "extend-only", "bool", "false",
-           "bf16 becomes f32 by integer arithmetic, and nothing else changes">
+           "bf16 becomes f32 by integer arithmetic; only conversions to it stay">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
