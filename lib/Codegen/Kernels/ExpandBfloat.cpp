@@ -11,6 +11,7 @@
 #include "weft/Codegen/Kernels/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace mlir::weft {
@@ -121,11 +122,40 @@ template <typename Op> struct ChooseBfloat : OpRewritePattern<Op> {
   }
 };
 
+/// A magnitude is the number without its sign, and not rounded either.
+void clearSigns(Operation *root) {
+  root->walk([](arith::TruncFOp op) {
+    auto magnitude = op.getIn().getDefiningOp<math::AbsFOp>();
+    auto extended = magnitude
+                        ? magnitude.getOperand().getDefiningOp<arith::ExtFOp>()
+                        : nullptr;
+    if (!extended || extended.getIn().getType() != op.getType() ||
+        !getElementTypeOrSelf(op.getType()).isBF16())
+      return;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Type i16 = withElement(op.getType(), builder.getI16Type());
+    Value bits = arith::BitcastOp::create(builder, loc, i16, extended.getIn());
+    Value cleared = arith::AndIOp::create(
+        builder, loc, bits, createInteger(builder, loc, i16, 0x7fff));
+    op.replaceAllUsesWith(
+        arith::BitcastOp::create(builder, loc, op.getType(), cleared)
+            .getResult());
+    op.erase();
+    for (Operation *unused :
+         {magnitude.getOperation(), extended.getOperation()})
+      if (unused->use_empty())
+        unused->erase();
+  });
+}
+
 struct ExpandBfloatPass
     : public weft::impl::ExpandBfloatPassBase<ExpandBfloatPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (extendOnly)
+      clearSigns(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<ExtendBfloat>(&getContext());
     patterns

@@ -60,7 +60,8 @@ LogicalResult weft::expandCasts(Operation *root, RewritePatternSet patterns,
                                 function_ref<bool(Type)> isStored) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    if (isa<arith::ExtFOp, arith::TruncFOp, arith::MaximumFOp,
+            arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op))
       ops.push_back(op);
   });
   GreedyRewriteConfig config;

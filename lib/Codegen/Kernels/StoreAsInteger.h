@@ -11,8 +11,8 @@
 
 namespace mlir::weft {
 
-/// Expands casts of floats for which `isStored` holds by the patterns, and
-/// makes these floats, which are then only moved, integers of their width.
+/// Expands casts, maxima and minima by the patterns, and makes floats for which
+/// `isStored` holds, which are then only moved, integers of their width.
 LogicalResult expandCasts(Operation *root, RewritePatternSet patterns,
                           llvm::function_ref<bool(Type)> isStored);
 

@@ -64,3 +64,16 @@ func.func @most(%a: bf16, %b: bf16) -> bf16 {
   %0 = arith.maximumf %a, %b : bf16
   return %0 : bf16
 }
+
+// EXTEND-LABEL: func.func @magnitude
+// EXTEND: %[[BITS:.+]] = arith.bitcast %arg0 : bf16 to i16
+// EXTEND: %[[MASK:.+]] = arith.constant 32767 : i16
+// EXTEND: %[[CLEARED:.+]] = arith.andi %[[BITS]], %[[MASK]] : i16
+// EXTEND: %[[RESULT:.+]] = arith.bitcast %[[CLEARED]] : i16 to bf16
+// EXTEND-NEXT: return %[[RESULT]]
+func.func @magnitude(%a: bf16) -> bf16 {
+  %0 = arith.extf %a : bf16 to f32
+  %1 = math.absf %0 : f32
+  %2 = arith.truncf %1 : f32 to bf16
+  return %2 : bf16
+}

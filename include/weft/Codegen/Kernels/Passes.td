@@ -52,7 +52,8 @@ def ExpandBfloatPass : Pass<"weft-expand-bfloat"> {
     *Ensures* that functions of the LLVM dialect have i16 instead of bf16.
 
     With `extend-only` nothing is rounded, and types stay: for CPUs that have the
-    instruction. A maximum or minimum of bf16 is the upper half of that of f32. LLVM takes an extension for more than a shift there, and makes
+    instruction. A maximum or minimum of bf16 is the upper half of that of f32, and a
+    magnitude (extended, and rounded again) its bits without the sign. LLVM takes an extension for more than a shift there, and makes
     vectors of 4 of a loop that could have 16.
 
     Example: bf16 is the upper half of f32.
