@@ -54,13 +54,22 @@ static int64_t getFigure(ModuleOp module, StringRef name) {
   return sum;
 }
 
+/// Says whether it is known why each schedule waits.
+static bool isExplained(ModuleOp module) {
+  return llvm::all_of(module.getOps<func::FuncOp>(), [](func::FuncOp func) {
+    auto figures =
+        func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr);
+    return !figures || figures.contains("exposed");
+  });
+}
+
 SchedulePassOptions MemoryLoop::choose(StringRef policy, int64_t reserve,
                                        bool isLean) const {
   SchedulePassOptions chosen = options;
   chosen.policy = policy.str();
   chosen.reserve = reserve;
   chosen.lean = isLean;
-  // Of many plans of a small step one is described.
+  // Of many plans of a small step one is explained.
   chosen.brief = !isLarge();
   return chosen;
 }
@@ -268,7 +277,7 @@ void MemoryLoop::tryLessMemory(Plan &best) {
 }
 
 MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
-  if (plan.module && plan.chosen.brief) {
+  if (plan.module && !isExplained(*plan.module)) {
     SchedulePassOptions again = plan.chosen;
     again.brief = false;
     plan = attempt(again);

@@ -41,16 +41,15 @@ public:
       : func(func), block(block), schedule(schedule), options(options),
         limit(limit), cost(cost), builder(func.getContext()) {}
 
-  void runBriefly() {
-    setFigures(getScheduledProblem(block.problem, schedule),
-               schedule.bound.get());
-  }
-
-  void run() {
+  void run(bool isBrief) {
     ScheduleProblem problem = getScheduledProblem(block.problem, schedule);
+    bool isLimited =
+        options.memoryLimit > 0 && problem.getMostBytes() > options.memoryLimit;
+    // Without a limit that binds, saying why takes no time.
+    if (isBrief && isLimited)
+      return setFigures(problem, schedule.bound.get(), /*isExplained=*/false);
     std::optional<Schedule> unlimited;
-    if (options.memoryLimit > 0 && schedule.getAvoidableTime() > 0 &&
-        problem.getMostBytes() > options.memoryLimit) {
+    if (isLimited && schedule.getAvoidableTime() > 0) {
       ScheduleOptions free = options;
       free.memoryLimit = 0;
       free.isThorough = false;
@@ -62,10 +61,11 @@ public:
     }
     exposures =
         explainExposures(problem, schedule, unlimited ? &*unlimited : nullptr);
-    setFigures(problem, options.memoryLimit > 0
-                            ? getBoundWithin(block.problem, schedule,
-                                             options.memoryLimit)
-                            : schedule.bound.get());
+    setFigures(
+        problem,
+        isLimited ? getBoundWithin(block.problem, schedule, options.memoryLimit)
+                  : schedule.bound.get(),
+        /*isExplained=*/true);
     if (func.getContext()->getRemarkEngine())
       for (const Exposure &exposure : exposures)
         emitRemark(exposure);
@@ -80,7 +80,8 @@ private:
   }
 
   std::string explain(const Exposure &exposure) const;
-  void setFigures(const ScheduleProblem &problem, int64_t boundWithin);
+  void setFigures(const ScheduleProblem &problem, int64_t boundWithin,
+                  bool isExplained);
   void emitRemark(const Exposure &exposure);
 
   func::FuncOp func;
@@ -118,7 +119,7 @@ std::string Description::explain(const Exposure &exposure) const {
 }
 
 void Description::setFigures(const ScheduleProblem &problem,
-                             int64_t boundWithin) {
+                             int64_t boundWithin, bool isExplained) {
   SmallVector<Attribute> waits;
   for (const Exposure &exposure : exposures)
     waits.push_back(builder.getDictionaryAttr(
@@ -129,30 +130,31 @@ void Description::setFigures(const ScheduleProblem &problem,
   const ScheduleBound &bound = schedule.bound;
   int64_t numKept = llvm::count(schedule.kept, true);
   CostModel::Slowdown slowdown = cost.getSlowdown(func);
-  func->setAttr(
-      WeftDialect::kScheduleAttr,
-      builder.getDictionaryAttr(
-          {text("policy", stringifySchedulePolicy(options.policy)),
-           text("machine", cost.getMachine().name),
-           number("step_ns", schedule.result.time),
-           number("compute_ns", bound.compute),
-           number("exposed_ns", schedule.result.getExposedTime()),
-           number("communication_ns", problem.getCommunicationTime()),
-           number("hideable_ns", schedule.getHideableTime(problem)),
-           number("bound_ns", bound.get()),
-           number("bound_within_limit_ns", boundWithin),
-           number("bound_link_ns", bound.link),
-           number("bound_path_ns", bound.path),
-           number("bound_heads_and_tails_ns", bound.headsAndTails),
-           number("bound_work_and_waits_ns", bound.workAndWaits),
-           number("bound_two_paths_ns", bound.twoPaths),
-           number("fixed_bytes", problem.fixedBytes),
-           number("peak_bytes", schedule.result.peakBytes),
-           number("memory_limit", limit),
-           number("kept_gathers", numKept),
-           number("compute_slowdown_ppm", slowdown.computePpm),
-           number("memory_slowdown_ppm", slowdown.memoryPpm),
-           builder.getNamedAttr("exposed", builder.getArrayAttr(waits))}));
+  SmallVector<NamedAttribute> figures = {
+      text("policy", stringifySchedulePolicy(options.policy)),
+      text("machine", cost.getMachine().name),
+      number("step_ns", schedule.result.time),
+      number("compute_ns", bound.compute),
+      number("exposed_ns", schedule.result.getExposedTime()),
+      number("communication_ns", problem.getCommunicationTime()),
+      number("hideable_ns", schedule.getHideableTime(problem)),
+      number("bound_ns", bound.get()),
+      number("bound_within_limit_ns", boundWithin),
+      number("bound_link_ns", bound.link),
+      number("bound_path_ns", bound.path),
+      number("bound_heads_and_tails_ns", bound.headsAndTails),
+      number("bound_work_and_waits_ns", bound.workAndWaits),
+      number("bound_two_paths_ns", bound.twoPaths),
+      number("fixed_bytes", problem.fixedBytes),
+      number("peak_bytes", schedule.result.peakBytes),
+      number("memory_limit", limit),
+      number("kept_gathers", numKept),
+      number("compute_slowdown_ppm", slowdown.computePpm),
+      number("memory_slowdown_ppm", slowdown.memoryPpm)};
+  if (isExplained)
+    figures.push_back(
+        builder.getNamedAttr("exposed", builder.getArrayAttr(waits)));
+  func->setAttr(WeftDialect::kScheduleAttr, builder.getDictionaryAttr(figures));
 }
 
 void Description::emitRemark(const Exposure &exposure) {
@@ -172,9 +174,5 @@ void mlir::weft::describeSchedule(func::FuncOp func, const BlockProblem &block,
                                   const Schedule &schedule,
                                   const ScheduleOptions &options, int64_t limit,
                                   const CostModel &cost, bool isBrief) {
-  Description description(func, block, schedule, options, limit, cost);
-  if (isBrief)
-    description.runBriefly();
-  else
-    description.run();
+  Description(func, block, schedule, options, limit, cost).run(isBrief);
 }

@@ -18,8 +18,9 @@ std::string getOpName(Operation *op);
 /// Sets the function's attribute `weft.schedule`, and emits remarks if anybody
 /// wants them. `limit` is what a rank may use (0: any number of bytes), of
 /// which the schedule's options leave a part to the plan. To be called before
-/// the schedule is applied. If `isBrief`, nothing explains the waits, and
-/// `bound_within_limit_ns` is the bound without a limit.
+/// the schedule is applied. If `isBrief` and the limit binds, nothing explains
+/// the waits: there is no `exposed`, and `bound_within_limit_ns` is the bound
+/// without a limit.
 void describeSchedule(func::FuncOp func, const BlockProblem &block,
                       const Schedule &schedule, const ScheduleOptions &options,
                       int64_t limit, const CostModel &cost, bool isBrief);

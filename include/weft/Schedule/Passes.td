@@ -61,7 +61,7 @@ def SchedulePass : Pass<"weft-schedule", "::mlir::ModuleOp"> {
            "bytes that the step is known to need in any order; with more than "
            "the limit nothing fits">,
     Option<"brief", "brief", "bool", /*default=*/"false",
-           "does not say why collectives are waited for, which takes another "
+           "does not say why collectives are waited for where that takes another "
            "schedule">,
     Option<"machine", "machine", "std::string", /*default=*/"\"host\"",
            "a machine's name or the file that describes it">];

@@ -53,6 +53,15 @@ protected:
   int64_t cases(int64_t count) const {
     return GetParam() == Isa::Scalar ? count / 4 : count;
   }
+  /// Runs `c`, and then a gradient of it.
+  void checkBothWays(Random &random, Case &c) {
+    runCase(c);
+    ASSERT_EQ(compareWithReference(c, roundsP(c)), "") << textOf(c);
+    Case gradient = anyGradient(random, c);
+    runCase(gradient);
+    ASSERT_EQ(compareWithReference(gradient, roundsP(gradient)), "")
+        << textOf(gradient);
+  }
 };
 
 TEST_P(AttentionTest, IsAsCloseToF64AsPlainCode) {
@@ -60,12 +69,7 @@ TEST_P(AttentionTest, IsAsCloseToF64AsPlainCode) {
   for (int64_t i = 0; i < cases(120); ++i) {
     Case c = randomCase(random, narrowTypes[i % 3], i < 20 ? 130 : 40);
     c.desc.leaves = int32_t(random.below(2));
-    runCase(c);
-    ASSERT_EQ(compareWithReference(c, roundsP(c)), "") << textOf(c);
-    Case gradient = anyGradient(random, c);
-    runCase(gradient);
-    ASSERT_EQ(compareWithReference(gradient, roundsP(gradient)), "")
-        << textOf(gradient);
+    ASSERT_NO_FATAL_FAILURE(checkBothWays(random, c));
   }
 }
 
@@ -78,12 +82,7 @@ TEST_P(AttentionTest, IsAsCloseToF64OverBlocks) {
       c.desc.scale = 0.5f;
       c.desc.right = causal ? 0 : -1;
       c.queryStart = causal ? 600 : 0;
-      runCase(c);
-      ASSERT_EQ(compareWithReference(c, roundsP(c)), "") << textOf(c);
-      Case gradient = anyGradient(random, c);
-      runCase(gradient);
-      ASSERT_EQ(compareWithReference(gradient, roundsP(gradient)), "")
-          << textOf(gradient);
+      ASSERT_NO_FATAL_FAILURE(checkBothWays(random, c));
     }
 }
 
@@ -119,12 +118,7 @@ TEST_P(AttentionTest, DropsTheSameKeysInAllBlocks) {
       c.desc.left = 1000;
       c.queryStart = sizes.keys - sizes.queries;
       addDropout(random, c, 0.1f);
-      runCase(c);
-      ASSERT_EQ(compareWithReference(c, roundsP(c)), "") << textOf(c);
-      Case gradient = anyGradient(random, c);
-      runCase(gradient);
-      ASSERT_EQ(compareWithReference(gradient, roundsP(gradient)), "")
-          << textOf(gradient);
+      ASSERT_NO_FATAL_FAILURE(checkBothWays(random, c));
     }
 }
 
