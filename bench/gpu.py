@@ -27,11 +27,12 @@ import sys
 import tarfile
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-PARTS = ["device", "conformance", "examples", "kernels", "contractions", "step"]
+PARTS = ["device", "examples", "values", "conformance", "kernels", "contractions", "step", "peers"]
 EXAMPLE_MESHES = {1: "dp=1,fsdp=1,tp=1", 2: "dp=1,fsdp=2,tp=1", 4: "dp=1,fsdp=2,tp=2",
                   8: "dp=2,fsdp=2,tp=2"}
 # The most that results may be away from the host's, of each tensor's largest element.
@@ -49,6 +50,7 @@ def arguments():
     pack_.add_argument("--arch", help="instead of weft-compile's own choice, which all take")
     pack_.add_argument("--compiler", help="instead of the build's weft-compile")
     pack_.add_argument("--step", type=Path, help="a module of a big step for one rank")
+    pack_.add_argument("--peers-config", default="Q06", help="of torch_step.py and jax_step.py")
     pack_.add_argument("--small", action="store_true", help="small shapes, to try the bundle")
     run_ = commands.add_parser("run")
     run_.add_argument("--json", type=Path, default=Path("gpu.json"))
@@ -97,7 +99,7 @@ class Packer:
         (self.folder / host).unlink()
         for ranks in [1, 2] if self.options.small else EXAMPLE_MESHES:
             program = self.compile(source / "step.mlir", f"qwen3-{ranks}", "--mesh",
-                                   EXAMPLE_MESHES[ranks], "--attention", "keep")
+                                   EXAMPLE_MESHES[ranks])
             self.cases["examples"].append({"name": f"qwen3, {ranks} ranks", "program": program,
                                            "ranks": ranks})
 
@@ -132,8 +134,34 @@ class Packer:
             capture_output=True, text=True)
         predicted = re.search(r"^step time +([\d.]+) ms", simulated.stdout, re.M)
         self.cases["step"].append({
-            "name": source.name, "program": self.compile(source, "step", *mesh, "--attention", "keep"),
+            "name": source.name, "program": self.compile(source, "step", *mesh),
             "predicted_ms": float(predicted[1]) if predicted else None, "predicted_on": "h100x8"})
+
+    def peers(self):
+        """The step of --step, if its peers know it, under torch and JAX, where these are."""
+        for script in (HERE / "peers/torch_step.py", HERE / "peers/jax_step.py",
+                       ROOT / "examples/qwen3/model.py"):
+            shutil.copy(script, self.folder / script.name)
+        size = self.options.peers_config
+        words = ["--config", size, "--dtype", "bf16", "--device", "cuda", "--steps", "10"]
+        jax = ["jax_step.py", *words, "--model", "."]
+        self.cases["peers"] = [] if self.options.small else [
+            {"name": f"torch.compile {size}", "words": ["torch_step.py", *words, "--mode", "compile"]},
+            {"name": f"torch eager {size}", "words": ["torch_step.py", *words, "--mode", "eager"]},
+            {"name": f"jax {size}", "words": jax},
+            {"name": f"jax with cuDNN's attention {size}", "words": [*jax, "--attention", "cudnn"]}]
+
+    def compile_for_values(self, source, program, *words):
+        return subprocess.run([self.compiler, str(source), "--target", self.target(), *words, "-o",
+                               str(program)], capture_output=True, text=True)
+
+    def programs_with_values(self):
+        import gpu_values
+        self.cases["steps"] = gpu_values.STEPS
+        self.cases["values"], refused = gpu_values.pack(
+            self.folder / "values", self.bin, self.compile_for_values, self.options.small)
+        for line in refused:
+            print(f"refused: {line}")
 
     def pack(self):
         (self.folder / "programs").mkdir(parents=True)
@@ -141,9 +169,10 @@ class Packer:
         for tool in ("weft-run", "weft_rt_cts"):
             shutil.copy(self.bin / tool, self.folder / "bin" / tool)
             subprocess.run(["strip", self.folder / "bin" / tool], check=True)
-        for script in ("gpu.py", "gpu_direct.py"):
+        for script in ("gpu.py", "gpu_direct.py", "gpu_compare.py"):
             shutil.copy(HERE / script, self.folder / script)
-        for part in (self.examples, self.kernels, self.contractions, self.step):
+        for part in (self.examples, self.programs_with_values, self.kernels, self.contractions,
+                     self.step, self.peers):
             part()
         (self.folder / "cases.json").write_text(json.dumps(self.cases, indent=1) + "\n")
 
@@ -251,10 +280,9 @@ class Cases:
         self.all = json.loads((HERE / "cases.json").read_text())
         self.small = self.all["small"]
 
-    def each(self, part, measure):
-        """One row a case; what fails says why."""
-        rows = []
-        for case in self.all[part]:
+    def each(self, part, measure, together=1):
+        """One row a case; what fails says why. So many cases run at one time."""
+        def row_of(case):
             row = {"name": case["name"]}
             try:
                 row.update(measure(case))
@@ -262,8 +290,10 @@ class Cases:
             # Whatever it is, the others go on.
             except Exception as error:  # noqa: BLE001
                 row["error"] = f"{type(error).__name__}: {error}"
-            rows.append(row)
-        return rows
+            return row
+
+        with ThreadPoolExecutor(together) as pool:
+            return list(pool.map(row_of, self.all[part]))
 
 
 def part_device(_):
@@ -324,6 +354,25 @@ def part_examples(cases):
     return cases.each("examples", measure)
 
 
+def part_values(cases):
+    import gpu_compare
+
+    def measure(case):
+        with tempfile.TemporaryDirectory() as scratch:
+            words = ["--inputs", HERE / case["inputs"], "--quiet"]
+            if "digest" in case:
+                got = weft_run(case["program"], *words, "--steps", cases.all["steps"], "--digest").stdout
+                gpu_compare.same_digests(got, case["digest"])
+                return {"bits": True}
+            out = Path(scratch) / "out"
+            weft_run(case["program"], *words, "--outputs", out)
+            return {"bits": False, "error_of_tolerance": gpu_compare.close(
+                read_tensors(out), read_tensors(HERE / case["expected"]))}
+
+    # Programs are small, and most of their time is a process's start.
+    return cases.each("values", measure, together=8)
+
+
 def part_kernels(cases):
     import gpu_direct
     copy = gpu_direct.copy_bandwidth(gpu_direct.Gpu(), 1 << (16 if cases.small else 28))
@@ -371,6 +420,17 @@ def part_step(cases):
                 "measured_of_predicted": with_graphs / predicted if predicted else None}
 
     return cases.each("step", measure)
+
+
+def part_peers(cases):
+    def measure(case):
+        done = subprocess.run([sys.executable, *case["words"]], capture_output=True, text=True, cwd=HERE)
+        if done.returncode:
+            raise RuntimeError((done.stderr.strip().splitlines() or ["it said nothing"])[-1][:500])
+        said = json.loads(done.stdout.strip().splitlines()[-1])
+        return {"ms": said["step_ms_median"], **said}
+
+    return cases.each("peers", measure)
 
 
 def run_part(name):

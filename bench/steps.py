@@ -4,6 +4,7 @@
 """Exports training steps of real sizes, in bf16 with f32 weights and AdamW.
 
     bench/steps.py OUT_DIR [--step qwen3-8b ...] [--layers N] [--batch N]
+                            [--seq N]
     bench/steps.py OUT_DIR --random SEED COUNT     # random shapes: random-SEED.mlir, ...
 
 Shapes only: no weight is made, so that 32 billion of them fit on a laptop. The
@@ -51,6 +52,7 @@ def arguments():
     parser.add_argument("--step", nargs="+", choices=STEPS, default=list(STEPS))
     parser.add_argument("--layers", type=int, help="instead of the model's own number")
     parser.add_argument("--batch", type=int, help=f"of the whole job, instead of {BATCH}")
+    parser.add_argument("--seq", type=int, help=f"length of a sequence, instead of {SEQ}")
     parser.add_argument("--random", type=int, nargs=2, metavar=("SEED", "COUNT"),
                         help="steps of random shapes instead")
     return parser.parse_args()
@@ -88,7 +90,7 @@ def export(c):
 def main():
     options = arguments()
     options.folder.mkdir(parents=True, exist_ok=True)
-    given = {key: getattr(options, key) for key in ("layers", "batch")
+    given = {key: getattr(options, key) for key in ("layers", "batch", "seq")
              if getattr(options, key) is not None}
     configs = {name: replace(STEPS[name], **given) for name in options.step}
     if options.random:

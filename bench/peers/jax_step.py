@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Qwen3-style step under JAX/XLA on this machine's CPU, as the peer.
-
-One device per rank, as threads of this process. Prints one JSON object:
+"""The Qwen3-style step under JAX/XLA, as the peer: on this machine's CPU, one device
+per rank, as threads of this process; or (--device cuda) on its first GPU, where
+--attention cudnn takes XLA's call of cuDNN instead of the model's own attention. Prints one JSON object:
 compile_s, step_ms_median, step_ms (all), peak_rss_mb, losses.
 """
 import argparse
@@ -18,6 +18,10 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", default="M")
     parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--attention", choices=["own", "cudnn"], default="own")
+    parser.add_argument("--model", type=Path, help="model.py, where it is not in the example's folder",
+                        default=Path(__file__).resolve().parents[2] / "examples" / "qwen3")
     parser.add_argument("--mesh", default="dp=1,fsdp=1,tp=1")
     parser.add_argument("--steps", type=int, default=5)
     options = parser.parse_args()
@@ -31,15 +35,19 @@ def main():
     options = arguments()
     ranks = options.mesh["dp"] * options.mesh["fsdp"] * options.mesh["tp"]
     os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={ranks}"
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "qwen3"))
+    os.environ["JAX_PLATFORMS"] = options.device
+    sys.path.insert(0, str(options.model))
     import jax
     import numpy as np
     from jax.sharding import Mesh, NamedSharding
 
     import model
 
+    model.CONFIGS["qwen3-0.6b"] = model.Config(28, 1024, 16, 8, 128, 3072, 151936, 2048, 8)
     c = model.config(options.config, options.dtype)
+    if options.attention == "cudnn":
+        model.attention = lambda c, q, k, v: jax.nn.dot_product_attention(
+            q, k, v, is_causal=True, implementation="cudnn").reshape(*q.shape[:2], -1)
     mesh = Mesh(np.array(jax.devices()[:ranks]).reshape(tuple(options.mesh.values())),
                 tuple(options.mesh))
     named = lambda tree: jax.tree.map(lambda spec: NamedSharding(mesh, spec), tree,

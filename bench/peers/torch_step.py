@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Qwen3-style step under PyTorch on this machine's CPU, as the peer.
+"""The Qwen3-style step under PyTorch, as the peer: on this machine's CPU, or (--device
+cuda; eager and compile) on its first GPU.
 
   eager    one process
   compile  one process; torch.compile of each layer and of the head
@@ -29,6 +30,7 @@ CONFIGS = {
     "S": Config(2, 256, 4, 2, 64, 768, 1024, 128, 8),
     "M": Config(4, 512, 8, 4, 64, 1536, 4096, 256, 8),
     "Q06": Config(2, 1024, 16, 8, 128, 3072, 16384, 256, 8),
+    "qwen3-0.6b": Config(28, 1024, 16, 8, 128, 3072, 151936, 2048, 8),
 }
 EPS = 1e-6
 
@@ -39,6 +41,7 @@ def arguments():
     parser.add_argument("--config", choices=CONFIGS, default="M")
     parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--mode", choices=["eager", "compile", "fsdp", "tp"], default="eager")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--ranks", type=int, default=4, help="processes of fsdp and tp")
     parser.add_argument("--threads", type=int, default=os.cpu_count(),
                         help="of all processes together; each has at least one")
@@ -251,7 +254,9 @@ class Trainer:
         weights, tokens, targets = draw(c)
         self.is_tp, self.is_fsdp = options.mode == "tp", options.mode == "fsdp"
         self.model = Model(c, weights, rank if self.is_tp else 0,
-                           options.ranks if self.is_tp else 1)
+                           options.ranks if self.is_tp else 1).to(options.device)
+        self.model.angles = tuple(part.to(options.device) for part in self.model.angles)
+        tokens, targets = tokens.to(options.device), targets.to(options.device)
         if self.is_fsdp:
             tokens, targets = (t.chunk(options.ranks)[rank] for t in (tokens, targets))
             self.shard(options)
@@ -313,11 +318,15 @@ def measure(options, rank):
         loss = trainer.step()
         if options.ranks > 1:
             dist.barrier()
+        if options.device == "cuda":
+            torch.cuda.synchronize()
         times.append((time.perf_counter() - start) * 1e3)
         if trainer.is_fsdp:
             dist.all_reduce(loss)
             loss /= options.ranks
         losses.append(loss.item())
+    more = {"gpu": torch.cuda.get_device_name(), "gpu_peak_mb": round(
+        torch.cuda.max_memory_allocated() / 2 ** 20, 1)} if options.device == "cuda" else {}
     peaks = [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]
     if options.ranks > 1:
         everyone = [None] * options.ranks
@@ -329,7 +338,7 @@ def measure(options, rank):
             "compile_s": round(max(0.0, times[0] - median) / 1e3, 3),
             "step_ms": [round(t, 2) for t in times[2:]], "step_ms_median": round(median, 2),
             "peak_rss_mb": round(sum(peaks), 1), "losses": losses,
-            "torch": torch.__version__}), flush=True)
+            "torch": torch.__version__, **more}), flush=True)
 
 
 def run_rank(rank, options, folder):

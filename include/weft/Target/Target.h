@@ -77,6 +77,10 @@ public:
   /// The option that `--target NAME:VALUE` of a command line means.
   virtual llvm::StringRef getMainOption() const { return "cpu"; }
 
+  /// The CPU that a program's code on the host is for unless the option `cpu`
+  /// says another: "native", or a name that LLVM knows on each architecture.
+  virtual llvm::StringRef getDefaultCPU() const { return "native"; }
+
   /// Checks the options of the module's #weft.target; see checkCPU in
   /// weft/Codegen/Machine/MachineCode.h.
   virtual LogicalResult verifyOptions(ModuleOp module) const = 0;

@@ -92,7 +92,10 @@ size_t getSize(Operation *op) {
 
 StringRef mlir::weft::getCPU(ModuleOp module) {
   StringAttr cpu = getTargetOption(module, "cpu");
-  return cpu ? cpu.getValue() : StringRef("native");
+  if (cpu)
+    return cpu.getValue();
+  const Target *target = findTarget(getTargetName(module));
+  return target ? target->getDefaultCPU() : StringRef("native");
 }
 
 LogicalResult mlir::weft::checkCPUOption(ModuleOp module) {

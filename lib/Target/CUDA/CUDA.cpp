@@ -38,6 +38,9 @@ public:
 
   StringRef getMainOption() const override { return "arch"; }
 
+  /// A CPU only enqueues: a program runs on all machines with the GPU.
+  StringRef getDefaultCPU() const override { return "generic"; }
+
   LogicalResult verifyOptions(ModuleOp module) const override;
 
   StringRef getDefaultMachine(ModuleOp module) const override {
