@@ -134,13 +134,14 @@ class Packer:
             capture_output=True, text=True)
         predicted = re.search(r"^step time +([\d.]+) ms", simulated.stdout, re.M)
         self.cases["step"].append({
-            "name": source.name, "program": self.compile(source, "step", *mesh),
+            "name": source.name, "config": self.options.peers_config if self.options.step else None,
+            "program": self.compile(source, "step", *mesh),
             "predicted_ms": float(predicted[1]) if predicted else None, "predicted_on": "h100x8"})
 
     def peers(self):
         """The step of --step, if its peers know it, under torch and JAX, where these are."""
-        for script in (HERE / "peers/torch_step.py", HERE / "peers/jax_step.py",
-                       ROOT / "examples/qwen3/model.py"):
+        for script in (*(HERE / "peers").glob("*_step.py"), HERE / "peers/sizes.py",
+                       HERE / "peers/qwen3_inputs.py", ROOT / "examples/qwen3/model.py"):
             shutil.copy(script, self.folder / script.name)
         size = self.options.peers_config
         words = ["--config", size, "--dtype", "bf16", "--device", "cuda", "--steps", "10"]
@@ -406,16 +407,34 @@ def part_contractions(cases):
     return cases.each("contractions", measure)
 
 
+def make_peers_inputs(case, inputs):
+    """The first arguments of the peers' step, if what draws them is here; else any."""
+    if case["config"]:
+        done = subprocess.run([sys.executable, "qwen3_inputs.py", case["config"], inputs, "--model", "."],
+                              cwd=HERE, capture_output=True)
+        if done.returncode == 0:
+            return True
+    make_inputs(case["program"], inputs)
+    return False
+
+
+def read_losses(program, inputs, steps):
+    """The loss of each step, as the peers say it."""
+    said = weft_run(program, "--inputs", inputs, "--steps", steps, "--print", "loss").stdout
+    return [float(value) for value in re.findall(r"loss = (\S+)", said)]
+
+
 def part_step(cases):
     def measure(case):
         steps = 3 if cases.small else 20
         with tempfile.TemporaryDirectory() as scratch:
             inputs = Path(scratch) / "in"
-            make_inputs(case["program"], inputs)
+            is_peers = make_peers_inputs(case, inputs)
             with_graphs, stats = timed(case["program"], inputs, steps)
             without, _ = timed(case["program"], inputs, steps, "--no-graphs")
+            losses = read_losses(case["program"], inputs, steps) if is_peers else None
         predicted = case["predicted_ms"]
-        return {"ms": with_graphs, "no_graphs_ms": without, "graphs": stats.get("graphs"),
+        return {"ms": with_graphs, "no_graphs_ms": without, "losses": losses, "graphs": stats.get("graphs"),
                 "predicted_ms": predicted, "predicted_on": case["predicted_on"],
                 "measured_of_predicted": with_graphs / predicted if predicted else None}
 

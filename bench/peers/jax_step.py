@@ -42,9 +42,9 @@ def main():
     from jax.sharding import Mesh, NamedSharding
 
     import model
+    import sizes
 
-    model.CONFIGS["qwen3-0.6b"] = model.Config(28, 1024, 16, 8, 128, 3072, 151936, 2048, 8)
-    c = model.config(options.config, options.dtype)
+    c = sizes.config(model, options.config, options.dtype)
     if options.attention == "cudnn":
         model.attention = lambda c, q, k, v: jax.nn.dot_product_attention(
             q, k, v, is_causal=True, implementation="cudnn").reshape(*q.shape[:2], -1)

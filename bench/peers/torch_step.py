@@ -24,13 +24,15 @@ import tempfile
 import time
 from collections import namedtuple
 
+import sizes
+
 Config = namedtuple("Config", "layers d_model heads kv_heads head_dim ffn vocab seq batch")
 CONFIGS = {
     "XS": Config(2, 64, 4, 2, 16, 128, 256, 32, 8),
     "S": Config(2, 256, 4, 2, 64, 768, 1024, 128, 8),
     "M": Config(4, 512, 8, 4, 64, 1536, 4096, 256, 8),
     "Q06": Config(2, 1024, 16, 8, 128, 3072, 16384, 256, 8),
-    "qwen3-0.6b": Config(28, 1024, 16, 8, 128, 3072, 151936, 2048, 8),
+    **{name: Config(*fields) for name, fields in sizes.QWEN3.items()},
 }
 EPS = 1e-6
 

@@ -91,6 +91,8 @@ std::vector<ToolOption> weft::listCompileOptions(CompileOptions &options) {
 }
 
 void weft::chooseTarget(const CompileOptions &options, ModuleOp module) {
+  if (options.tf32)
+    module->setAttr(WeftDialect::kTF32Attr, UnitAttr::get(module.getContext()));
   StringRef old = getTargetName(module);
   auto [asked, value] = StringRef(options.target).split(':');
   StringRef name = asked.empty() ? old : asked;

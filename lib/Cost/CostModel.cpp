@@ -49,14 +49,16 @@ static std::optional<int64_t> getMeasured(const Machine &machine,
 //===----------------------------------------------------------------------===//
 
 /// The type that a product is computed in: the wider of its operands.
-static StringRef getProductType(const ProductWork &product) {
+static StringRef getProductType(Operation *op, const ProductWork &product) {
   Type lhs = product.lhs, rhs = product.rhs;
   unsigned bits =
       std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth());
   if (lhs.isInteger() && rhs.isInteger())
     return bits > 8 ? "i32" : "i8";
+  if (bits > 32)
+    return "f64";
   if (bits > 16)
-    return bits > 32 ? "f64" : "f32";
+    return mayUseTF32(op) ? "tf32" : "f32";
   if (bits <= 8)
     return bits > 4 ? "f8" : "f4";
   // f16 and bf16 have only f32 in common.
@@ -71,7 +73,7 @@ void weft::warnOfUnknownRates(ModuleOp module, const Machine &machine) {
     std::optional<OpWork> work = op.getWork();
     if (!work || !work->product)
       return;
-    StringRef type = getProductType(*work->product);
+    StringRef type = getProductType(op, *work->product);
     if (!machine.hasRate(type) && seen.insert(type).second)
       op->emitWarning("machine '")
           << machine.name << "' does not say how fast products of " << type
@@ -115,7 +117,7 @@ double CostModel::getProductEfficiency(Operation *op,
   const ProductWork &sizes = *work.product;
   if (const AttentionRate *rate = getAttentionRate(machine, op))
     return rate->byKeys.at(sizes.n) * rate->byHeadSize.at(sizes.k);
-  const ComputeRate &rate = machine.getRate(getProductType(sizes));
+  const ComputeRate &rate = machine.getRate(getProductType(op, sizes));
   return rate.byFlops.at(sizes.getFlops()) *
          rate.bySmallestDim.at(sizes.getSmallestDim());
 }
@@ -124,7 +126,7 @@ int64_t CostModel::getProductNanoseconds(Operation *op, const OpWork &work,
                                          const Slowdown &slowdown) const {
   const ProductWork &sizes = *work.product;
   double flops = sizes.getFlops(), bytes = work.getBytes();
-  const ComputeRate &rate = machine.getRate(getProductType(sizes));
+  const ComputeRate &rate = machine.getRate(getProductType(op, sizes));
   double computing =
       flops * 1e9 / (rate.flopsPerSecond * getProductEfficiency(op, work));
   double moving =

@@ -48,6 +48,8 @@ const char *gemmReason(const weft_rt_gemm &desc) {
     return "negative number of leaves";
   if (desc.leaves > 0 && k % desc.leaves != 0)
     return "number of leaves does not divide K";
+  if (desc.tf32 && desc.leaves > 0)
+    return "TF32 with a declared order";
   return nullptr;
 }
 

@@ -8,6 +8,7 @@
 #include "core/types.h"
 #include "job.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 
 using namespace weft::rt;
 using namespace weft::rt::cts;
+using testing::AnyOf;
+using testing::Each;
 
 namespace {
 
@@ -176,6 +179,36 @@ TEST_P(Gemm, AnyDimsStridesAndTypes) {
   }
 }
 
+/// A backend may take TF32 where it is let, and only there.
+TEST_P(Gemm, RoundsToTF32WhereItIsLet) {
+  constexpr int size = 64, depth = 8;
+  std::vector<float> a(size * depth, 1 + 0x1p-12f), b(depth * size, 1);
+  Job two(GetParam(), {{"a", 2}}, {}, {}, {}, memoryBytes);
+  two.write(0, 0, a.data(), a.size() * sizeof(float));
+  two.write(0, 4096, b.data(), b.size() * sizeof(float));
+  weft_rt_gemm exact = {};
+  exact.type_a = exact.type_b = exact.type_c = WEFT_RT_F32;
+  exact.num_dims = 3;
+  exact.dims[0] = {WEFT_RT_GEMM_M, size, depth, 0, size};
+  exact.dims[1] = {WEFT_RT_GEMM_N, size, 0, 1, 1};
+  exact.dims[2] = {WEFT_RT_GEMM_K, depth, 1, size, 0};
+  weft_rt_gemm coarse = exact;
+  coarse.tf32 = 1;
+  Status status = two.run([&](Rank rank) {
+    if (rank.id() == 1)
+      return;
+    rank.api->gemm(rank.self, -1, &exact, rank.at(0), rank.at(4096),
+                   rank.at(8192));
+    rank.api->gemm(rank.self, -1, &coarse, rank.at(0), rank.at(4096),
+                   rank.at(32768));
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(two.values<float>(0, 8192, size * size),
+              Each(depth * (1 + 0x1p-12f)));
+  EXPECT_THAT(two.values<float>(0, 32768, size * size),
+              Each(AnyOf(float(depth), depth * (1 + 0x1p-12f))));
+}
+
 TEST_P(Gemm, WhatMakesNoSense) {
   auto failureOf = [&](const weft_rt_gemm &gemm) {
     Job job(GetParam(), {{"a", 2}}, {});
@@ -195,6 +228,10 @@ TEST_P(Gemm, WhatMakesNoSense) {
   gemm.dims[0] = {WEFT_RT_GEMM_M, 2, 1, 0, 0};
   EXPECT_EQ(failureOf(gemm),
             "rank 1: gemm: an element of C is addressed more than once");
+  gemm.dims[0] = {WEFT_RT_GEMM_K, 2, 1, 1, 0};
+  gemm.leaves = gemm.tf32 = 1;
+  EXPECT_EQ(failureOf(gemm), "rank 1: gemm: TF32 with a declared order");
+  gemm.leaves = gemm.tf32 = 0;
   gemm.dims[0] = {7, 2, 1, 0, 0};
   EXPECT_EQ(failureOf(gemm), "rank 1: gemm: unknown role of a dimension");
   gemm.type_b = WEFT_RT_F64;

@@ -128,6 +128,7 @@ void useUp(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
       1,
       2,
       0,
+      0,
       2,
       {{WEFT_RT_GEMM_M, 4, 1, 0, 1}, {WEFT_RT_GEMM_K, 2, 4, 1, 0}}};
   static const weft_rt_copy copy = {4, 1, {{3, 2, 1}}};

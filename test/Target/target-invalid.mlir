@@ -42,6 +42,12 @@ module attributes {weft.target = #weft.target<"host", {cpu = "abacus"}>} {
 
 // -----
 
+// expected-error @+1 {{'weft.tf32' must be without a value, on a module, got true}}
+module attributes {weft.tf32 = true} {
+}
+
+// -----
+
 // expected-error @+1 {{'weft.target' must be a #weft.target on a module, got "host"}}
 module attributes {weft.target = "host"} {
 }

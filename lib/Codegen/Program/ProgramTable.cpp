@@ -127,6 +127,7 @@ FailureOr<std::string> ProgramTable::addGemm(rt::GemmOp op) {
       return failure();
     *place = *code;
   }
+  gemm.tf32 = mayUseTF32(op);
   if (auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr)) {
     if (failed(checkLeaves(op, order, summed)))
       return failure();

@@ -111,8 +111,8 @@ struct LtHeuristicResult {
 namespace lt {
 // cublasStatus_t
 constexpr int success = 0, notSupported = 15;
-// cublasComputeType_t; f32 is without TF32
-constexpr int compute32F = 68, compute64F = 70;
+// cublasComputeType_t; 32F is without TF32
+constexpr int compute32F = 68, compute64F = 70, compute32FFastTF32 = 77;
 // cudaDataType_t
 constexpr int r32F = 0, r64F = 1, r16F = 2, r16BF = 14;
 // cublasLtMatmulDescAttributes_t, cublasOperation_t

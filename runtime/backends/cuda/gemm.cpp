@@ -99,8 +99,11 @@ Status Contractions::Plan::describeMatrix(LtOpaque *&layout, weft_rt_type type,
 
 Status Contractions::Plan::describe() {
   bool isDouble = gemm.type_c == WEFT_RT_F64;
+  bool isTF32 = gemm.tf32 && gemm.type_a == WEFT_RT_F32;
   WEFT_LT_CALL(cublasLtMatmulDescCreate, &operation,
-               isDouble ? lt::compute64F : lt::compute32F,
+               isDouble ? lt::compute64F
+               : isTF32 ? lt::compute32FFastTF32
+                        : lt::compute32F,
                isDouble ? lt::r64F : lt::r32F);
   int32_t ofX = shape.x.isTransposed ? lt::transpose : lt::noTranspose,
           ofY = shape.y.isTransposed ? lt::transpose : lt::noTranspose;

@@ -79,12 +79,24 @@ struct Matmul {
         for (int64_t column = 0; column < layoutC.columns; ++column) {
           double sum = 0;
           for (int64_t k = 0; k < depth; ++k)
-            sum += at(layoutA, a, i, row, k, transposesA) *
-                   at(layoutB, b, i, k, column, transposesB);
+            sum += factor(at(layoutA, a, i, row, k, transposesA)) *
+                   factor(at(layoutB, b, i, k, column, transposesB));
           int64_t place = placeOf(layoutC, i, row, column);
           double old = beta == 0 ? 0 : load(layoutC.type, c, place);
           store(layoutC.type, c, place, alpha * sum + beta * old);
         }
+  }
+
+  /// As the product takes it: with 10 bits after the point in TF32.
+  double factor(double value) const {
+    if (operation.type != lt::compute32FFastTF32)
+      return value;
+    auto narrow = float(value);
+    uint32_t bits;
+    std::memcpy(&bits, &narrow, sizeof(bits));
+    bits &= ~uint32_t(0x1fff);
+    std::memcpy(&narrow, &bits, sizeof(bits));
+    return narrow;
   }
 
   static int64_t placeOf(const LtOpaque &layout, int64_t batch, int64_t row,

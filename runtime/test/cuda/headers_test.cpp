@@ -114,6 +114,7 @@ SAME(ours::lt::success, CUBLAS_STATUS_SUCCESS);
 SAME(ours::lt::notSupported, CUBLAS_STATUS_NOT_SUPPORTED);
 SAME(ours::lt::compute32F, CUBLAS_COMPUTE_32F);
 SAME(ours::lt::compute64F, CUBLAS_COMPUTE_64F);
+SAME(ours::lt::compute32FFastTF32, CUBLAS_COMPUTE_32F_FAST_TF32);
 SAME(ours::lt::r32F, CUDA_R_32F);
 SAME(ours::lt::r64F, CUDA_R_64F);
 SAME(ours::lt::r16F, CUDA_R_16F);

@@ -186,6 +186,12 @@ LogicalResult WeftDialect::verifyRegionResultAttribute(Operation *op,
                           "result #" + Twine(resultIndex));
 }
 
+bool weft::mayUseTF32(Operation *contraction) {
+  auto module = contraction->getParentOfType<ModuleOp>();
+  return module && module->hasAttr(WeftDialect::kTF32Attr) &&
+         !contraction->hasAttr(WeftDialect::kOrderAttr);
+}
+
 LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   if (attr.getName() == kOpNameAttr && !isa<StringAttr>(attr.getValue()))
@@ -210,6 +216,11 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError("'weft.target' must be a #weft.target on a module, "
                            "got ")
            << attr.getValue();
+  if (attr.getName() == kTF32Attr &&
+      !(isa<ModuleOp>(op) && isa<UnitAttr>(attr.getValue())))
+    return op->emitOpError("'weft.tf32' must be without a value, on a module, "
+                           "got ")
+           << attr.getValue();
   // On an op whose global result type cannot be seen from the local one.
   if (attr.getName() == kGlobalTypeAttr && !isa<TypeAttr>(attr.getValue()))
     return op->emitOpError("'weft.global_type' must be a type, got ")
@@ -220,7 +231,7 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
            << attr.getValue();
   if (llvm::is_contained({kOpNameAttr, kScheduleAttr, kOrderAttr,
                           kGlobalTypeAttr, kInvarianceAttr, kCertificateAttr,
-                          kTargetAttr, kScalesContractionAttr},
+                          kTargetAttr, kScalesContractionAttr, kTF32Attr},
                          attr.getName().getValue()))
     return success();
   if (attr.getName() != kShardingsAttr)

@@ -53,6 +53,9 @@ def Weft_Dialect : Dialect {
     static constexpr llvm::StringLiteral kCertificateAttr = "weft.certificate";
     /// On a module: what it is compiled for (a TargetAttr).
     static constexpr llvm::StringLiteral kTargetAttr = "weft.target";
+    /// On a module, without a value: factors of f32 in contractions whose order
+    /// is open may be rounded to TF32, where that is faster.
+    static constexpr llvm::StringLiteral kTF32Attr = "weft.tf32";
     /// On a scheduled function: the figures of its schedule (a dictionary).
     static constexpr llvm::StringLiteral kScheduleAttr = "weft.schedule";
   }];

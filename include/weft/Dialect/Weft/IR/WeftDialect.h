@@ -49,6 +49,10 @@ MeshAttr lookupMesh(Operation *op, FlatSymbolRefAttr symbol);
 /// Number of shards that `axes` make on `mesh`. The axes must be valid.
 int64_t getNumShards(MeshAttr mesh, llvm::ArrayRef<AxisRefAttr> axes);
 
+/// Says whether a contraction may round factors of f32 to TF32: its module says
+/// so (kTF32Attr), and it has no declared order.
+bool mayUseTF32(Operation *contraction);
+
 class CollectiveOpInterface;
 
 namespace detail {
