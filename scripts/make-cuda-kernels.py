@@ -17,7 +17,7 @@ from pathlib import Path
 
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 FOLDER = RUNTIME / "backends" / "cuda"
-SOURCES = ("kernels.cpp", "ordered_gemm_kernels.cpp", "attention_kernels.cpp")
+SOURCES = ("kernels.cpp", "ordered_gemm_kernels.cpp", "attention_kernels.cpp", "tensor_attention_kernels.cpp")
 # All is inlined: what a thread keeps over the phases of a block is in registers.
 COMMAND = ("clang-22", "--target=nvptx64-nvidia-cuda", "-march=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx70",
            "-std=c++17", "-O2", "-ffreestanding", "-nostdinc++", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off",

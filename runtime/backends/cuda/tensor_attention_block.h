@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the kernels of attention on tensor cores have in common: tiles of rows
+// of a sequence in shared memory, products of them by warps, and which keys a
+// query sees.
+//
+// A tile has rows of Head elements of two bytes; zeros are behind what a head
+// has. Chunk c of row r lies at chunk c ^ (r % 8), so that eight rows' chunks,
+// which are read at once, are in different banks.
+
+#ifndef WEFT_RT_CUDA_TENSOR_ATTENTION_BLOCK_H
+#define WEFT_RT_CUDA_TENSOR_ATTENTION_BLOCK_H
+
+#include "backends/cuda/attention_block.h"
+#include "backends/cuda/tensor_attention_args.h"
+#include "backends/cuda/warp.h"
+
+namespace weft::rt::cuda {
+namespace {
+
+using TensorBlock = WarpBlock<tensorWarps>;
+constexpr int tensorThreads = tensorWarps * warpLanes;
+constexpr float log2OfE = 0x1.715476p+0f, logOf2 = 0x1.62e43p-1f;
+
+/// 16 x 8 sums of a warp: lane l has those of row l / 4 and columns 2 (l % 4)
+/// and the next, and then those of row l / 4 + 8.
+using TileSums = Lanes<float>[4];
+/// 16 x 16 numbers of two bytes, which are multiplied.
+using TileParts = Lanes<uint32_t>[4];
+
+inline int rowInTile(int lane, int i) { return lane / 4 + i / 2 * 8; }
+inline int columnInTile(int lane, int i) { return 2 * (lane % 4) + i % 2; }
+
+// ---- tiles in shared memory ------------------------------------------------
+
+template <int Head> constexpr int pitch = 2 * Head; // bytes
+
+template <int Head> inline uint32_t placeOf(int row, int chunk) {
+  return uint32_t(row * pitch<Head> + ((chunk ^ (row & 7)) * chunkBytes));
+}
+
+/// Rows of a tensor that lie from a row of a head on.
+struct RowSource {
+  const char *data;  // of the row
+  int64_t stride;    // bytes
+  int count, chunks; // rows that are there, and chunks of each
+};
+
+/// Begins to bring a warp's part of `Rows` rows.
+template <int Head, int Rows>
+void bringRows(TensorBlock &block, int warp, const Shared &shared,
+               uint32_t tile, const RowSource &from) {
+  constexpr int across = Head / 8, step = tensorThreads / across;
+  static_assert(Rows % step == 0);
+  forLanes([&](int lane) {
+    int thread = warp * warpLanes + lane;
+    int chunk = thread % across, first = thread / across;
+    const char *source = from.data + first * from.stride + chunk * chunkBytes;
+    bool hasChunk = chunk < from.chunks;
+    WEFT_UNROLL
+    for (int i = 0; i < Rows / step; ++i) {
+      int row = first + i * step;
+      bool isThere = hasChunk && row < from.count;
+      block.copyAsync(warp, shared, tile + placeOf<Head>(row, chunk),
+                      isThere ? source + i * step * from.stride : from.data,
+                      isThere);
+    }
+  });
+}
+
+/// Begins to bring floats that are padded to whole chunks.
+template <int Count>
+void bringFloats(TensorBlock &block, int warp, const Shared &shared,
+                 uint32_t to, const float *from) {
+  constexpr int each = chunkBytes / int(sizeof(float));
+  forLanes([&](int lane) {
+    int thread = warp * warpLanes + lane;
+    if (thread < Count / each)
+      block.copyAsync(warp, shared, to + thread * chunkBytes,
+                      from + thread * each, true);
+  });
+}
+
+/// Where a lane reads 16 rows of a tile, from its first chunks on, as rows of
+/// the product's left side, or, transposed, as what it sums over.
+template <int Head> Lanes<uint32_t> placesOfRows(uint32_t tile) {
+  Lanes<uint32_t> places;
+  forLanes([&](int lane) {
+    places[lane] = tile + placeOf<Head>(lane % 16, lane / 16);
+  });
+  return places;
+}
+/// The same as columns of the product.
+template <int Head> Lanes<uint32_t> placesOfColumns(uint32_t tile) {
+  Lanes<uint32_t> places;
+  forLanes([&](int lane) {
+    places[lane] = tile + placeOf<Head>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
+  });
+  return places;
+}
+
+// ---- products --------------------------------------------------------------
+
+template <int M, int N> void clear(TileSums (&sums)[M][N]) {
+  forLanes([&](int lane) {
+    WEFT_UNROLL
+    for (int m = 0; m < M; ++m) {
+      WEFT_UNROLL
+      for (int n = 0; n < N; ++n) {
+        WEFT_UNROLL
+        for (int i = 0; i < 4; ++i)
+          sums[m][n][i][lane] = 0;
+      }
+    }
+  });
+}
+
+/// sums += products of rows along the head: 16 M rows of one tile and 8 N of
+/// another one.
+template <typename Format, int Head, int M, int N>
+void multiplyHeads(const Shared &shared, TileSums (&sums)[M][N],
+                   const Lanes<uint32_t> &rows,
+                   const Lanes<uint32_t> &columns) {
+  WEFT_UNROLL
+  for (int k = 0; k < Head / 16; ++k) {
+    TileParts a[M];
+    uint32_t toggled = uint32_t(2 * chunkBytes * k);
+    WEFT_UNROLL
+    for (int m = 0; m < M; ++m)
+      loadMatrices<false>(shared, a[m], rows, toggled, m * 16 * pitch<Head>);
+    WEFT_UNROLL
+    for (int n = 0; n < N; n += 2) {
+      TileParts b;
+      loadMatrices<false>(shared, b, columns, toggled, n * 8 * pitch<Head>);
+      WEFT_UNROLL
+      for (int m = 0; m < M; ++m) {
+        multiplyMatrices<Format>(sums[m][n], a[m], b[0], b[1]);
+        multiplyMatrices<Format>(sums[m][n + 1], a[m], b[2], b[3]);
+      }
+    }
+  }
+}
+
+/// sums += parts times the 16 K rows of a tile.
+template <typename Format, int Head, int M, int K>
+void multiplyRows(const Shared &shared, TileSums (&sums)[M][Head / 8],
+                  const TileParts (&parts)[M][K], const Lanes<uint32_t> &rows) {
+  WEFT_UNROLL
+  for (int k = 0; k < K; ++k) {
+    WEFT_UNROLL
+    for (int n = 0; n < Head / 8; n += 2) {
+      TileParts b;
+      loadMatrices<true>(shared, b, rows, uint32_t(n * chunkBytes),
+                         k * 16 * pitch<Head>);
+      WEFT_UNROLL
+      for (int m = 0; m < M; ++m) {
+        multiplyMatrices<Format>(sums[m][n], parts[m][k], b[0], b[1]);
+        multiplyMatrices<Format>(sums[m][n + 1], parts[m][k], b[2], b[3]);
+      }
+    }
+  }
+}
+
+/// Rounds sums, which are then the left side of a product.
+template <typename Format, int M, int N>
+void pack(TileParts (&parts)[M][N / 2], const TileSums (&sums)[M][N]) {
+  forLanes([&](int lane) {
+    WEFT_UNROLL
+    for (int m = 0; m < M; ++m) {
+      WEFT_UNROLL
+      for (int n = 0; n < N; ++n) {
+        WEFT_UNROLL
+        for (int half = 0; half < 2; ++half)
+          parts[m][n / 2][n % 2 * 2 + half][lane] = packed<Format>(
+              sums[m][n][2 * half][lane], sums[m][n][2 * half + 1][lane]);
+      }
+    }
+  });
+}
+
+// ---- heads -----------------------------------------------------------------
+
+/// Which keys queries see, as far as positions say.
+class Window {
+public:
+  explicit Window(const AttentionArgs &args)
+      : queries(int(args.queries)), keys(int(args.keys)),
+        lowest(args.left < 0 ? -far : near(args.queryStart - args.left)),
+        highest(args.right < 0 ? far : near(args.queryStart + args.right)) {}
+
+  bool sees(int query, int key) const {
+    return key >= query + lowest && key <= query + highest && key < keys;
+  }
+  /// Whether some of these queries see some of these keys, and all see all.
+  bool isSeen(int query, int numQueries, int key, int numKeys) const {
+    return key + numKeys > query + lowest &&
+           key <= query + numQueries - 1 + highest;
+  }
+  bool isWhole(int query, int numQueries, int key, int numKeys) const {
+    return key >= query + numQueries - 1 + lowest &&
+           key + numKeys - 1 <= query + highest && key + numKeys <= keys;
+  }
+  /// Keys that some of the queries see, and the other way round. The first is
+  /// not behind the last; both are 0 where there are none.
+  struct Span {
+    int first, last;
+  };
+  Span keysOf(int query, int numQueries) const {
+    return spanOf(query + lowest, query + numQueries + highest, keys);
+  }
+  Span queriesOf(int key, int numKeys) const {
+    return spanOf(key - highest, key + numKeys - lowest, queries);
+  }
+
+private:
+  static constexpr int far = int(tensorPositions);
+  static int near(int64_t position) {
+    return int(position < -far ? -far : position > far ? far : position);
+  }
+  static Span spanOf(int first, int last, int count) {
+    first = first > 0 ? first : 0;
+    last = last < count ? last : count;
+    return first < last ? Span{first, last} : Span{0, 0};
+  }
+
+  int queries, keys, lowest, highest;
+};
+
+/// What tensors of a head hold.
+class TensorHeads {
+public:
+  explicit TensorHeads(const AttentionArgs &args) : args(args), heads(args) {}
+
+  /// Rows from `first` on of a tensor of two bytes an element.
+  RowSource rows(int tensor, Head head, int first, bool isQueries,
+                 bool isValues) const {
+    const AttentionTensor &t = args.tensors[tensor];
+    int64_t stride = isQueries ? t.query : t.key;
+    int64_t count = (isQueries ? args.queries : args.keys) - first;
+    return {static_cast<const char *>(t.data) +
+                2 * (heads.offset(tensor, head) + first * stride),
+            2 * stride, int(count),
+            int((isValues ? args.values : args.depth) / 8)};
+  }
+
+  int64_t numberOf(Head head) const {
+    return head.batch * args.groups + head.group;
+  }
+  /// log2 of the sums of a head's exponentials; deltas are as far behind it as
+  /// all of them are long.
+  float *sumsOf(Head head) const {
+    return reinterpret_cast<float *>(args.rows) +
+           numberOf(head) * paddedQueries(args.queries);
+  }
+  int64_t toDeltas() const {
+    return args.batches * args.groups * paddedQueries(args.queries);
+  }
+
+  /// Stores a warp's sums times a factor; each lane's begin at `row`.
+  template <int M, int N>
+  void storeSums(const TileSums (&sums)[M][N], int tensor, Head head, int row,
+                 bool isQueries, bool isValues, float factor) const {
+    const AttentionTensor &t = args.tensors[tensor];
+    int64_t begin = heads.offset(tensor, head),
+            stride = isQueries ? t.query : t.key;
+    int count = int(isQueries ? args.queries : args.keys),
+        width = int(isValues ? args.values : args.depth);
+    forLanes([&](int lane) {
+      WEFT_UNROLL
+      for (int m = 0; m < M; ++m) {
+        WEFT_UNROLL
+        for (int half = 0; half < 2; ++half) {
+          int at = row + m * 16 + rowInTile(lane, 2 * half);
+          if (at >= count)
+            continue;
+          int64_t place = begin + at * stride + columnInTile(lane, 0);
+          WEFT_UNROLL
+          for (int n = 0; n < N; ++n)
+            if (n * 8 < width)
+              storePair(t.type, t.data, place + n * 8,
+                        sums[m][n][2 * half][lane] * factor,
+                        sums[m][n][2 * half + 1][lane] * factor);
+        }
+      }
+    });
+  }
+
+  static void storePair(int32_t type, void *data, int64_t at, float x,
+                        float y) {
+    if (type == WEFT_RT_F32) {
+      float pair[2] = {x, y};
+      __builtin_memcpy(__builtin_assume_aligned(static_cast<float *>(data) + at,
+                                                sizeof(pair)),
+                       pair, sizeof(pair));
+      return;
+    }
+    uint32_t pair =
+        type == WEFT_RT_BF16 ? packed<BFloat16>(x, y) : packed<Float16>(x, y);
+    *reinterpret_cast<uint32_t *>(static_cast<uint16_t *>(data) + at) = pair;
+  }
+
+  const AttentionArgs &args;
+  const Heads heads;
+};
+
+} // namespace
+} // namespace weft::rt::cuda
+
+#endif // WEFT_RT_CUDA_TENSOR_ATTENTION_BLOCK_H

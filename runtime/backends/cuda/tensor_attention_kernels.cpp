@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Attention and its gradient on tensor cores, for bf16 and f16 where the order
+// of sums is open: what a block computes is summed by mma.sync in f32, and P
+// and dS are rounded to the type of the tensors before they are multiplied.
+//
+// scripts/make-cuda-kernels.py compiles this file as it does kernels.cpp.
+
+#include "backends/cuda/tensor_attention_forward.h"
+#include "backends/cuda/tensor_attention_gradient.h"
+
+using namespace weft::rt;
+using namespace weft::rt::cuda;
+
+namespace weft::rt::cuda {
+
+namespace {
+
+constexpr int most(int x, int y) { return x > y ? x : y; }
+constexpr int mostBytes = most(most(forwardBytes<128>, keysBytes<128>),
+                               most(queriesBytes<128>, keysBytes<64>));
+static_assert(mostBytes <= attentionSharedBytes);
+
+} // namespace
+
+WEFT_WARP_SHARED_PLACE(mostBytes);
+
+namespace {
+
+template <typename Format>
+void computeRows(const AttentionArgs &args, TensorBlock &block) {
+  prepareRows<Format>(args, block);
+}
+template <typename Format, int Head>
+void computeForward(const AttentionArgs &args, TensorBlock &block) {
+  TensorForward<Format, Head>(args, block, WEFT_WARP_SHARED)
+      .compute(block.index());
+}
+template <typename Format, int Head>
+void computeKeys(const AttentionArgs &args, TensorBlock &block) {
+  TensorKeyGradient<Format, Head>(args, block, WEFT_WARP_SHARED)
+      .compute(block.index());
+}
+template <typename Format, int Head>
+void computeQueries(const AttentionArgs &args, TensorBlock &block) {
+  TensorQueryGradient<Format, Head>(args, block, WEFT_WARP_SHARED)
+      .compute(block.index());
+}
+
+} // namespace
+} // namespace weft::rt::cuda
+
+#define WEFT_KERNEL(name, ...)                                                 \
+  WEFT_WARP_KERNEL(weft_tensor_attention_##name, AttentionArgs, tensorWarps,   \
+                   (__VA_ARGS__))
+#define WEFT_KERNELS(type, Format)                                             \
+  WEFT_KERNEL(rows_##type, computeRows<Format>)                                \
+  WEFT_KERNEL(forward_##type##_64, computeForward<Format, 64>)                 \
+  WEFT_KERNEL(keys_##type##_64, computeKeys<Format, 64>)                       \
+  WEFT_KERNEL(queries_##type##_64, computeQueries<Format, 64>)                 \
+  WEFT_KERNEL(forward_##type##_128, computeForward<Format, 128>)               \
+  WEFT_KERNEL(keys_##type##_128, computeKeys<Format, 128>)                     \
+  WEFT_KERNEL(queries_##type##_128, computeQueries<Format, 128>)
+
+WEFT_KERNELS(bf16, BFloat16)
+WEFT_KERNELS(f16, Float16)
