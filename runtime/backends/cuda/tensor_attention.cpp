@@ -81,24 +81,29 @@ AttentionLaunch launchOf(TensorKernel kind, int first,
   auto tiles = [](int64_t count, int64_t tile) {
     return (count + tile - 1) / tile;
   };
-  AttentionLaunch launch = {first + int(kind), 0, 32 * tensorWarps, 0};
+  AttentionLaunch launch = {first + int(kind), 0, 0, 0};
+  int warps = rowsWarps;
   switch (kind) {
   case TensorKernel::Rows:
     launch.blocks = heads * tiles(args.queries, tensorRows);
     break;
   case TensorKernel::Forward:
     launch.blocks = heads * tiles(args.queries, Tiles::forwardQueries);
+    warps = Tiles::forwardWarps;
     launch.sharedBytes = forwardBytes<Head>;
     break;
   case TensorKernel::Keys:
     launch.blocks = args.batches * tiles(args.keys, Tiles::keys);
+    warps = Tiles::keysWarps;
     launch.sharedBytes = keysBytes<Head>;
     break;
   case TensorKernel::Queries:
     launch.blocks = heads * tiles(args.queries, Tiles::gradientQueries);
+    warps = Tiles::queriesWarps;
     launch.sharedBytes = queriesBytes<Head>;
     break;
   }
+  launch.threads = 32 * warps;
   // The rows' kernel is there once, before those for heads.
   if (Head == 128 && kind != TensorKernel::Rows)
     launch.kernel += 3;

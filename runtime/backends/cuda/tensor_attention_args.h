@@ -9,27 +9,26 @@
 
 namespace weft::rt::cuda {
 
-/// Warps of a block.
-constexpr int tensorWarps = 4;
-
-/// Sizes of tiles for heads of up to Head elements. Of the pass for dk and dv a
-/// block has `keys` keys and brings `queries` queries at a time; of that for
-/// dq it is the other way round.
+/// Warps of a block, and sizes of tiles, for heads of up to Head elements. Of
+/// the pass for dk and dv a block has `keys` keys and brings `queries` queries
+/// at a time; of that for dq it is the other way round.
 template <int Head> struct TensorTiles;
 template <> struct TensorTiles<64> {
-  static constexpr int forwardQueries = 128, forwardKeys = 64;
-  static constexpr int keys = 128, queries = 32;
-  static constexpr int gradientQueries = 128, gradientKeys = 64;
+  static constexpr int forwardWarps = 4, forwardQueries = 128, forwardKeys = 64;
+  static constexpr int keysWarps = 4, keys = 128, queries = 32;
+  static constexpr int queriesWarps = 4, gradientQueries = 128,
+                       gradientKeys = 64;
 };
 template <> struct TensorTiles<128> {
-  static constexpr int forwardQueries = 128, forwardKeys = 64;
-  static constexpr int keys = 64, queries = 64;
-  static constexpr int gradientQueries = 128, gradientKeys = 32;
+  static constexpr int forwardWarps = 4, forwardQueries = 128, forwardKeys = 64;
+  static constexpr int keysWarps = 4, keys = 64, queries = 64;
+  static constexpr int queriesWarps = 4, gradientQueries = 128,
+                       gradientKeys = 32;
 };
 
 /// Queries of a block of the pass that prepares the gradient; rows of a head
 /// are padded to as many.
-constexpr int tensorRows = 64;
+constexpr int tensorRows = 64, rowsWarps = 4;
 
 /// What the gradient needs of the queries besides tensors, in scratch memory:
 /// [batches][groups][padded queries] twice, log2 of the sum of exponentials and

@@ -18,8 +18,6 @@
 namespace weft::rt::cuda {
 namespace {
 
-using TensorBlock = WarpBlock<tensorWarps>;
-constexpr int tensorThreads = tensorWarps * warpLanes;
 constexpr float log2OfE = 0x1.715476p+0f, logOf2 = 0x1.62e43p-1f;
 
 /// 16 x 8 sums of a warp: lane l has those of row l / 4 and columns 2 (l % 4)
@@ -34,43 +32,49 @@ inline int columnInTile(int lane, int i) { return 2 * (lane % 4) + i % 2; }
 // ---- tiles in shared memory ------------------------------------------------
 
 template <int Head> constexpr int pitch = 2 * Head; // bytes
+/// Bytes of eight chunks, whose order depends on the row, and of two of them.
+constexpr int eightChunks = 8 * chunkBytes, twoChunks = 2 * chunkBytes;
 
 template <int Head> inline uint32_t placeOf(int row, int chunk) {
   return uint32_t(row * pitch<Head> + ((chunk ^ (row & 7)) * chunkBytes));
 }
 
-/// Rows of a tensor that lie from a row of a head on.
+/// Rows of a tensor for a head.
 struct RowSource {
-  const char *data;  // of the row
+  const char *data;  // of the first row
   int64_t stride;    // bytes
   int count, chunks; // rows that are there, and chunks of each
+
+  RowSource from(int row) const {
+    return {data + row * stride, stride, count - row, chunks};
+  }
 };
 
 /// Begins to bring a warp's part of `Rows` rows.
-template <int Head, int Rows>
-void bringRows(TensorBlock &block, int warp, const Shared &shared,
+template <int Head, int Rows, int Warps>
+void bringRows(WarpBlock<Warps> &block, int warp, const Shared &shared,
                uint32_t tile, const RowSource &from) {
-  constexpr int across = Head / 8, step = tensorThreads / across;
+  constexpr int across = Head / 8, step = Warps * warpLanes / across;
   static_assert(Rows % step == 0);
   forLanes([&](int lane) {
     int thread = warp * warpLanes + lane;
     int chunk = thread % across, first = thread / across;
-    const char *source = from.data + first * from.stride + chunk * chunkBytes;
-    bool hasChunk = chunk < from.chunks;
+    const char *source =
+        madeHere(from.data + first * from.stride + chunk * chunkBytes);
+    int count = chunk < from.chunks ? from.count - first : 0;
     WEFT_UNROLL
-    for (int i = 0; i < Rows / step; ++i) {
-      int row = first + i * step;
-      bool isThere = hasChunk && row < from.count;
-      block.copyAsync(warp, shared, tile + placeOf<Head>(row, chunk),
-                      isThere ? source + i * step * from.stride : from.data,
-                      isThere);
+    for (int i = 0; i < Rows; i += step) {
+      bool isThere = i < count;
+      block.copyAsync(warp, shared, tile + placeOf<Head>(first + i, chunk),
+                      isThere ? source : from.data, isThere);
+      source += step * from.stride;
     }
   });
 }
 
 /// Begins to bring floats that are padded to whole chunks.
-template <int Count>
-void bringFloats(TensorBlock &block, int warp, const Shared &shared,
+template <int Count, int Warps>
+void bringFloats(WarpBlock<Warps> &block, int warp, const Shared &shared,
                  uint32_t to, const float *from) {
   constexpr int each = chunkBytes / int(sizeof(float));
   forLanes([&](int lane) {
@@ -83,15 +87,18 @@ void bringFloats(TensorBlock &block, int warp, const Shared &shared,
 
 /// Where a lane reads 16 rows of a tile, from its first chunks on, as rows of
 /// the product's left side, or, transposed, as what it sums over.
-template <int Head> Lanes<uint32_t> placesOfRows(uint32_t tile) {
+template <int Head>
+Lanes<uint32_t> placesOfRows(const Shared &shared, uint32_t tile) {
   Lanes<uint32_t> places;
   forLanes([&](int lane) {
-    places[lane] = tile + placeOf<Head>(lane % 16, lane / 16);
+    places[lane] =
+        placeInMemory(shared, tile + placeOf<Head>(lane % 16, lane / 16));
   });
   return places;
 }
 /// The same as columns of the product.
-template <int Head> Lanes<uint32_t> placesOfColumns(uint32_t tile) {
+template <int Head>
+Lanes<uint32_t> placesOfColumns(const Shared &shared, uint32_t tile) {
   Lanes<uint32_t> places;
   forLanes([&](int lane) {
     places[lane] = tile + placeOf<Head>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
@@ -124,14 +131,17 @@ void multiplyHeads(const Shared &shared, TileSums (&sums)[M][N],
   WEFT_UNROLL
   for (int k = 0; k < Head / 16; ++k) {
     TileParts a[M];
-    uint32_t toggled = uint32_t(2 * chunkBytes * k);
+    uint32_t toggled = k * twoChunks % eightChunks,
+             added = k * twoChunks / eightChunks * eightChunks;
     WEFT_UNROLL
     for (int m = 0; m < M; ++m)
-      loadMatrices<false>(shared, a[m], rows, toggled, m * 16 * pitch<Head>);
+      loadMatrices<false>(shared, a[m], rows, toggled,
+                          added + m * 16 * pitch<Head>);
     WEFT_UNROLL
     for (int n = 0; n < N; n += 2) {
       TileParts b;
-      loadMatrices<false>(shared, b, columns, toggled, n * 8 * pitch<Head>);
+      loadMatrices<false>(shared, b, columns, toggled,
+                          added + n * 8 * pitch<Head>);
       WEFT_UNROLL
       for (int m = 0; m < M; ++m) {
         multiplyMatrices<Format>(sums[m][n], a[m], b[0], b[1]);
@@ -150,8 +160,9 @@ void multiplyRows(const Shared &shared, TileSums (&sums)[M][Head / 8],
     WEFT_UNROLL
     for (int n = 0; n < Head / 8; n += 2) {
       TileParts b;
-      loadMatrices<true>(shared, b, rows, uint32_t(n * chunkBytes),
-                         k * 16 * pitch<Head>);
+      loadMatrices<true>(shared, b, rows, n * chunkBytes % eightChunks,
+                         n * chunkBytes / eightChunks * eightChunks +
+                             k * 16 * pitch<Head>);
       WEFT_UNROLL
       for (int m = 0; m < M; ++m) {
         multiplyMatrices<Format>(sums[m][n], parts[m][k], b[0], b[1]);
@@ -188,8 +199,18 @@ public:
         lowest(args.left < 0 ? -far : near(args.queryStart - args.left)),
         highest(args.right < 0 ? far : near(args.queryStart + args.right)) {}
 
-  bool sees(int query, int key) const {
-    return key >= query + lowest && key <= query + highest && key < keys;
+  struct Span {
+    int first, last;
+    bool has(int at) const { return at >= first && at < last; }
+  };
+  /// Keys that a query sees, and queries that see a key or are not there, less
+  /// an origin.
+  Span seenBy(int query, int origin) const {
+    int last = query + highest + 1;
+    return {query + lowest - origin, (last < keys ? last : keys) - origin};
+  }
+  Span seeing(int key, int origin) const {
+    return {key - highest - origin, key - lowest + 1 - origin};
   }
   /// Whether some of these queries see some of these keys, and all see all.
   bool isSeen(int query, int numQueries, int key, int numKeys) const {
@@ -202,9 +223,6 @@ public:
   }
   /// Keys that some of the queries see, and the other way round. The first is
   /// not behind the last; both are 0 where there are none.
-  struct Span {
-    int first, last;
-  };
   Span keysOf(int query, int numQueries) const {
     return spanOf(query + lowest, query + numQueries + highest, keys);
   }
@@ -231,15 +249,12 @@ class TensorHeads {
 public:
   explicit TensorHeads(const AttentionArgs &args) : args(args), heads(args) {}
 
-  /// Rows from `first` on of a tensor of two bytes an element.
-  RowSource rows(int tensor, Head head, int first, bool isQueries,
-                 bool isValues) const {
+  /// Rows of a tensor of two bytes an element.
+  RowSource rows(int tensor, Head head, bool isQueries, bool isValues) const {
     const AttentionTensor &t = args.tensors[tensor];
-    int64_t stride = isQueries ? t.query : t.key;
-    int64_t count = (isQueries ? args.queries : args.keys) - first;
-    return {static_cast<const char *>(t.data) +
-                2 * (heads.offset(tensor, head) + first * stride),
-            2 * stride, int(count),
+    return {static_cast<const char *>(t.data) + 2 * heads.offset(tensor, head),
+            2 * (isQueries ? t.query : t.key),
+            int(isQueries ? args.queries : args.keys),
             int((isValues ? args.values : args.depth) / 8)};
   }
 

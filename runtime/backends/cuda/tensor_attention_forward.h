@@ -13,9 +13,10 @@ namespace {
 
 template <typename Format, int HeadSize> class TensorForward {
   using Tiles = TensorTiles<HeadSize>;
-  static constexpr int queries = Tiles::forwardQueries,
+  static constexpr int warps = Tiles::forwardWarps,
+                       queries = Tiles::forwardQueries,
                        keys = Tiles::forwardKeys,
-                       rows = queries / tensorWarps, // of a warp
+                       rows = queries / warps, // of a warp
       M = rows / 16, N = keys / 8;
 
   struct State {
@@ -24,7 +25,8 @@ template <typename Format, int HeadSize> class TensorForward {
   };
 
 public:
-  TensorForward(const AttentionArgs &args, TensorBlock &block, Shared shared)
+  TensorForward(const AttentionArgs &args, WarpBlock<warps> &block,
+                Shared shared)
       : args(args), heads(args), window(args), block(block), shared(shared) {}
 
   /// A head's tile of queries; tiles that see most keys come first.
@@ -35,22 +37,22 @@ public:
     block.phase([&](int warp) {
       bringRows<HeadSize, queries>(
           block, warp, shared, queryTile,
-          heads.rows(WEFT_RT_ATTENTION_Q, head, first, true, false));
+          heads.rows(WEFT_RT_ATTENTION_Q, head, true, false).from(first));
       if (key < seen.last)
-        bringKeys(warp, WEFT_RT_ATTENTION_K, key);
+        bringKeys(warp, false, key);
       start(states[warp]);
       block.waitForCopies(warp);
     });
     for (; key < seen.last; key += keys) {
       block.phase([&](int warp) {
-        bringKeys(warp, WEFT_RT_ATTENTION_V, key);
+        bringKeys(warp, true, key);
         if (isSeen(warp, key))
           multiplyKeys(warp, key);
         block.waitForCopies(warp);
       });
       block.phase([&](int warp) {
         if (key + keys < seen.last)
-          bringKeys(warp, WEFT_RT_ATTENTION_K, key + keys);
+          bringKeys(warp, false, key + keys);
         if (isSeen(warp, key))
           addValues(warp);
         block.waitForCopies(warp);
@@ -65,6 +67,8 @@ private:
             numHeads = args.batches * args.groups, place = number % numHeads;
     first = int(tiles - 1 - number / numHeads) * queries;
     head = {place / args.groups, place % args.groups};
+    keyRows = heads.rows(WEFT_RT_ATTENTION_K, head, false, false);
+    valueRows = heads.rows(WEFT_RT_ATTENTION_V, head, false, true);
   }
 
   int rowOf(int warp) const { return first + warp * rows; }
@@ -72,11 +76,10 @@ private:
     return window.isSeen(rowOf(warp), rows, key, keys);
   }
 
-  void bringKeys(int warp, int tensor, int key) {
-    bool isValues = tensor == WEFT_RT_ATTENTION_V;
+  void bringKeys(int warp, bool areValues, int key) {
     bringRows<HeadSize, keys>(block, warp, shared,
-                              isValues ? valueTile : keyTile,
-                              heads.rows(tensor, head, key, false, isValues));
+                              areValues ? valueTile : keyTile,
+                              (areValues ? valueRows : keyRows).from(key));
   }
 
   void start(State &state) {
@@ -98,8 +101,9 @@ private:
     clear(state.scores);
     multiplyHeads<Format, HeadSize>(
         shared, state.scores,
-        placesOfRows<HeadSize>(queryTile + warp * rows * pitch<HeadSize>),
-        placesOfColumns<HeadSize>(keyTile));
+        placesOfRows<HeadSize>(shared,
+                               queryTile + warp * rows * pitch<HeadSize>),
+        placesOfColumns<HeadSize>(shared, keyTile));
     int row = rowOf(warp);
     if (window.isWhole(row, rows, key, keys))
       return;
@@ -107,11 +111,12 @@ private:
       WEFT_UNROLL
       for (int m = 0; m < M; ++m) {
         WEFT_UNROLL
-        for (int n = 0; n < N; ++n) {
+        for (int i = 0; i < 4; ++i) {
+          Window::Span seen = window.seenBy(row + m * 16 + rowInTile(lane, i),
+                                            key + columnInTile(lane, i));
           WEFT_UNROLL
-          for (int i = 0; i < 4; ++i)
-            if (!window.sees(row + m * 16 + rowInTile(lane, i),
-                             key + n * 8 + columnInTile(lane, i)))
+          for (int n = 0; n < N; ++n)
+            if (!seen.has(n * 8))
               state.scores[m][n][i][lane] = kNone;
         }
       }
@@ -129,7 +134,7 @@ private:
     TileParts weights[M][N / 2];
     pack<Format>(weights, state.scores);
     multiplyRows<Format, HeadSize>(shared, state.out, weights,
-                                   placesOfRows<HeadSize>(valueTile));
+                                   placesOfRows<HeadSize>(shared, valueTile));
   }
 
   /// Scores of a lane's row become weights, and what was summed is corrected
@@ -224,10 +229,11 @@ private:
   const AttentionArgs &args;
   const TensorHeads heads;
   const Window window;
-  TensorBlock &block;
+  WarpBlock<warps> &block;
   const Shared shared;
-  PerWarp<State, tensorWarps> states;
+  PerWarp<State, warps> states;
   Head head{};
+  RowSource keyRows{}, valueRows{};
   int first = 0; // query
 };
 

@@ -17,15 +17,17 @@ namespace {
 
 /// Of 64 queries of a head; 16 lanes have one at a time.
 template <typename Format>
-void prepareRows(const AttentionArgs &args, TensorBlock &block) {
-  constexpr int lanes = 16, rows = tensorRows / tensorWarps;
+void prepareRows(const AttentionArgs &args, WarpBlock<rowsWarps> &block) {
+  constexpr int lanes = 16, rows = tensorRows / rowsWarps;
   TensorHeads heads(args);
   int64_t tiles = paddedQueries(args.queries) / tensorRows,
           place = block.index() / tiles;
   int first = int(block.index() % tiles) * tensorRows;
   Head head = {place / args.groups, place % args.groups};
-  RowSource out = heads.rows(WEFT_RT_ATTENTION_OUT, head, first, true, true),
-            dout = heads.rows(WEFT_RT_ATTENTION_DOUT, head, first, true, true);
+  RowSource out =
+                heads.rows(WEFT_RT_ATTENTION_OUT, head, true, true).from(first),
+            dout = heads.rows(WEFT_RT_ATTENTION_DOUT, head, true, true)
+                       .from(first);
   const AttentionTensor &lse = args.tensors[WEFT_RT_ATTENTION_LSE];
   const float *sums = static_cast<const float *>(lse.data) +
                       heads.heads.offset(WEFT_RT_ATTENTION_LSE, head) +
@@ -80,16 +82,16 @@ void prepareRows(const AttentionArgs &args, TensorBlock &block) {
 
 template <typename Format, int HeadSize> class TensorKeyGradient {
   using Tiles = TensorTiles<HeadSize>;
-  static constexpr int keys = Tiles::keys, queries = Tiles::queries,
-                       rows = keys / tensorWarps, M = rows / 16,
-                       N = queries / 8;
+  static constexpr int warps = Tiles::keysWarps, keys = Tiles::keys,
+                       queries = Tiles::queries, rows = keys / warps,
+                       M = rows / 16, N = queries / 8;
 
   struct State {
     TileSums dk[M][HeadSize / 8], dv[M][HeadSize / 8];
   };
 
 public:
-  TensorKeyGradient(const AttentionArgs &args, TensorBlock &block,
+  TensorKeyGradient(const AttentionArgs &args, WarpBlock<warps> &block,
                     Shared shared)
       : args(args), heads(args), window(args), block(block), shared(shared) {}
 
@@ -98,30 +100,45 @@ public:
     first = int(number / args.batches) * keys;
     batch = number % args.batches;
     Window::Span seen = window.queriesOf(first, keys);
-    begin = seen.first / queries * queries;
-    perHead = (seen.last - begin + queries - 1) / queries;
-    int all = int(args.groups) * perHead;
+    int begin = seen.first / queries * queries;
+    int64_t groups = begin < seen.last ? args.groups : 0;
+    if (groups > 0)
+      moveTo(0);
     block.phase([&](int warp) {
       Head head = {batch, 0};
       bringRows<HeadSize, keys>(
           block, warp, shared, keyTile,
-          heads.rows(WEFT_RT_ATTENTION_K, head, first, false, false));
+          heads.rows(WEFT_RT_ATTENTION_K, head, false, false).from(first));
       bringRows<HeadSize, keys>(
           block, warp, shared, valueTile,
-          heads.rows(WEFT_RT_ATTENTION_V, head, first, false, true));
-      if (all > 0)
-        bringQueries(warp, 0);
+          heads.rows(WEFT_RT_ATTENTION_V, head, false, true).from(first));
+      if (groups > 0)
+        bringQueries(warp, begin, 0);
       clear(states[warp].dk);
       clear(states[warp].dv);
       block.waitForCopies(warp);
     });
-    for (int i = 0; i < all; ++i)
-      block.phase([&](int warp) {
-        if (i + 1 < all)
-          bringQueries(warp, i + 1);
-        addQueries(warp, i);
-        block.waitForCopies(warp);
-      });
+    uint32_t stage = 0;
+    for (int64_t group = 0; group < groups;) {
+      int query = begin;
+      // The next tile is that of the next group behind the last one.
+      for (; query < seen.last; query += queries) {
+        int next = query + queries;
+        bool endsGroup = next >= seen.last;
+        if (endsGroup) {
+          next = begin;
+          if (++group < groups)
+            moveTo(group);
+        }
+        block.phase([&](int warp) {
+          if (group < groups)
+            bringQueries(warp, next, 1 - stage);
+          addQueries(warp, query, stages + stage * stageBytes);
+          block.waitForCopies(warp);
+        });
+        stage = 1 - stage;
+      }
+    }
     block.phase([&](int warp) {
       int row = first + warp * rows;
       heads.storeSums(states[warp].dk, WEFT_RT_ATTENTION_DK, {batch, 0}, row,
@@ -132,54 +149,55 @@ public:
   }
 
 private:
-  int queryOf(int i) const { return begin + i % perHead * queries; }
-  static uint32_t stageOf(int i) { return stages + i % 2 * stageBytes; }
-
-  void bringQueries(int warp, int i) {
-    Head head = {batch, i / perHead};
-    int query = queryOf(i);
-    uint32_t stage = stageOf(i);
-    bringRows<HeadSize, queries>(
-        block, warp, shared, stage,
-        heads.rows(WEFT_RT_ATTENTION_Q, head, query, true, false));
-    bringRows<HeadSize, queries>(
-        block, warp, shared, stage + gradientTile,
-        heads.rows(WEFT_RT_ATTENTION_DOUT, head, query, true, true));
-    const float *sums = heads.sumsOf(head) + query;
-    bringFloats<queries>(block, warp, shared, stage + sumsPlace, sums);
-    bringFloats<queries>(block, warp, shared, stage + deltasPlace,
-                         sums + heads.toDeltas());
+  void moveTo(int64_t group) {
+    Head head = {batch, group};
+    queryRows = heads.rows(WEFT_RT_ATTENTION_Q, head, true, false);
+    gradientRows = heads.rows(WEFT_RT_ATTENTION_DOUT, head, true, true);
+    sums = heads.sumsOf(head);
   }
 
-  void addQueries(int warp, int i) {
-    int row = first + warp * rows, query = queryOf(i);
+  void bringQueries(int warp, int query, uint32_t stage) {
+    uint32_t place = stages + stage * stageBytes;
+    bringRows<HeadSize, queries>(block, warp, shared, place,
+                                 queryRows.from(query));
+    bringRows<HeadSize, queries>(block, warp, shared, place + gradientTile,
+                                 gradientRows.from(query));
+    bringFloats<queries>(block, warp, shared, place + sumsPlace, sums + query);
+    bringFloats<queries>(block, warp, shared, place + deltasPlace,
+                         sums + query + heads.toDeltas());
+  }
+
+  void addQueries(int warp, int query, uint32_t stage) {
+    int row = first + warp * rows;
     if (!window.isSeen(query, queries, row, rows))
       return;
     State &state = states[warp];
-    uint32_t stage = stageOf(i), mine = warp * rows * pitch<HeadSize>;
+    uint32_t mine = warp * rows * pitch<HeadSize>;
     TileSums weights[M][N], products[M][N];
     clear(weights);
-    multiplyHeads<Format, HeadSize>(shared, weights,
-                                    placesOfRows<HeadSize>(keyTile + mine),
-                                    placesOfColumns<HeadSize>(stage));
-    weigh(weights, stage, query, row);
+    multiplyHeads<Format, HeadSize>(
+        shared, weights, placesOfRows<HeadSize>(shared, keyTile + mine),
+        placesOfColumns<HeadSize>(shared, stage));
+    weigh(weights, stage);
+    if (!window.isWhole(query, queries, row, rows))
+      hideWeights(weights, query, row);
     TileParts parts[M][N / 2];
     pack<Format>(parts, weights);
     multiplyRows<Format, HeadSize>(
-        shared, state.dv, parts, placesOfRows<HeadSize>(stage + gradientTile));
+        shared, state.dv, parts,
+        placesOfRows<HeadSize>(shared, stage + gradientTile));
     clear(products);
     multiplyHeads<Format, HeadSize>(
-        shared, products, placesOfRows<HeadSize>(valueTile + mine),
-        placesOfColumns<HeadSize>(stage + gradientTile));
+        shared, products, placesOfRows<HeadSize>(shared, valueTile + mine),
+        placesOfColumns<HeadSize>(shared, stage + gradientTile));
     subtract(products, weights, stage);
     pack<Format>(parts, products);
     multiplyRows<Format, HeadSize>(shared, state.dk, parts,
-                                   placesOfRows<HeadSize>(stage));
+                                   placesOfRows<HeadSize>(shared, stage));
   }
 
   /// Products of keys and queries become weights.
-  void weigh(TileSums (&weights)[M][N], uint32_t stage, int query, int key) {
-    bool isWhole = window.isWhole(query, queries, key, rows);
+  void weigh(TileSums (&weights)[M][N], uint32_t stage) {
     float scale = args.scale * log2OfE;
     forLanes([&](int lane) {
       WEFT_UNROLL
@@ -193,10 +211,24 @@ private:
           for (int i = 0; i < 4; ++i) {
             float &weight = weights[m][n][i][lane];
             weight = powerOfTwo(fused(weight, scale, -sums[i % 2]));
-            if (!isWhole && !window.sees(query + column + i % 2,
-                                         key + m * 16 + rowInTile(lane, i)))
-              weight = 0;
           }
+        }
+      }
+    });
+  }
+
+  void hideWeights(TileSums (&weights)[M][N], int query, int key) {
+    forLanes([&](int lane) {
+      WEFT_UNROLL
+      for (int m = 0; m < M; ++m) {
+        WEFT_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          Window::Span seeing = window.seeing(key + m * 16 + rowInTile(lane, i),
+                                              query + columnInTile(lane, i));
+          WEFT_UNROLL
+          for (int n = 0; n < N; ++n)
+            if (!seeing.has(n * 8))
+              weights[m][n][i][lane] = 0;
         }
       }
     });
@@ -234,20 +266,22 @@ private:
   const AttentionArgs &args;
   const TensorHeads heads;
   const Window window;
-  TensorBlock &block;
+  WarpBlock<warps> &block;
   const Shared shared;
-  PerWarp<State, tensorWarps> states;
+  PerWarp<State, warps> states;
   int64_t batch = 0;
-  int first = 0;              // key
-  int begin = 0, perHead = 0; // the first query, and tiles of a head
+  int first = 0; // key
+  RowSource queryRows{}, gradientRows{};
+  const float *sums = nullptr;
 };
 
 // ---- dq --------------------------------------------------------------------
 
 template <typename Format, int HeadSize> class TensorQueryGradient {
   using Tiles = TensorTiles<HeadSize>;
-  static constexpr int queries = Tiles::gradientQueries,
-                       keys = Tiles::gradientKeys, rows = queries / tensorWarps,
+  static constexpr int warps = Tiles::queriesWarps,
+                       queries = Tiles::gradientQueries,
+                       keys = Tiles::gradientKeys, rows = queries / warps,
                        M = rows / 16, N = keys / 8;
 
   struct State {
@@ -256,7 +290,7 @@ template <typename Format, int HeadSize> class TensorQueryGradient {
   };
 
 public:
-  TensorQueryGradient(const AttentionArgs &args, TensorBlock &block,
+  TensorQueryGradient(const AttentionArgs &args, WarpBlock<warps> &block,
                       Shared shared)
       : args(args), heads(args), window(args), block(block), shared(shared) {}
 
@@ -268,10 +302,10 @@ public:
     block.phase([&](int warp) {
       bringRows<HeadSize, queries>(
           block, warp, shared, queryTile,
-          heads.rows(WEFT_RT_ATTENTION_Q, head, first, true, false));
+          heads.rows(WEFT_RT_ATTENTION_Q, head, true, false).from(first));
       bringRows<HeadSize, queries>(
           block, warp, shared, gradientTile,
-          heads.rows(WEFT_RT_ATTENTION_DOUT, head, first, true, true));
+          heads.rows(WEFT_RT_ATTENTION_DOUT, head, true, true).from(first));
       if (begin < seen.last)
         bringKeys(warp, begin, 0);
       start(states[warp], rowOf(warp));
@@ -299,6 +333,8 @@ private:
             numHeads = args.batches * args.groups, place = number % numHeads;
     first = int(tiles - 1 - number / numHeads) * queries;
     head = {place / args.groups, place % args.groups};
+    keyRows = heads.rows(WEFT_RT_ATTENTION_K, head, false, false);
+    valueRows = heads.rows(WEFT_RT_ATTENTION_V, head, false, true);
   }
 
   int rowOf(int warp) const { return first + warp * rows; }
@@ -307,12 +343,11 @@ private:
   }
 
   void bringKeys(int warp, int key, int stage) {
-    bringRows<HeadSize, keys>(
-        block, warp, shared, placeOfStage(stage),
-        heads.rows(WEFT_RT_ATTENTION_K, head, key, false, false));
-    bringRows<HeadSize, keys>(
-        block, warp, shared, placeOfStage(stage) + valueTile,
-        heads.rows(WEFT_RT_ATTENTION_V, head, key, false, true));
+    bringRows<HeadSize, keys>(block, warp, shared, placeOfStage(stage),
+                              keyRows.from(key));
+    bringRows<HeadSize, keys>(block, warp, shared,
+                              placeOfStage(stage) + valueTile,
+                              valueRows.from(key));
   }
 
   void start(State &state, int row) {
@@ -343,24 +378,42 @@ private:
              keyTile = placeOfStage(stage);
     TileSums scores[M][N], products[M][N];
     clear(scores);
-    multiplyHeads<Format, HeadSize>(shared, scores,
-                                    placesOfRows<HeadSize>(queryTile + mine),
-                                    placesOfColumns<HeadSize>(keyTile));
+    multiplyHeads<Format, HeadSize>(
+        shared, scores, placesOfRows<HeadSize>(shared, queryTile + mine),
+        placesOfColumns<HeadSize>(shared, keyTile));
+    if (!window.isWhole(row, rows, key, keys))
+      hideScores(scores, row, key);
     clear(products);
     multiplyHeads<Format, HeadSize>(
-        shared, products, placesOfRows<HeadSize>(gradientTile + mine),
-        placesOfColumns<HeadSize>(keyTile + valueTile));
-    combine(state, products, scores, row, key);
+        shared, products, placesOfRows<HeadSize>(shared, gradientTile + mine),
+        placesOfColumns<HeadSize>(shared, keyTile + valueTile));
+    combine(state, products, scores);
     TileParts parts[M][N / 2];
     pack<Format>(parts, products);
     multiplyRows<Format, HeadSize>(shared, state.dq, parts,
-                                   placesOfRows<HeadSize>(keyTile));
+                                   placesOfRows<HeadSize>(shared, keyTile));
+  }
+
+  void hideScores(TileSums (&scores)[M][N], int row, int key) {
+    forLanes([&](int lane) {
+      WEFT_UNROLL
+      for (int m = 0; m < M; ++m) {
+        WEFT_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          Window::Span seen = window.seenBy(row + m * 16 + rowInTile(lane, i),
+                                            key + columnInTile(lane, i));
+          WEFT_UNROLL
+          for (int n = 0; n < N; ++n)
+            if (!seen.has(n * 8))
+              scores[m][n][i][lane] = kNone;
+        }
+      }
+    });
   }
 
   /// Gradients of weights become those of scores.
   void combine(const State &state, TileSums (&products)[M][N],
-               const TileSums (&scores)[M][N], int row, int key) {
-    bool isWhole = window.isWhole(row, rows, key, keys);
+               const TileSums (&scores)[M][N]) {
     float scale = args.scale * log2OfE;
     forLanes([&](int lane) {
       WEFT_UNROLL
@@ -371,9 +424,6 @@ private:
           for (int i = 0; i < 4; ++i) {
             float weight = powerOfTwo(fused(scores[m][n][i][lane], scale,
                                             -state.sums[m][i / 2][lane]));
-            if (!isWhole && !window.sees(row + m * 16 + rowInTile(lane, i),
-                                         key + n * 8 + columnInTile(lane, i)))
-              weight = 0;
             float &product = products[m][n][i][lane];
             product = weight * (product - state.deltas[m][i / 2][lane]);
           }
@@ -391,10 +441,11 @@ private:
   const AttentionArgs &args;
   const TensorHeads heads;
   const Window window;
-  TensorBlock &block;
+  WarpBlock<warps> &block;
   const Shared shared;
-  PerWarp<State, tensorWarps> states;
+  PerWarp<State, warps> states;
   Head head{};
+  RowSource keyRows{}, valueRows{};
   int first = 0; // query
 };
 

@@ -28,21 +28,24 @@ WEFT_WARP_SHARED_PLACE(mostBytes);
 namespace {
 
 template <typename Format>
-void computeRows(const AttentionArgs &args, TensorBlock &block) {
+void computeRows(const AttentionArgs &args, WarpBlock<rowsWarps> &block) {
   prepareRows<Format>(args, block);
 }
 template <typename Format, int Head>
-void computeForward(const AttentionArgs &args, TensorBlock &block) {
+void computeForward(const AttentionArgs &args,
+                    WarpBlock<TensorTiles<Head>::forwardWarps> &block) {
   TensorForward<Format, Head>(args, block, WEFT_WARP_SHARED)
       .compute(block.index());
 }
 template <typename Format, int Head>
-void computeKeys(const AttentionArgs &args, TensorBlock &block) {
+void computeKeys(const AttentionArgs &args,
+                 WarpBlock<TensorTiles<Head>::keysWarps> &block) {
   TensorKeyGradient<Format, Head>(args, block, WEFT_WARP_SHARED)
       .compute(block.index());
 }
 template <typename Format, int Head>
-void computeQueries(const AttentionArgs &args, TensorBlock &block) {
+void computeQueries(const AttentionArgs &args,
+                    WarpBlock<TensorTiles<Head>::queriesWarps> &block) {
   TensorQueryGradient<Format, Head>(args, block, WEFT_WARP_SHARED)
       .compute(block.index());
 }
@@ -50,17 +53,20 @@ void computeQueries(const AttentionArgs &args, TensorBlock &block) {
 } // namespace
 } // namespace weft::rt::cuda
 
-#define WEFT_KERNEL(name, ...)                                                 \
-  WEFT_WARP_KERNEL(weft_tensor_attention_##name, AttentionArgs, tensorWarps,   \
+#define WEFT_KERNEL(name, warps, ...)                                          \
+  WEFT_WARP_KERNEL(weft_tensor_attention_##name, AttentionArgs, warps,         \
                    (__VA_ARGS__))
+#define WEFT_KERNELS_OF_HEAD(type, Format, head)                               \
+  WEFT_KERNEL(forward_##type##_##head, TensorTiles<head>::forwardWarps,        \
+              computeForward<Format, head>)                                    \
+  WEFT_KERNEL(keys_##type##_##head, TensorTiles<head>::keysWarps,              \
+              computeKeys<Format, head>)                                       \
+  WEFT_KERNEL(queries_##type##_##head, TensorTiles<head>::queriesWarps,        \
+              computeQueries<Format, head>)
 #define WEFT_KERNELS(type, Format)                                             \
-  WEFT_KERNEL(rows_##type, computeRows<Format>)                                \
-  WEFT_KERNEL(forward_##type##_64, computeForward<Format, 64>)                 \
-  WEFT_KERNEL(keys_##type##_64, computeKeys<Format, 64>)                       \
-  WEFT_KERNEL(queries_##type##_64, computeQueries<Format, 64>)                 \
-  WEFT_KERNEL(forward_##type##_128, computeForward<Format, 128>)               \
-  WEFT_KERNEL(keys_##type##_128, computeKeys<Format, 128>)                     \
-  WEFT_KERNEL(queries_##type##_128, computeQueries<Format, 128>)
+  WEFT_KERNEL(rows_##type, rowsWarps, computeRows<Format>)                     \
+  WEFT_KERNELS_OF_HEAD(type, Format, 64)                                       \
+  WEFT_KERNELS_OF_HEAD(type, Format, 128)
 
 WEFT_KERNELS(bf16, BFloat16)
 WEFT_KERNELS(f16, Float16)

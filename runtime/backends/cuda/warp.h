@@ -50,6 +50,13 @@ template <typename Body> inline void forLanes(Body body) {
   body(int(__nvvm_read_ptx_sreg_tid_x()) % warpLanes);
 }
 
+/// The value as one that the compiler cannot compute ahead: what is made of it
+/// in a loop is made there, not before it, and takes no registers.
+inline const char *madeHere(const char *value) {
+  asm volatile("" : "+l"(value));
+  return value;
+}
+
 /// Dynamic shared memory. Places are bytes from its begin on.
 class Shared {
 public:
@@ -90,6 +97,11 @@ public:
   void waitForCopies(int) { asm volatile("cp.async.wait_all;" ::: "memory"); }
 };
 
+/// A lane's place as loadMatrices takes it.
+inline uint32_t placeInMemory(const Shared &shared, uint32_t place) {
+  return shared.address(place);
+}
+
 /// Four matrices of 8 x 8 numbers of two bytes, whose rows are chunks: lane
 /// 8 m + r says where row r of matrix m lies, and to[m] has of each lane two
 /// elements of row lane / 4, or of column lane / 4 if they are transposed.
@@ -97,17 +109,17 @@ template <bool IsTransposed>
 inline void loadMatrices(const Shared &shared, Lanes<uint32_t> (&to)[4],
                          const Lanes<uint32_t> &places, uint32_t toggled,
                          uint32_t added) {
-  uint32_t address = shared.address(places[0] ^ toggled) + added;
+  uint32_t address = places[0] ^ toggled;
   if constexpr (IsTransposed)
     asm volatile(
-        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4+%5];"
         : "=r"(to[0][0]), "=r"(to[1][0]), "=r"(to[2][0]), "=r"(to[3][0])
-        : "r"(address));
+        : "r"(address), "i"(added));
   else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(to[0][0]), "=r"(to[1][0]), "=r"(to[2][0]),
-                   "=r"(to[3][0])
-                 : "r"(address));
+    asm volatile(
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4+%5];"
+        : "=r"(to[0][0]), "=r"(to[1][0]), "=r"(to[2][0]), "=r"(to[3][0])
+        : "r"(address), "i"(added));
 }
 
 /// sums (16 x 8) += a (16 x 16) times b (16 x 8), as mma.m16n8k16 has them.
@@ -202,6 +214,8 @@ template <typename Body> inline void forLanes(Body body) {
     body(lane);
 }
 
+inline const char *madeHere(const char *value) { return value; }
+
 class Shared {
 public:
   explicit Shared(char *begin) : begin(begin) {}
@@ -250,6 +264,8 @@ private:
   bool isReversed = false;
   std::vector<Copy> pending[Warps];
 };
+
+inline uint32_t placeInMemory(const Shared &, uint32_t place) { return place; }
 
 template <bool IsTransposed>
 inline void loadMatrices(const Shared &shared, Lanes<uint32_t> (&to)[4],
