@@ -141,26 +141,30 @@ std::vector<AttentionLaunch> attentionLaunches(const weft_rt_attention &desc,
 
 Status Attention::load(bool areTensors) {
   std::lock_guard<std::mutex> guard(lock);
-  CUfunc_st **to = areTensors ? tensorKernels : kernels;
-  if (to[0])
+  if ((areTensors ? onTensors : kernels)[0])
     return Status();
+  TensorKernels tensors = tensorKernels(hasGroups());
+  CUfunc_st **to = areTensors ? onTensors : kernels;
   int count = areTensors ? numTensorKernels : numAttentionKernels;
   WEFT_RT_RETURN_IF_ERROR(device.loadKernels(
-      "the runtime's attention", areTensors ? tensorKernelsPtx : kernelsPtx,
-      areTensors ? tensorKernelNames : kernelNames, count, to));
+      "the runtime's attention", areTensors ? tensors.ptx : kernelsPtx,
+      areTensors ? tensors.names : kernelNames, count, to));
   for (int i = 0; i < count; ++i)
-    WEFT_RT_RETURN_IF_ERROR(device.allowShared(to[i], attentionSharedBytes));
+    WEFT_RT_RETURN_IF_ERROR(device.allowShared(
+        to[i], areTensors ? tensors.sharedBytes : attentionSharedBytes));
   return Status();
 }
+
+bool Attention::hasGroups() const { return device.capabilityMajor() == 9; }
 
 Status Attention::run(const weft_rt_attention &desc, void *const *buffers,
                       int64_t queryStart, void *scratch, CUstream_st *stream) {
   bool areTensors = !tensorCoresReason(desc, buffers);
   WEFT_RT_RETURN_IF_ERROR(load(areTensors));
   AttentionArgs args = attentionArgs(desc, buffers, queryStart, scratch);
-  for (const AttentionLaunch &launch : areTensors
-                                           ? tensorAttentionLaunches(desc, args)
-                                           : attentionLaunches(desc, args)) {
+  for (const AttentionLaunch &launch :
+       areTensors ? tensorAttentionLaunches(desc, args, hasGroups())
+                  : attentionLaunches(desc, args)) {
     if (launch.blocks > INT32_MAX)
       return invalid(format("attention: %lld blocks are more than a launch has",
                             (long long)launch.blocks));
@@ -168,7 +172,7 @@ Status Attention::run(const weft_rt_attention &desc, void *const *buffers,
       continue;
     void *params[] = {&args};
     WEFT_CUDA_CALL(device.api, cuLaunchKernel,
-                   (areTensors ? tensorKernels : kernels)[launch.kernel],
+                   (areTensors ? onTensors : kernels)[launch.kernel],
                    unsigned(launch.blocks), 1, 1, unsigned(launch.threads), 1,
                    1, unsigned(launch.sharedBytes), stream, params, nullptr);
   }

@@ -53,10 +53,13 @@ public:
              int64_t queryStart, void *scratch, CUstream_st *stream);
 
 private:
+  /// Whether groups of four warps multiply together.
+  bool hasGroups() const;
+
   Device &device;
   std::mutex lock;
   CUfunc_st *kernels[numAttentionKernels] = {};
-  CUfunc_st *tensorKernels[numTensorKernels] = {};
+  CUfunc_st *onTensors[numTensorKernels] = {};
 };
 
 } // namespace weft::rt::cuda

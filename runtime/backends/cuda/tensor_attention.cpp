@@ -8,20 +8,34 @@
 
 namespace weft::rt::cuda {
 
-const char tensorKernelsPtx[] =
+namespace {
+
+constexpr char warpKernelsPtx[] =
 #include "backends/cuda/tensor_attention_ptx.inc"
     ;
+constexpr char groupKernelsPtx[] =
+#include "backends/cuda/group_attention_ptx.inc"
+    ;
 
-#define WEFT_NAMES(type)                                                       \
-  "weft_tensor_attention_rows_" type,                                          \
-      "weft_tensor_attention_forward_" type "_64",                             \
-      "weft_tensor_attention_keys_" type "_64",                                \
-      "weft_tensor_attention_queries_" type "_64",                             \
-      "weft_tensor_attention_forward_" type "_128",                            \
-      "weft_tensor_attention_keys_" type "_128",                               \
-      "weft_tensor_attention_queries_" type "_128"
-const char *const tensorKernelNames[numTensorKernels] = {WEFT_NAMES("bf16"),
-                                                         WEFT_NAMES("f16")};
+#define WEFT_NAMES_OF_TYPE(prefix, type)                                       \
+  prefix "rows_" type, prefix "forward_" type "_64",                           \
+      prefix "keys_" type "_64", prefix "queries_" type "_64",                 \
+      prefix "forward_" type "_128", prefix "keys_" type "_128",               \
+      prefix "queries_" type "_128"
+#define WEFT_NAMES(prefix)                                                     \
+  {WEFT_NAMES_OF_TYPE(prefix, "bf16"), WEFT_NAMES_OF_TYPE(prefix, "f16")}
+constexpr const char *warpKernelNames[numTensorKernels] =
+    WEFT_NAMES("weft_tensor_attention_");
+constexpr const char *groupKernelNames[numTensorKernels] =
+    WEFT_NAMES("weft_group_attention_");
+
+} // namespace
+
+TensorKernels tensorKernels(bool hasGroups) {
+  if (hasGroups)
+    return {groupKernelsPtx, groupKernelNames, tensorGroupBytes};
+  return {warpKernelsPtx, warpKernelNames, attentionSharedBytes};
+}
 
 namespace {
 
@@ -73,10 +87,10 @@ bool liesInChunks(const weft_rt_attention &desc,
   return true;
 }
 
-template <int Head>
+template <int Head, bool HasGroups>
 AttentionLaunch launchOf(TensorKernel kind, int first,
                          const AttentionArgs &args) {
-  using Tiles = TensorTiles<Head>;
+  using Tiles = TensorTiles<Head, HasGroups>;
   int64_t heads = args.batches * args.groups;
   auto tiles = [](int64_t count, int64_t tile) {
     return (count + tile - 1) / tile;
@@ -90,17 +104,17 @@ AttentionLaunch launchOf(TensorKernel kind, int first,
   case TensorKernel::Forward:
     launch.blocks = heads * tiles(args.queries, Tiles::forwardQueries);
     warps = Tiles::forwardWarps;
-    launch.sharedBytes = forwardBytes<Head>;
+    launch.sharedBytes = Tiles::forwardBytes;
     break;
   case TensorKernel::Keys:
     launch.blocks = args.batches * tiles(args.keys, Tiles::keys);
     warps = Tiles::keysWarps;
-    launch.sharedBytes = keysBytes<Head>;
+    launch.sharedBytes = Tiles::keysBytes;
     break;
   case TensorKernel::Queries:
     launch.blocks = heads * tiles(args.queries, Tiles::gradientQueries);
     warps = Tiles::queriesWarps;
-    launch.sharedBytes = queriesBytes<Head>;
+    launch.sharedBytes = Tiles::queriesBytes;
     break;
   }
   launch.threads = 32 * warps;
@@ -159,12 +173,15 @@ int64_t tensorScratchBytes(const weft_rt_attention &desc) {
 
 std::vector<AttentionLaunch>
 tensorAttentionLaunches(const weft_rt_attention &desc,
-                        const AttentionArgs &args) {
+                        const AttentionArgs &args, bool hasGroups) {
   bool isSmall = args.depth <= 64 && args.values <= 64;
   int first = desc.type == WEFT_RT_BF16 ? 0 : numTensorKernels / 2;
   auto launch = [&](TensorKernel kind) {
-    return isSmall ? launchOf<64>(kind, first, args)
-                   : launchOf<128>(kind, first, args);
+    if (hasGroups)
+      return isSmall ? launchOf<64, true>(kind, first, args)
+                     : launchOf<128, true>(kind, first, args);
+    return isSmall ? launchOf<64, false>(kind, first, args)
+                   : launchOf<128, false>(kind, first, args);
   };
   if (!desc.backward)
     return {launch(TensorKernel::Forward)};

@@ -20,13 +20,19 @@ const char *tensorCoresReason(const weft_rt_attention &desc,
 int64_t tensorScratchBytes(const weft_rt_attention &desc);
 
 /// A call's launches, one after the other: out; or rows, dk with dv, and dq.
-/// Kernels are in the order of their names in tensor_attention.cpp.
+/// Kernels are in the order of their names; hasGroups says of which of the two.
 std::vector<AttentionLaunch>
 tensorAttentionLaunches(const weft_rt_attention &desc,
-                        const AttentionArgs &args);
+                        const AttentionArgs &args, bool hasGroups);
 
-extern const char *const tensorKernelNames[numTensorKernels];
-extern const char tensorKernelsPtx[];
+/// The kernels of GPUs whose groups of four warps multiply together (sm_90),
+/// and of all others.
+struct TensorKernels {
+  const char *ptx;
+  const char *const *names;
+  int sharedBytes; // of a block, at most
+};
+TensorKernels tensorKernels(bool hasGroups);
 
 } // namespace weft::rt::cuda
 

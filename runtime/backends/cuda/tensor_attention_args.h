@@ -9,22 +9,42 @@
 
 namespace weft::rt::cuda {
 
-/// Warps of a block, and sizes of tiles, for heads of up to Head elements. Of
-/// the pass for dk and dv a block has `keys` keys and brings `queries` queries
-/// at a time; of that for dq it is the other way round.
-template <int Head> struct TensorTiles;
-template <> struct TensorTiles<64> {
-  static constexpr int forwardWarps = 4, forwardQueries = 128, forwardKeys = 64;
-  static constexpr int keysWarps = 4, keys = 128, queries = 32;
-  static constexpr int queriesWarps = 4, gradientQueries = 128,
-                       gradientKeys = 64;
+/// How heads of up to Head elements are cut, and dynamic shared memory in
+/// bytes.
+template <int Head, int ForwardWarps, int ForwardRows, int ForwardColumns,
+          int KeysWarps, int KeysRows, int KeysColumns, int QueriesWarps,
+          int QueriesRows, int QueriesColumns>
+struct TensorCut {
+  static constexpr int forwardWarps = ForwardWarps,
+                       forwardQueries = ForwardRows,
+                       forwardKeys = ForwardColumns, keysWarps = KeysWarps,
+                       keys = KeysRows, queries = KeysColumns,
+                       queriesWarps = QueriesWarps,
+                       gradientQueries = QueriesRows,
+                       gradientKeys = QueriesColumns;
+  static constexpr int forwardBytes =
+      2 * Head * (forwardQueries + 2 * forwardKeys);
+  static constexpr int keysBytes = 4 * Head * keys + (8 * Head + 16) * queries;
+  static constexpr int queriesBytes =
+      4 * Head * (gradientQueries + 2 * gradientKeys);
 };
-template <> struct TensorTiles<128> {
-  static constexpr int forwardWarps = 4, forwardQueries = 128, forwardKeys = 64;
-  static constexpr int keysWarps = 4, keys = 64, queries = 64;
-  static constexpr int queriesWarps = 4, gradientQueries = 128,
-                       gradientKeys = 32;
-};
+/// By mma.sync, in 97 KiB; by groups of four warps, where there are 227 KiB.
+template <int Head, bool HasGroups> struct TensorTiles;
+template <>
+struct TensorTiles<64, false>
+    : TensorCut<64, 4, 128, 64, 4, 128, 32, 4, 128, 64> {};
+template <>
+struct TensorTiles<128, false>
+    : TensorCut<128, 4, 128, 64, 4, 64, 64, 4, 128, 32> {};
+template <>
+struct TensorTiles<64, true>
+    : TensorCut<64, 8, 128, 128, 8, 128, 64, 8, 128, 64> {};
+template <>
+struct TensorTiles<128, true>
+    : TensorCut<128, 8, 128, 128, 8, 128, 64, 8, 128, 64> {};
+
+/// What a block can have where there are groups.
+constexpr int tensorGroupBytes = 227 * 1024;
 
 /// Queries of a block of the pass that prepares the gradient; rows of a head
 /// are padded to as many.
@@ -36,19 +56,6 @@ constexpr int tensorRows = 64, rowsWarps = 4;
 constexpr int64_t paddedQueries(int64_t queries) {
   return (queries + tensorRows - 1) / tensorRows * tensorRows;
 }
-
-/// Dynamic shared memory in bytes.
-template <int Head>
-constexpr int forwardBytes =
-    2 * Head *
-    (TensorTiles<Head>::forwardQueries + 2 * TensorTiles<Head>::forwardKeys);
-template <int Head>
-constexpr int keysBytes = 4 * Head * TensorTiles<Head>::keys +
-                          2 * (4 * Head + 8) * TensorTiles<Head>::queries;
-template <int Head>
-constexpr int queriesBytes =
-    4 * Head *
-    (TensorTiles<Head>::gradientQueries + 2 * TensorTiles<Head>::gradientKeys);
 
 /// Numbers of keys and queries from which on offsets would overflow.
 constexpr int64_t tensorPositions = int64_t(1) << 28;

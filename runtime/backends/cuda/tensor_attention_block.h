@@ -4,16 +4,17 @@
 // of a sequence in shared memory, products of them by warps, and which keys a
 // query sees.
 //
-// A tile has rows of Head elements of two bytes; zeros are behind what a head
-// has. Chunk c of row r lies at chunk c ^ (r % 8), so that eight rows' chunks,
-// which are read at once, are in different banks.
+// A tile has rows of 64 elements of two bytes, one behind the other, and then,
+// of heads of 128, the rows' other halves; zeros are behind what a head has.
+// Chunk c of row r lies at chunk c ^ (r % 8), so that eight rows' chunks, which
+// are read at once, are in different banks, and as wgmma wants it.
 
 #ifndef WEFT_RT_CUDA_TENSOR_ATTENTION_BLOCK_H
 #define WEFT_RT_CUDA_TENSOR_ATTENTION_BLOCK_H
 
 #include "backends/cuda/attention_block.h"
 #include "backends/cuda/tensor_attention_args.h"
-#include "backends/cuda/warp.h"
+#include "backends/cuda/warp_group.h"
 
 namespace weft::rt::cuda {
 namespace {
@@ -31,12 +32,24 @@ inline int columnInTile(int lane, int i) { return 2 * (lane % 4) + i % 2; }
 
 // ---- tiles in shared memory ------------------------------------------------
 
-template <int Head> constexpr int pitch = 2 * Head; // bytes
-/// Bytes of eight chunks, whose order depends on the row, and of two of them.
-constexpr int eightChunks = 8 * chunkBytes, twoChunks = 2 * chunkBytes;
+/// Whether products are those of groups of four warps, which then have to do
+/// the same.
+#if defined(WEFT_WARP_GROUPS)
+constexpr bool hasGroups = true;
+#else
+constexpr bool hasGroups = false;
+#endif
 
-template <int Head> inline uint32_t placeOf(int row, int chunk) {
-  return uint32_t(row * pitch<Head> + ((chunk ^ (row & 7)) * chunkBytes));
+template <int Head> using TilesOf = TensorTiles<Head, hasGroups>;
+
+constexpr int rowBytes = 128, rowChunks = rowBytes / chunkBytes,
+              twoChunks = 2 * chunkBytes, eightRows = 8 * rowBytes;
+/// From a tile's half to the other one.
+template <int Rows> constexpr int halfBytes = Rows * rowBytes;
+
+template <int Rows> inline uint32_t placeOf(int row, int chunk) {
+  return uint32_t(chunk / rowChunks * halfBytes<Rows> + row * rowBytes +
+                  ((chunk % rowChunks ^ (row & 7)) * chunkBytes));
 }
 
 /// Rows of a tensor for a head.
@@ -65,7 +78,7 @@ void bringRows(WarpBlock<Warps> &block, int warp, const Shared &shared,
     WEFT_UNROLL
     for (int i = 0; i < Rows; i += step) {
       bool isThere = i < count;
-      block.copyAsync(warp, shared, tile + placeOf<Head>(first + i, chunk),
+      block.copyAsync(warp, shared, tile + placeOf<Rows>(first + i, chunk),
                       isThere ? source : from.data, isThere);
       source += step * from.stride;
     }
@@ -85,23 +98,22 @@ void bringFloats(WarpBlock<Warps> &block, int warp, const Shared &shared,
   });
 }
 
-/// Where a lane reads 16 rows of a tile, from its first chunks on, as rows of
-/// the product's left side, or, transposed, as what it sums over.
-template <int Head>
-Lanes<uint32_t> placesOfRows(const Shared &shared, uint32_t tile) {
+/// Where a lane reads 16 rows, from their first chunks on, as rows of the
+/// product's left side, or, transposed, as what it sums over.
+inline Lanes<uint32_t> placesOfRows(const Shared &shared, uint32_t first) {
   Lanes<uint32_t> places;
   forLanes([&](int lane) {
     places[lane] =
-        placeInMemory(shared, tile + placeOf<Head>(lane % 16, lane / 16));
+        placeInMemory(shared, first) + placeOf<groupRows>(lane % 16, lane / 16);
   });
   return places;
 }
 /// The same as columns of the product.
-template <int Head>
-Lanes<uint32_t> placesOfColumns(const Shared &shared, uint32_t tile) {
+inline Lanes<uint32_t> placesOfColumns(const Shared &shared, uint32_t first) {
   Lanes<uint32_t> places;
   forLanes([&](int lane) {
-    places[lane] = tile + placeOf<Head>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
+    places[lane] = placeInMemory(shared, first) +
+                   placeOf<groupRows>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
   });
   return places;
 }
@@ -122,26 +134,46 @@ template <int M, int N> void clear(TileSums (&sums)[M][N]) {
   });
 }
 
-/// sums += products of rows along the head: 16 M rows of one tile and 8 N of
-/// another one.
-template <typename Format, int Head, int M, int N>
-void multiplyHeads(const Shared &shared, TileSums (&sums)[M][N],
-                   const Lanes<uint32_t> &rows,
-                   const Lanes<uint32_t> &columns) {
+/// sums += products along the head of a warp's rows of a tile, 16 M from `row`
+/// on, and all rows of another one, 8 N.
+template <typename Format, int Head, int Rows, int M, int N>
+void multiplyHeads(const Shared &shared, TileSums (&sums)[M][N], uint32_t tile,
+                   int row, uint32_t other) {
+  constexpr int columns = 8 * N, steps = rowBytes / twoChunks;
+  if constexpr (hasGroups) {
+    static_assert(M == 1);
+    int inGroup = row % groupRows;
+    tile += (row - inGroup) * rowBytes;
+    auto descriptor = [&](uint32_t place) {
+      return matrixDescriptor(groupAddress(shared, place), chunkBytes,
+                              eightRows);
+    };
+    beginProducts(sums[0]);
+    WEFT_UNROLL
+    for (int k = 0; k < Head / 16; ++k) {
+      int at = k % steps * twoChunks, half = k / steps;
+      addProduct<Format>(
+          shared, sums[0], descriptor(tile + at + half * halfBytes<Rows>),
+          inGroup, descriptor(other + at + half * halfBytes<columns>));
+    }
+    endProducts(sums[0]);
+    return;
+  }
+  Lanes<uint32_t> left = placesOfRows(shared, tile + row * rowBytes),
+                  right = placesOfColumns(shared, other);
   WEFT_UNROLL
   for (int k = 0; k < Head / 16; ++k) {
     TileParts a[M];
-    uint32_t toggled = k * twoChunks % eightChunks,
-             added = k * twoChunks / eightChunks * eightChunks;
+    uint32_t toggled = k % steps * twoChunks, half = k / steps;
     WEFT_UNROLL
     for (int m = 0; m < M; ++m)
-      loadMatrices<false>(shared, a[m], rows, toggled,
-                          added + m * 16 * pitch<Head>);
+      loadMatrices<false>(shared, a[m], left, toggled,
+                          half * halfBytes<Rows> + m * 16 * rowBytes);
     WEFT_UNROLL
     for (int n = 0; n < N; n += 2) {
       TileParts b;
-      loadMatrices<false>(shared, b, columns, toggled,
-                          added + n * 8 * pitch<Head>);
+      loadMatrices<false>(shared, b, right, toggled,
+                          half * halfBytes<columns> + n * 8 * rowBytes);
       WEFT_UNROLL
       for (int m = 0; m < M; ++m) {
         multiplyMatrices<Format>(sums[m][n], a[m], b[0], b[1]);
@@ -151,18 +183,31 @@ void multiplyHeads(const Shared &shared, TileSums (&sums)[M][N],
   }
 }
 
-/// sums += parts times the 16 K rows of a tile.
+/// sums += parts times all rows of a tile, 16 K.
 template <typename Format, int Head, int M, int K>
 void multiplyRows(const Shared &shared, TileSums (&sums)[M][Head / 8],
-                  const TileParts (&parts)[M][K], const Lanes<uint32_t> &rows) {
+                  const TileParts (&parts)[M][K], uint32_t tile) {
+  constexpr int rows = 16 * K;
+  if constexpr (hasGroups) {
+    static_assert(M == 1);
+    beginProducts(sums[0]);
+    WEFT_UNROLL
+    for (int k = 0; k < K; ++k)
+      addProduct<Format>(
+          shared, sums[0], parts[0][k],
+          matrixDescriptor(groupAddress(shared, tile + k * 16 * rowBytes),
+                           halfBytes<rows>, eightRows));
+    endProducts(sums[0]);
+    return;
+  }
+  Lanes<uint32_t> right = placesOfRows(shared, tile);
   WEFT_UNROLL
   for (int k = 0; k < K; ++k) {
     WEFT_UNROLL
     for (int n = 0; n < Head / 8; n += 2) {
       TileParts b;
-      loadMatrices<true>(shared, b, rows, n * chunkBytes % eightChunks,
-                         n * chunkBytes / eightChunks * eightChunks +
-                             k * 16 * pitch<Head>);
+      loadMatrices<true>(shared, b, right, n * chunkBytes % rowBytes,
+                         n / rowChunks * halfBytes<rows> + k * 16 * rowBytes);
       WEFT_UNROLL
       for (int m = 0; m < M; ++m) {
         multiplyMatrices<Format>(sums[m][n], parts[m][k], b[0], b[1]);

@@ -12,12 +12,12 @@ namespace weft::rt::cuda {
 namespace {
 
 template <typename Format, int HeadSize> class TensorForward {
-  using Tiles = TensorTiles<HeadSize>;
+  using Tiles = TilesOf<HeadSize>;
   static constexpr int warps = Tiles::forwardWarps,
                        queries = Tiles::forwardQueries,
                        keys = Tiles::forwardKeys,
                        rows = queries / warps, // of a warp
-      M = rows / 16, N = keys / 8;
+      M = rows / 16, N = keys / 8, together = hasGroups ? groupRows : rows;
 
   struct State {
     TileSums out[M][HeadSize / 8], scores[M][N];
@@ -73,7 +73,8 @@ private:
 
   int rowOf(int warp) const { return first + warp * rows; }
   bool isSeen(int warp, int key) const {
-    return window.isSeen(rowOf(warp), rows, key, keys);
+    int row = first + warp * rows / together * together;
+    return window.isSeen(row, together, key, keys);
   }
 
   void bringKeys(int warp, bool areValues, int key) {
@@ -99,11 +100,8 @@ private:
   void multiplyKeys(int warp, int key) {
     State &state = states[warp];
     clear(state.scores);
-    multiplyHeads<Format, HeadSize>(
-        shared, state.scores,
-        placesOfRows<HeadSize>(shared,
-                               queryTile + warp * rows * pitch<HeadSize>),
-        placesOfColumns<HeadSize>(shared, keyTile));
+    multiplyHeads<Format, HeadSize, queries>(shared, state.scores, queryTile,
+                                             warp * rows, keyTile);
     int row = rowOf(warp);
     if (window.isWhole(row, rows, key, keys))
       return;
@@ -133,8 +131,7 @@ private:
     }
     TileParts weights[M][N / 2];
     pack<Format>(weights, state.scores);
-    multiplyRows<Format, HeadSize>(shared, state.out, weights,
-                                   placesOfRows<HeadSize>(shared, valueTile));
+    multiplyRows<Format, HeadSize>(shared, state.out, weights, valueTile);
   }
 
   /// Scores of a lane's row become weights, and what was summed is corrected
@@ -222,9 +219,9 @@ private:
     });
   }
 
-  static constexpr uint32_t queryTile = 0, keyTile = queries * pitch<HeadSize>,
-                            valueTile = keyTile + keys * pitch<HeadSize>;
-  static_assert(valueTile + keys * pitch<HeadSize> == forwardBytes<HeadSize>);
+  static constexpr uint32_t queryTile = 0, keyTile = queries * 2 * HeadSize,
+                            valueTile = keyTile + keys * 2 * HeadSize;
+  static_assert(valueTile + keys * 2 * HeadSize == Tiles::forwardBytes);
 
   const AttentionArgs &args;
   const TensorHeads heads;

@@ -81,10 +81,11 @@ void prepareRows(const AttentionArgs &args, WarpBlock<rowsWarps> &block) {
 // ---- dk and dv -------------------------------------------------------------
 
 template <typename Format, int HeadSize> class TensorKeyGradient {
-  using Tiles = TensorTiles<HeadSize>;
+  using Tiles = TilesOf<HeadSize>;
   static constexpr int warps = Tiles::keysWarps, keys = Tiles::keys,
                        queries = Tiles::queries, rows = keys / warps,
-                       M = rows / 16, N = queries / 8;
+                       M = rows / 16, N = queries / 8,
+                       together = hasGroups ? groupRows : rows;
 
   struct State {
     TileSums dk[M][HeadSize / 8], dv[M][HeadSize / 8];
@@ -133,7 +134,7 @@ public:
         block.phase([&](int warp) {
           if (group < groups)
             bringQueries(warp, next, 1 - stage);
-          addQueries(warp, query, stages + stage * stageBytes);
+          addQueries(warp, query, stage);
           block.waitForCopies(warp);
         });
         stage = 1 - stage;
@@ -160,40 +161,37 @@ private:
     uint32_t place = stages + stage * stageBytes;
     bringRows<HeadSize, queries>(block, warp, shared, place,
                                  queryRows.from(query));
-    bringRows<HeadSize, queries>(block, warp, shared, place + gradientTile,
+    bringRows<HeadSize, queries>(block, warp, shared, place + queryBytes,
                                  gradientRows.from(query));
-    bringFloats<queries>(block, warp, shared, place + sumsPlace, sums + query);
-    bringFloats<queries>(block, warp, shared, place + deltasPlace,
+    bringFloats<queries>(block, warp, shared, sumsPlace(stage), sums + query);
+    bringFloats<queries>(block, warp, shared, deltasPlace(stage),
                          sums + query + heads.toDeltas());
   }
 
   void addQueries(int warp, int query, uint32_t stage) {
-    int row = first + warp * rows;
-    if (!window.isSeen(query, queries, row, rows))
+    int mine = warp * rows, row = first + mine;
+    if (!window.isSeen(query, queries, first + mine / together * together,
+                       together))
       return;
     State &state = states[warp];
-    uint32_t mine = warp * rows * pitch<HeadSize>;
+    uint32_t queryTile = stages + stage * stageBytes,
+             gradientTile = queryTile + queryBytes;
     TileSums weights[M][N], products[M][N];
     clear(weights);
-    multiplyHeads<Format, HeadSize>(
-        shared, weights, placesOfRows<HeadSize>(shared, keyTile + mine),
-        placesOfColumns<HeadSize>(shared, stage));
+    multiplyHeads<Format, HeadSize, keys>(shared, weights, keyTile, mine,
+                                          queryTile);
     weigh(weights, stage);
     if (!window.isWhole(query, queries, row, rows))
       hideWeights(weights, query, row);
     TileParts parts[M][N / 2];
     pack<Format>(parts, weights);
-    multiplyRows<Format, HeadSize>(
-        shared, state.dv, parts,
-        placesOfRows<HeadSize>(shared, stage + gradientTile));
+    multiplyRows<Format, HeadSize>(shared, state.dv, parts, gradientTile);
     clear(products);
-    multiplyHeads<Format, HeadSize>(
-        shared, products, placesOfRows<HeadSize>(shared, valueTile + mine),
-        placesOfColumns<HeadSize>(shared, stage + gradientTile));
+    multiplyHeads<Format, HeadSize, keys>(shared, products, valueTile, mine,
+                                          gradientTile);
     subtract(products, weights, stage);
     pack<Format>(parts, products);
-    multiplyRows<Format, HeadSize>(shared, state.dk, parts,
-                                   placesOfRows<HeadSize>(shared, stage));
+    multiplyRows<Format, HeadSize>(shared, state.dk, parts, queryTile);
   }
 
   /// Products of keys and queries become weights.
@@ -204,7 +202,7 @@ private:
       for (int n = 0; n < N; ++n) {
         int column = n * 8 + columnInTile(lane, 0);
         float sums[2];
-        shared.loadPair(stage + sumsPlace + 4 * column, sums[0], sums[1]);
+        shared.loadPair(sumsPlace(stage) + 4 * column, sums[0], sums[1]);
         WEFT_UNROLL
         for (int m = 0; m < M; ++m) {
           WEFT_UNROLL
@@ -241,7 +239,7 @@ private:
       WEFT_UNROLL
       for (int n = 0; n < N; ++n) {
         float deltas[2];
-        shared.loadPair(stage + deltasPlace +
+        shared.loadPair(deltasPlace(stage) +
                             4 * (n * 8 + columnInTile(lane, 0)),
                         deltas[0], deltas[1]);
         WEFT_UNROLL
@@ -255,13 +253,18 @@ private:
     });
   }
 
-  static constexpr uint32_t keyTile = 0, valueTile = keys * pitch<HeadSize>,
+  static constexpr uint32_t keyTile = 0, valueTile = keys * 2 * HeadSize,
                             stages = 2 * valueTile,
-                            gradientTile = queries * pitch<HeadSize>,
-                            sumsPlace = 2 * gradientTile,
-                            deltasPlace = sumsPlace + 4 * queries,
-                            stageBytes = deltasPlace + 4 * queries;
-  static_assert(stages + 2 * stageBytes == keysBytes<HeadSize>);
+                            queryBytes = queries * 2 * HeadSize,
+                            stageBytes = 2 * queryBytes,
+                            floats = stages + 2 * stageBytes;
+  static uint32_t sumsPlace(uint32_t stage) {
+    return floats + stage * 8 * queries;
+  }
+  static uint32_t deltasPlace(uint32_t stage) {
+    return sumsPlace(stage) + 4 * queries;
+  }
+  static_assert(floats + 16 * queries == Tiles::keysBytes);
 
   const AttentionArgs &args;
   const TensorHeads heads;
@@ -278,11 +281,12 @@ private:
 // ---- dq --------------------------------------------------------------------
 
 template <typename Format, int HeadSize> class TensorQueryGradient {
-  using Tiles = TensorTiles<HeadSize>;
+  using Tiles = TilesOf<HeadSize>;
   static constexpr int warps = Tiles::queriesWarps,
                        queries = Tiles::gradientQueries,
                        keys = Tiles::gradientKeys, rows = queries / warps,
-                       M = rows / 16, N = keys / 8;
+                       M = rows / 16, N = keys / 8,
+                       together = hasGroups ? groupRows : rows;
 
   struct State {
     TileSums dq[M][HeadSize / 8];
@@ -339,14 +343,14 @@ private:
 
   int rowOf(int warp) const { return first + warp * rows; }
   static uint32_t placeOfStage(int stage) {
-    return stages + uint32_t(stage) * 2 * valueTile;
+    return stages + uint32_t(stage) * 2 * keyBytes;
   }
 
   void bringKeys(int warp, int key, int stage) {
     bringRows<HeadSize, keys>(block, warp, shared, placeOfStage(stage),
                               keyRows.from(key));
     bringRows<HeadSize, keys>(block, warp, shared,
-                              placeOfStage(stage) + valueTile,
+                              placeOfStage(stage) + keyBytes,
                               valueRows.from(key));
   }
 
@@ -370,28 +374,24 @@ private:
   }
 
   void addKeys(int warp, int key, int stage) {
-    int row = rowOf(warp);
-    if (!window.isSeen(row, rows, key, keys))
+    int mine = warp * rows, row = first + mine;
+    if (!window.isSeen(first + mine / together * together, together, key, keys))
       return;
     State &state = states[warp];
-    uint32_t mine = warp * rows * pitch<HeadSize>,
-             keyTile = placeOfStage(stage);
+    uint32_t keyTile = placeOfStage(stage);
     TileSums scores[M][N], products[M][N];
     clear(scores);
-    multiplyHeads<Format, HeadSize>(
-        shared, scores, placesOfRows<HeadSize>(shared, queryTile + mine),
-        placesOfColumns<HeadSize>(shared, keyTile));
+    multiplyHeads<Format, HeadSize, queries>(shared, scores, queryTile, mine,
+                                             keyTile);
     if (!window.isWhole(row, rows, key, keys))
       hideScores(scores, row, key);
     clear(products);
-    multiplyHeads<Format, HeadSize>(
-        shared, products, placesOfRows<HeadSize>(shared, gradientTile + mine),
-        placesOfColumns<HeadSize>(shared, keyTile + valueTile));
+    multiplyHeads<Format, HeadSize, queries>(shared, products, gradientTile,
+                                             mine, keyTile + keyBytes);
     combine(state, products, scores);
     TileParts parts[M][N / 2];
     pack<Format>(parts, products);
-    multiplyRows<Format, HeadSize>(shared, state.dq, parts,
-                                   placesOfRows<HeadSize>(shared, keyTile));
+    multiplyRows<Format, HeadSize>(shared, state.dq, parts, keyTile);
   }
 
   void hideScores(TileSums (&scores)[M][N], int row, int key) {
@@ -433,10 +433,10 @@ private:
   }
 
   static constexpr uint32_t queryTile = 0,
-                            gradientTile = queries * pitch<HeadSize>,
+                            gradientTile = queries * 2 * HeadSize,
                             stages = 2 * gradientTile,
-                            valueTile = keys * pitch<HeadSize>; // of a stage
-  static_assert(stages + 4 * valueTile == queriesBytes<HeadSize>);
+                            keyBytes = keys * 2 * HeadSize;
+  static_assert(stages + 4 * keyBytes == Tiles::queriesBytes);
 
   const AttentionArgs &args;
   const TensorHeads heads;

@@ -17,9 +17,14 @@ namespace weft::rt::cuda {
 namespace {
 
 constexpr int most(int x, int y) { return x > y ? x : y; }
-constexpr int mostBytes = most(most(forwardBytes<128>, keysBytes<128>),
-                               most(queriesBytes<128>, keysBytes<64>));
-static_assert(mostBytes <= attentionSharedBytes);
+template <typename Tiles>
+constexpr int bytesFor =
+    most(Tiles::forwardBytes, most(Tiles::keysBytes, Tiles::queriesBytes));
+using Small = TilesOf<64>;
+using Large = TilesOf<128>;
+constexpr int mostBytes = most(bytesFor<Small>, bytesFor<Large>);
+static_assert(mostBytes <=
+              (hasGroups ? tensorGroupBytes : attentionSharedBytes));
 
 } // namespace
 
@@ -33,19 +38,19 @@ void computeRows(const AttentionArgs &args, WarpBlock<rowsWarps> &block) {
 }
 template <typename Format, int Head>
 void computeForward(const AttentionArgs &args,
-                    WarpBlock<TensorTiles<Head>::forwardWarps> &block) {
+                    WarpBlock<TilesOf<Head>::forwardWarps> &block) {
   TensorForward<Format, Head>(args, block, WEFT_WARP_SHARED)
       .compute(block.index());
 }
 template <typename Format, int Head>
 void computeKeys(const AttentionArgs &args,
-                 WarpBlock<TensorTiles<Head>::keysWarps> &block) {
+                 WarpBlock<TilesOf<Head>::keysWarps> &block) {
   TensorKeyGradient<Format, Head>(args, block, WEFT_WARP_SHARED)
       .compute(block.index());
 }
 template <typename Format, int Head>
 void computeQueries(const AttentionArgs &args,
-                    WarpBlock<TensorTiles<Head>::queriesWarps> &block) {
+                    WarpBlock<TilesOf<Head>::queriesWarps> &block) {
   TensorQueryGradient<Format, Head>(args, block, WEFT_WARP_SHARED)
       .compute(block.index());
 }
@@ -53,15 +58,21 @@ void computeQueries(const AttentionArgs &args,
 } // namespace
 } // namespace weft::rt::cuda
 
+#if defined(WEFT_WARP_GROUPS)
+#define WEFT_KERNEL(name, warps, ...)                                          \
+  WEFT_WARP_KERNEL(weft_group_attention_##name, AttentionArgs, warps,          \
+                   (__VA_ARGS__))
+#else
 #define WEFT_KERNEL(name, warps, ...)                                          \
   WEFT_WARP_KERNEL(weft_tensor_attention_##name, AttentionArgs, warps,         \
                    (__VA_ARGS__))
+#endif
 #define WEFT_KERNELS_OF_HEAD(type, Format, head)                               \
-  WEFT_KERNEL(forward_##type##_##head, TensorTiles<head>::forwardWarps,        \
+  WEFT_KERNEL(forward_##type##_##head, TilesOf<head>::forwardWarps,            \
               computeForward<Format, head>)                                    \
-  WEFT_KERNEL(keys_##type##_##head, TensorTiles<head>::keysWarps,              \
+  WEFT_KERNEL(keys_##type##_##head, TilesOf<head>::keysWarps,                  \
               computeKeys<Format, head>)                                       \
-  WEFT_KERNEL(queries_##type##_##head, TensorTiles<head>::queriesWarps,        \
+  WEFT_KERNEL(queries_##type##_##head, TilesOf<head>::queriesWarps,            \
               computeQueries<Format, head>)
 #define WEFT_KERNELS(type, Format)                                             \
   WEFT_KERNEL(rows_##type, rowsWarps, computeRows<Format>)                     \

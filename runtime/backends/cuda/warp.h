@@ -94,7 +94,12 @@ public:
                  "r"(isThere ? chunkBytes : 0));
   }
   /// Waits for all that this warp has begun to copy.
-  void waitForCopies(int) { asm volatile("cp.async.wait_all;" ::: "memory"); }
+  void waitForCopies(int) {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#if defined(WEFT_WARP_GROUPS)
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+  }
 };
 
 /// A lane's place as loadMatrices takes it.
