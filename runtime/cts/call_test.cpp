@@ -146,8 +146,6 @@ weft_rt_attention smallAttention() {
 }
 
 TEST_P(Call, ComputesAttentionAndItsGradient) {
-  if (!GetParam().hasAttention)
-    GTEST_SKIP() << "the backend has no attention yet";
   // Two elements each, by weft_rt_attention_buffer, 64 bytes apart.
   const float inputs[WEFT_RT_ATTENTION_NUM_BUFFERS][2] = {
       {1, 0}, {2, 5}, {3, 7}, {}, {}, {}, {}, {}, {}, {}, {}, {2, 4}};
@@ -184,8 +182,6 @@ TEST_P(Call, ComputesAttentionAndItsGradient) {
 /// With seeds of 0, bits of the two keys are those of threefry2x32 for the
 /// counters 0 and 1: 6b200159 and 508efb2c.
 TEST_P(Call, DropsKeysOfAttention) {
-  if (!GetParam().hasAttention)
-    GTEST_SKIP() << "the backend has no attention yet";
   const float inputs[3][2] = {{0, 0}, {2, 5}, {3, 7}};
   Job two = job();
   for (int i = 0; i < 3; ++i)
@@ -214,8 +210,6 @@ TEST_P(Call, DropsKeysOfAttention) {
 }
 
 TEST_P(Call, AttentionThatMakesNoSense) {
-  if (!GetParam().hasAttention)
-    GTEST_SKIP() << "the backend has no attention yet";
   static weft_rt_attention attention = smallAttention();
   static void *none[WEFT_RT_ATTENTION_NUM_BUFFERS] = {};
   auto run = [](Rank rank) {

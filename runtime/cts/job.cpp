@@ -25,7 +25,7 @@ const char kernelsPtx[] =
 std::vector<BackendUnderTest> chosenBackends() {
   const char *name = std::getenv("WEFT_CTS_BACKEND");
   if (name && std::strcmp(name, "cuda") == 0)
-    return {{"cuda", createCudaBackend, true, false, false}};
+    return {{"cuda", createCudaBackend, true, false}};
   return {{"host", createHostBackend}};
 }
 

@@ -29,7 +29,6 @@ struct BackendUnderTest {
   Result<std::unique_ptr<Backend>> (*create)(const BackendOptions &options);
   bool hasImages = false; // kernels are code in an image
   bool hasLinks = true;   // slows channels down
-  bool hasAttention = true;
 };
 
 /// The one that WEFT_CTS_BACKEND names; the host if it names none.

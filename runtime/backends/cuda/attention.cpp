@@ -5,6 +5,7 @@
 #include "backends/cuda/attention.h"
 
 #include "backends/cuda/block.h"
+#include "backends/cuda/tensor_attention.h"
 #include "contract/attention_formulas.h"
 #include "contract/attention_reason.h"
 
@@ -87,8 +88,9 @@ int64_t attentionScratchBytes(const weft_rt_attention &desc) {
   if (!desc.backward)
     return 0;
   AttentionArgs args = attentionArgs(desc, nullptr, 0, nullptr);
-  return args.batches * args.groups * args.queries *
-         int64_t(sizeof(AttentionRow));
+  int64_t bytes =
+      args.batches * args.groups * args.queries * int64_t(sizeof(AttentionRow));
+  return std::max(bytes, tensorScratchBytes(desc));
 }
 
 AttentionArgs attentionArgs(const weft_rt_attention &desc, void *const *buffers,
@@ -122,44 +124,57 @@ AttentionArgs attentionArgs(const weft_rt_attention &desc, void *const *buffers,
 std::vector<AttentionLaunch> attentionLaunches(const weft_rt_attention &desc,
                                                const AttentionArgs &args) {
   bool hasPairs = desc.type == WEFT_RT_BF16 && desc.leaves > 0;
-  auto kernel = [&](AttentionKernel kind) { return int(kind) + 3 * hasPairs; };
+  auto launch = [&](AttentionKernel kind, int64_t blocks) -> AttentionLaunch {
+    return {int(kind) + 3 * hasPairs, blocks, blockThreads,
+            attentionSharedBytes};
+  };
   int64_t queries =
       args.batches * args.groups * tilesOf(args.queries, attentionRows);
   if (!desc.backward)
-    return {
-        {kernel(AttentionKernel::Forward), queries * chunksOf(args.values)}};
+    return {launch(AttentionKernel::Forward, queries * chunksOf(args.values))};
   int64_t keys = args.batches * tilesOf(args.keys, attentionRows);
-  return {{kernel(AttentionKernel::Forward), queries},
-          {kernel(AttentionKernel::Queries), queries * chunksOf(args.depth)},
-          {kernel(AttentionKernel::Keys),
-           keys * (chunksOf(args.depth) + chunksOf(args.values))}};
+  return {launch(AttentionKernel::Forward, queries),
+          launch(AttentionKernel::Queries, queries * chunksOf(args.depth)),
+          launch(AttentionKernel::Keys,
+                 keys * (chunksOf(args.depth) + chunksOf(args.values)))};
 }
 
-Status Attention::start() {
+Status Attention::load(bool areTensors) {
   std::lock_guard<std::mutex> guard(lock);
-  if (kernels[0])
+  if ((areTensors ? onTensors : kernels)[0])
     return Status();
-  WEFT_RT_RETURN_IF_ERROR(device.loadKernels("the runtime's attention",
-                                             kernelsPtx, kernelNames,
-                                             numAttentionKernels, kernels));
-  for (CUfunc_st *kernel : kernels)
-    WEFT_RT_RETURN_IF_ERROR(device.allowShared(kernel, attentionSharedBytes));
+  TensorKernels tensors = tensorKernels(hasGroups());
+  CUfunc_st **to = areTensors ? onTensors : kernels;
+  int count = areTensors ? numTensorKernels : numAttentionKernels;
+  WEFT_RT_RETURN_IF_ERROR(device.loadKernels(
+      "the runtime's attention", areTensors ? tensors.ptx : kernelsPtx,
+      areTensors ? tensors.names : kernelNames, count, to));
+  for (int i = 0; i < count; ++i)
+    WEFT_RT_RETURN_IF_ERROR(device.allowShared(
+        to[i], areTensors ? tensors.sharedBytes : attentionSharedBytes));
   return Status();
 }
 
+bool Attention::hasGroups() const { return device.capabilityMajor() == 9; }
+
 Status Attention::run(const weft_rt_attention &desc, void *const *buffers,
                       int64_t queryStart, void *scratch, CUstream_st *stream) {
+  bool areTensors = !tensorCoresReason(desc, buffers);
+  WEFT_RT_RETURN_IF_ERROR(load(areTensors));
   AttentionArgs args = attentionArgs(desc, buffers, queryStart, scratch);
-  for (const AttentionLaunch &launch : attentionLaunches(desc, args)) {
+  for (const AttentionLaunch &launch :
+       areTensors ? tensorAttentionLaunches(desc, args, hasGroups())
+                  : attentionLaunches(desc, args)) {
     if (launch.blocks > INT32_MAX)
       return invalid(format("attention: %lld blocks are more than a launch has",
                             (long long)launch.blocks));
     if (launch.blocks == 0)
       continue;
     void *params[] = {&args};
-    WEFT_CUDA_CALL(device.api, cuLaunchKernel, kernels[launch.kernel],
-                   unsigned(launch.blocks), 1, 1, unsigned(blockThreads), 1, 1,
-                   unsigned(attentionSharedBytes), stream, params, nullptr);
+    WEFT_CUDA_CALL(device.api, cuLaunchKernel,
+                   (areTensors ? onTensors : kernels)[launch.kernel],
+                   unsigned(launch.blocks), 1, 1, unsigned(launch.threads), 1,
+                   1, unsigned(launch.sharedBytes), stream, params, nullptr);
   }
   return Status();
 }

@@ -35,6 +35,8 @@ public:
 
   /// "GPU 0 (NVIDIA H100, sm_90)".
   std::string describe() const;
+  /// The first number of sm_90.
+  int capabilityMajor() const { return major; }
 
   /// Loads a program's images and finds its kernels, in the order of its table.
   Result<std::vector<CUfunc_st *>> load(const weft_rt_program &program);

@@ -82,8 +82,9 @@ Status CudaRank::prepare(const Rehearsal &rehearsal) {
   WEFT_CUDA_CALL(api, cuStreamCreate, &stream, driver::streamNonBlocking);
   WEFT_CUDA_CALL(api, cuMemAllocHost_v2, &staging, size_t(stagingBytes));
   WEFT_RT_RETURN_IF_ERROR(flight.start());
-  if (rehearsal.hasAttention)
-    WEFT_RT_RETURN_IF_ERROR(attentions.start());
+  for (bool areTensors : {false, true})
+    if (rehearsal.hasAttention[areTensors])
+      WEFT_RT_RETURN_IF_ERROR(attentions.load(areTensors));
   int64_t scratch = rehearsal.gemms.empty() ? 0 : workspaceBytes;
   WEFT_RT_RETURN_IF_ERROR(
       growWorkspace(std::max(scratch, rehearsal.attentionBytes)));
@@ -389,8 +390,6 @@ bool CudaRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
 
 Status CudaRank::tryAttention(const weft_rt_attention &desc,
                               void *const *buffers, int64_t queryStart) {
-  // Where a step has none before a scalar that it reads.
-  WEFT_RT_RETURN_IF_ERROR(attentions.start());
   WEFT_RT_RETURN_IF_ERROR(growWorkspace(attentionScratchBytes(desc)));
   return attentions.run(desc, buffers, queryStart, workspace.data, stream);
 }

@@ -5,6 +5,8 @@
 #include "backends/cuda/rehearsal.h"
 
 #include "backends/cuda/copy.h"
+#include "backends/cuda/tensor_attention.h"
+#include "contract/attention_reason.h"
 #include "core/collective.h"
 #include "core/copy_reason.h"
 #include "core/manifest.h"
@@ -38,11 +40,13 @@ public:
     found.gemms.push_back({&desc, {a, b, c}});
     return true;
   }
-  bool attention(int32_t, const weft_rt_attention &desc, void *const *,
+  bool attention(int32_t, const weft_rt_attention &desc, void *const *buffers,
                  int64_t) {
     if (const char *reason = cudaAttentionReason(desc))
       return refuse(std::string("attention: ") + reason);
-    found.hasAttention = true;
+    bool areTensors = !attentionBuffersReason(desc, buffers) &&
+                      !tensorCoresReason(desc, buffers);
+    found.hasAttention[areTensors] = true;
     found.attentionBytes =
         std::max(found.attentionBytes, attentionScratchBytes(desc));
     return true;

@@ -31,9 +31,9 @@ struct Rehearsal {
   std::vector<RehearsedConstant> constants;
   std::vector<const weft_rt_collective *> collectives;
   std::vector<int64_t> sharedBytes; // dynamic ones, [kernel]
-  bool hasAttention = false;
-  int64_t attentionBytes = 0; // of scratch
-  bool isWhole = true;        // no scalar was read
+  bool hasAttention[2] = {};        // without and with tensor cores
+  int64_t attentionBytes = 0;       // of scratch
+  bool isWhole = true;              // no scalar was read
 };
 
 /// Fails if the step asks for what the backend does not have.
