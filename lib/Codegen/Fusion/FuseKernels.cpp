@@ -12,6 +12,7 @@
 // dependences allow.
 
 #include "AlignViews.h"
+#include "FuseElementwise.h"
 #include "GroupGraph.h"
 #include "SplitSums.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
@@ -46,114 +47,6 @@ namespace {
 
 /// How far apart in the program ops may be that only read the same operand.
 constexpr unsigned kMaxSiblingDistance = 96;
-
-//===----------------------------------------------------------------------===//
-// Elementwise fusion
-//===----------------------------------------------------------------------===//
-
-int64_t getNumElements(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? type.getNumElements() : 1;
-}
-
-/// A formula, a lookup or a region instead of an instruction. A tensor's only
-/// element is read once.
-bool isHeavyScalar(Operation &op) {
-  auto extract = dyn_cast<tensor::ExtractOp>(op);
-  return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp,
-             math::SinOp, math::CosOp, math::Log1pOp, math::ExpM1Op>(op) ||
-         (extract && !extract.getIndices().empty()) || op.getNumRegions() != 0;
-}
-
-bool isHeavy(linalg::GenericOp op) {
-  return llvm::any_of(op.getBody()->getOperations(), isHeavyScalar);
-}
-
-size_t getCompileCost(linalg::GenericOp op) {
-  constexpr size_t costOfFormula = 32;
-  size_t cost = 0;
-  for (Operation &inner : *op.getBody())
-    cost += isHeavyScalar(inner) ? costOfFormula : 1;
-  return cost;
-}
-
-/// Ops of a producer that may be computed again. Without a bound, a chain whose
-/// links have two readers each, as random bits have, would double at each link.
-constexpr unsigned kMaxRepeatedOps = 16;
-
-/// Says whether the producer may be computed again in each consumer: it only
-/// moves, or it reads much less than it writes and does little.
-bool isCheapToRepeat(linalg::GenericOp producer) {
-  if (llvm::hasSingleElement(*producer.getBody()))
-    return true;
-  int64_t read = 0;
-  for (Value input : producer.getDpsInputs())
-    read += getNumElements(input);
-  return read * 8 <= getNumElements(producer->getResult(0)) &&
-         producer.getBody()->getOperations().size() <= kMaxRepeatedOps &&
-         !isHeavy(producer);
-}
-
-/// Ops of a body that fusion makes. Each fusion copies both bodies, and each
-/// round of the rewriter visits all ops: without a bound, the time of a chain
-/// would grow with the cube of its length. What is not fused here is computed
-/// in one kernel all the same, if its group has room.
-constexpr size_t kMaxBodyOps = 64;
-
-size_t countOps(linalg::GenericOp op) {
-  return op.getBody()->getOperations().size();
-}
-
-/// Upstream's fusion computes a producer with other readers once, as another
-/// result of the consumer, which may have loops that the result has not. What
-/// is joined is joined at once: its parts would have to wait for the consumer.
-bool shouldFuse(OpOperand *operand) {
-  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  return producer && consumer && producer->hasOneUse() && !isJoin(producer) &&
-         countOps(producer) + countOps(consumer) <= kMaxBodyOps;
-}
-
-/// Gives a consumer its own copy of a producer that is cheap to repeat.
-struct RepeatCheapProducer : OpRewritePattern<linalg::GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(linalg::GenericOp op,
-                                PatternRewriter &rewriter) const override {
-    for (OpOperand *operand : op.getDpsInputOperands()) {
-      auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-      if (!producer || producer->hasOneUse() ||
-          producer->getNumResults() != 1 || !isCheapToRepeat(producer) ||
-          !linalg::areElementwiseOpsFusable(operand))
-        continue;
-      Operation *copy = rewriter.clone(*producer);
-      rewriter.modifyOpInPlace(op, [&] { operand->set(copy->getResult(0)); });
-      return success();
-    }
-    return failure();
-  }
-};
-
-LogicalResult fuseElementwise(func::FuncOp func) {
-  RewritePatternSet patterns(func.getContext());
-  linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
-  linalg::populateInlineConstantOperandsPatterns(patterns);
-  patterns.add<RepeatCheapProducer>(func.getContext());
-  // A chain of n ops takes about n rounds, and each round makes fewer of them.
-  // There are no branches to simplify.
-  GreedyRewriteConfig config;
-  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-  config.enableFolding(false);
-  if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
-    return failure();
-  // Afterwards: a result that lost its last reader is not visited again. What
-  // can be folded was so before; the rest is where bodies came together.
-  config.enableFolding(true);
-  RewritePatternSet cleanup(func.getContext());
-  linalg::populateEraseUnusedOperandsAndResultsPatterns(cleanup);
-  return applyPatternsGreedily(func, std::move(cleanup), config);
-}
 
 /// What an op without loops takes out of scalar tensors it reads as operands
 /// instead: so it can be seen that it may write the result to their memory.
@@ -402,6 +295,14 @@ void fillElements(func::FuncOp func) {
   }
 }
 
+size_t getCompileCost(linalg::GenericOp op) {
+  constexpr size_t costOfFormula = 32;
+  size_t cost = 0;
+  for (Operation &inner : *op.getBody())
+    cost += isHeavyScalar(inner) ? costOfFormula : 1;
+  return cost;
+}
+
 /// The groups of one block.
 class Grouping {
 public:
@@ -469,10 +370,22 @@ bool Grouping::delays(ArrayRef<linalg::GenericOp> ops) {
   });
 }
 
+/// The loop structure of ops on tensors that lie dense.
+FailureOr<KernelShape> analyzeDense(ArrayRef<linalg::GenericOp> ops) {
+  return analyzeKernel(ops, [](Value value) {
+    return rt::getDenseStrides(
+        cast<RankedTensorType>(value.getType()).getShape());
+  });
+}
+
+/// Says whether there is much to do, and little of it can be shared out.
+bool isOneThreads(const KernelShape &shape) {
+  return shape.getExtent() < 8 && shape.getWork() > (1 << 16);
+}
+
 /// What a joint kernel must keep: enough rows to share out, little scratch.
 bool Grouping::isProfitable(const KernelShape &shape) {
-  if (shape.phases.size() > 1 && shape.getExtent() < 8 &&
-      shape.getWork() > (1 << 16))
+  if (shape.phases.size() > 1 && isOneThreads(shape))
     return false;
   int64_t scratch = 0;
   for (auto &[value, dims] : shape.valueDims) {
@@ -510,11 +423,19 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group) {
   });
   if (delays(ops))
     return false;
-  FailureOr<KernelShape> shape = analyzeKernel(ops, [](Value value) {
-    return rt::getDenseStrides(
-        cast<RankedTensorType>(value.getType()).getShape());
-  });
-  return succeeded(shape) && isProfitable(*shape) && graph.merge(own, group);
+  FailureOr<KernelShape> shape = analyzeDense(ops);
+  if (failed(shape) || !isProfitable(*shape))
+    return false;
+  // Sums by rows and by columns would be one thread's together.
+  if (isOneThreads(*shape)) {
+    FailureOr<KernelShape> alone = analyzeDense(op);
+    llvm::erase(ops, op);
+    FailureOr<KernelShape> others = analyzeDense(ops);
+    if (succeeded(alone) && succeeded(others) && !isOneThreads(*alone) &&
+        !isOneThreads(*others))
+      return false;
+  }
+  return graph.merge(own, group);
 }
 
 /// Joins `op` to the group of one of its producers, or of a sibling that reads

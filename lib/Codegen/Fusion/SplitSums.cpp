@@ -89,14 +89,17 @@ bool SplitSum::isFree() {
   return first.getNumResults() == op.getNumParallelLoops();
 }
 
-/// Says whether results lie side by side, and what each sums up does not.
+/// Says whether results lie side by side, and what each sums up does not. What
+/// all of them take alike, as factors of rows, plays no part.
 bool SplitSum::areColumns() {
   for (OpOperand *operand : op.getDpsInputOperands()) {
     AffineMap map = op.getMatchingIndexingMap(operand);
-    if (map.getNumResults() == 0)
-      continue;
-    unsigned last = map.getDimPosition(map.getNumResults() - 1);
-    if (iterators[last] == utils::IteratorType::reduction)
+    auto isReduced = [&](AffineExpr expr) {
+      return iterators[cast<AffineDimExpr>(expr).getPosition()] ==
+             utils::IteratorType::reduction;
+    };
+    if (!llvm::all_of(map.getResults(), isReduced) &&
+        isReduced(map.getResults().back()))
       return false;
   }
   return true;

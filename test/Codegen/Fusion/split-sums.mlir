@@ -80,6 +80,25 @@ module attributes {weft.target = #weft.target<"cuda">} {
     return %sum : tensor<f32>
   }
 
+  // Factors of rows, which all columns take alike, leave columns side by side.
+  // CHECK-LABEL: func.func @columns
+  // CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<16x1024x1024xf32>, tensor<16x1024xf32>) -> tensor<16x1024xf32>
+  // CHECK: weft_rt.fused ins(%{{.*}} : tensor<16x1024xf32>) -> tensor<1024xf32>
+  func.func @columns(%x: tensor<16384x1024xf32>, %f: tensor<16384xf32>) -> tensor<1024xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<1024xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1024xf32>) -> tensor<1024xf32>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>],
+                           iterator_types = ["reduction", "parallel"]}
+        ins(%x, %f : tensor<16384x1024xf32>, tensor<16384xf32>) outs(%z : tensor<1024xf32>) {
+    ^bb0(%v: f32, %w: f32, %o: f32):
+      %m = arith.mulf %v, %w : f32
+      %r = arith.addf %o, %m : f32
+      linalg.yield %r : f32
+    } -> tensor<1024xf32>
+    return %sum : tensor<1024xf32>
+  }
+
   // Many rows are blocks enough.
   // CHECK-LABEL: func.func @many
   // CHECK-NOT: tensor.expand_shape

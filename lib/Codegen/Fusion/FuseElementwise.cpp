@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Upstream's patterns do the fusion. What is weft's own is what they leave
+// alone: producers with several readers, which are copied for each where memory
+// is spared.
+
+#include "FuseElementwise.h"
+
+#include "weft/Codegen/Fusion/Orders.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+int64_t mlir::weft::getNumElements(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? type.getNumElements() : 1;
+}
+
+bool mlir::weft::isHeavyScalar(Operation &op) {
+  auto extract = dyn_cast<tensor::ExtractOp>(op);
+  return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp,
+             math::SinOp, math::CosOp, math::Log1pOp, math::ExpM1Op>(op) ||
+         (extract && !extract.getIndices().empty()) || op.getNumRegions() != 0;
+}
+
+namespace {
+
+bool isHeavy(linalg::GenericOp op) {
+  return llvm::any_of(op.getBody()->getOperations(), isHeavyScalar);
+}
+
+/// Ops of a producer that may be computed again. Without a bound, a chain whose
+/// links have two readers each, as random bits have, would double at each link.
+constexpr unsigned kMaxRepeatedOps = 16;
+
+int64_t getBytes(Value value) {
+  Type element = getElementTypeOrSelf(value);
+  return getNumElements(value) *
+         (element.isIntOrFloat() ? rt::getElementBytes(element) : 8);
+}
+
+/// Says whether the use is one that upstream fuses the producer into, and walks
+/// over each element of it once.
+bool readsOnce(OpOperand &use) {
+  auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+  if (!reader || !reader.isDpsInput(&use) ||
+      !linalg::areElementwiseOpsFusable(&use))
+    return false;
+  int64_t points = 1;
+  for (int64_t size : reader.getStaticLoopRanges())
+    points *= size;
+  return points == getNumElements(use.get());
+}
+
+/// Says whether memory is spared if each reader computes the producer's result:
+/// what it is made of takes no more bytes, and nobody needs the result itself.
+/// Tensors that are much smaller than the result are read from a cache.
+bool sparesMemory(linalg::GenericOp producer) {
+  if (producer->getNumResults() != 1 || !producer.isAllParallelLoops() ||
+      isHeavy(producer) || isJoin(producer))
+    return false;
+  Value result = producer->getResult(0);
+  int64_t read = 0, written = getBytes(result);
+  for (Value input : producer.getDpsInputs())
+    read += getBytes(input);
+  return read * 8 <= written * 9 && llvm::all_of(result.getUses(), readsOnce);
+}
+
+/// Says whether the producer may be computed again in each consumer: it only
+/// moves, or it reads much less than it writes and does little.
+bool isCheapToRepeat(linalg::GenericOp producer) {
+  if (llvm::hasSingleElement(*producer.getBody()))
+    return true;
+  int64_t read = 0;
+  for (Value input : producer.getDpsInputs())
+    read += getNumElements(input);
+  return read * 8 <= getNumElements(producer->getResult(0)) &&
+         producer.getBody()->getOperations().size() <= kMaxRepeatedOps &&
+         !isHeavy(producer);
+}
+
+/// Says whether the producer may be computed again in each consumer.
+bool shouldRepeat(linalg::GenericOp producer) {
+  return isCheapToRepeat(producer) ||
+         (producer.getBody()->getOperations().size() <= kMaxRepeatedOps &&
+          sparesMemory(producer));
+}
+
+/// Ops of a body that fusion makes. Each fusion copies both bodies, and each
+/// round of the rewriter visits all ops: without a bound, the time of a chain
+/// would grow with the cube of its length. What is not fused here is computed
+/// in one kernel all the same, if its group has room.
+constexpr size_t kMaxBodyOps = 64;
+
+size_t countOps(linalg::GenericOp op) {
+  return op.getBody()->getOperations().size();
+}
+
+/// Upstream's fusion computes a producer with other readers once, as another
+/// result of the consumer, which may have loops that the result has not. What
+/// is joined is joined at once: its parts would have to wait for the consumer.
+bool shouldFuse(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  return producer && consumer && producer->hasOneUse() && !isJoin(producer) &&
+         countOps(producer) + countOps(consumer) <= kMaxBodyOps;
+}
+
+/// Gives a consumer its own copy of a producer that is cheap to repeat.
+struct RepeatCheapProducer : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+      if (!producer || producer->hasOneUse() ||
+          producer->getNumResults() != 1 || !shouldRepeat(producer) ||
+          !linalg::areElementwiseOpsFusable(operand))
+        continue;
+      Operation *copy = rewriter.clone(*producer);
+      rewriter.modifyOpInPlace(op, [&] { operand->set(copy->getResult(0)); });
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// Says whether the op converts each element to a wider type.
+bool isWidening(linalg::GenericOp op) {
+  Block *body = op.getBody();
+  if (op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      !llvm::hasNItems(body->getOperations(), 2))
+    return false;
+  return isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(body->front()) &&
+         body->front().getOperand(0) == body->getArgument(0);
+}
+
+/// Each reader of what was widened widens what it reads. Before other fusion:
+/// a conversion that has become one with its producer cannot leave it again,
+/// and what the producer makes would be stored wide.
+void widenInReaders(func::FuncOp func) {
+  SmallVector<linalg::GenericOp> ops;
+  func.walk([&](linalg::GenericOp op) {
+    if (isWidening(op) && !op->hasOneUse() && sparesMemory(op))
+      ops.push_back(op);
+  });
+  for (linalg::GenericOp op : ops) {
+    OpBuilder builder(op);
+    for (OpOperand &use :
+         llvm::make_early_inc_range(llvm::drop_begin(op->getUses())))
+      use.set(builder.clone(*op)->getResult(0));
+  }
+}
+
+} // namespace
+
+LogicalResult mlir::weft::fuseElementwise(func::FuncOp func) {
+  widenInReaders(func);
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+  linalg::populateInlineConstantOperandsPatterns(patterns);
+  patterns.add<RepeatCheapProducer>(func.getContext());
+  // A chain of n ops takes about n rounds, and each round makes fewer of them.
+  // There are no branches to simplify.
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+  config.enableFolding(false);
+  if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
+    return failure();
+  // Afterwards: a result that lost its last reader is not visited again. What
+  // can be folded was so before; the rest is where bodies came together.
+  config.enableFolding(true);
+  RewritePatternSet cleanup(func.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(cleanup);
+  return applyPatternsGreedily(func, std::move(cleanup), config);
+}

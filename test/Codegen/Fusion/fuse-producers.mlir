@@ -1,0 +1,135 @@
+// RUN: weft-opt %s --weft-fuse-kernels -split-input-file | FileCheck %s
+
+#matrix = affine_map<(i, j) -> (i, j)>
+#rows = affine_map<(i, j) -> (i)>
+#columns = affine_map<(i, j) -> (j)>
+
+// Sums by rows and by columns are two kernels: one of both would be one
+// thread's. What they sum up is computed in each, from what takes no more
+// memory. The sum of `a` and `b` would be more to read than itself: it is
+// stored, as narrow as it is.
+
+// CHECK-LABEL: func @norm_gradient
+// CHECK: %[[SUM:.*]]:2 = weft_rt.fused ins({{.*}}) -> tensor<512x1024xbf16>, tensor<512xf32>
+// CHECK: arith.addf {{.*}} : bf16
+// CHECK: weft_rt.fused ins(%{{.*}}, %[[SUM]]#0 : tensor<512x1024xbf16>, tensor<512x1024xbf16>) -> tensor<1024xf32>
+// CHECK: arith.extf
+// CHECK: arith.extf
+// CHECK-NOT: weft_rt.fused
+// CHECK: return
+func.func @norm_gradient(%a: tensor<512x1024xbf16>, %b: tensor<512x1024xbf16>, %x: tensor<512x1024xbf16>, %w: tensor<1024xf32>)
+    -> (tensor<512xf32>, tensor<1024xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %narrow = tensor.empty() : tensor<512x1024xbf16>
+  %wide = tensor.empty() : tensor<512x1024xf32>
+  %r = tensor.empty() : tensor<512xf32>
+  %c = tensor.empty() : tensor<1024xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%r : tensor<512xf32>) -> tensor<512xf32>
+  %zc = linalg.fill ins(%zero : f32) outs(%c : tensor<1024xf32>) -> tensor<1024xf32>
+  %sum = linalg.generic {indexing_maps = [#matrix, #matrix, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %b : tensor<512x1024xbf16>, tensor<512x1024xbf16>) outs(%narrow : tensor<512x1024xbf16>) {
+  ^bb0(%p: bf16, %q: bf16, %o: bf16):
+    %s = arith.addf %p, %q : bf16
+    linalg.yield %s : bf16
+  } -> tensor<512x1024xbf16>
+  %dy = linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%sum : tensor<512x1024xbf16>) outs(%wide : tensor<512x1024xf32>) {
+  ^bb0(%p: bf16, %o: f32):
+    %s = arith.extf %p : bf16 to f32
+    linalg.yield %s : f32
+  } -> tensor<512x1024xf32>
+  %xf = linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<512x1024xbf16>) outs(%wide : tensor<512x1024xf32>) {
+  ^bb0(%p: bf16, %o: f32):
+    %s = arith.extf %p : bf16 to f32
+    linalg.yield %s : f32
+  } -> tensor<512x1024xf32>
+  %dyw = linalg.generic {indexing_maps = [#matrix, #columns, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%dy, %w : tensor<512x1024xf32>, tensor<1024xf32>) outs(%wide : tensor<512x1024xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<512x1024xf32>
+  %byrow = linalg.generic {indexing_maps = [#matrix, #matrix, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%xf, %dyw : tensor<512x1024xf32>, tensor<512x1024xf32>) outs(%zr : tensor<512xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<512xf32>
+  %bycolumn = linalg.generic {indexing_maps = [#matrix, #matrix, #columns], iterator_types = ["reduction", "parallel"]}
+      ins(%xf, %dy : tensor<512x1024xf32>, tensor<512x1024xf32>) outs(%zc : tensor<1024xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1024xf32>
+  return %byrow, %bycolumn : tensor<512xf32>, tensor<1024xf32>
+}
+
+// -----
+
+#matrix = affine_map<(i, j) -> (i, j)>
+#rows = affine_map<(i, j) -> (i)>
+
+// What is returned is in memory: nobody computes it again.
+
+// CHECK-LABEL: func @returned
+// CHECK: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func @returned(%x: tensor<512x1024xf32>) -> (tensor<512x1024xf32>, tensor<512xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x1024xf32>
+  %r = tensor.empty() : tensor<512xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%r : tensor<512xf32>) -> tensor<512xf32>
+  %y = linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<512x1024xf32>) outs(%e : tensor<512x1024xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %m = arith.mulf %p, %p : f32
+    linalg.yield %m : f32
+  } -> tensor<512x1024xf32>
+  %s = linalg.generic {indexing_maps = [#matrix, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%y : tensor<512x1024xf32>) outs(%zr : tensor<512xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %m = arith.addf %o, %p : f32
+    linalg.yield %m : f32
+  } -> tensor<512xf32>
+  return %y, %s : tensor<512x1024xf32>, tensor<512xf32>
+}
+
+// -----
+
+#matrix = affine_map<(i, j) -> (i, j)>
+#rows = affine_map<(i, j) -> (i)>
+
+// A root for each row is not one for each element.
+
+// CHECK-LABEL: func @broadcast
+// CHECK: math.rsqrt
+// CHECK-NOT: math.rsqrt
+// CHECK: return
+func.func @broadcast(%x: tensor<512x1024xf32>, %y: tensor<512x1024xf32>, %v: tensor<512xf32>)
+    -> (tensor<512x1024xf32>, tensor<512x1024xf32>) {
+  %e = tensor.empty() : tensor<512x1024xf32>
+  %r = tensor.empty() : tensor<512xf32>
+  %root = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%v : tensor<512xf32>) outs(%r : tensor<512xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %m = math.rsqrt %p : f32
+    linalg.yield %m : f32
+  } -> tensor<512xf32>
+  %a = linalg.generic {indexing_maps = [#matrix, #rows, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %root : tensor<512x1024xf32>, tensor<512xf32>) outs(%e : tensor<512x1024xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    linalg.yield %m : f32
+  } -> tensor<512x1024xf32>
+  %b = linalg.generic {indexing_maps = [#matrix, #rows, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %root : tensor<512x1024xf32>, tensor<512xf32>) outs(%e : tensor<512x1024xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    linalg.yield %m : f32
+  } -> tensor<512x1024xf32>
+  return %a, %b : tensor<512x1024xf32>, tensor<512x1024xf32>
+}
