@@ -4,7 +4,7 @@
 //
 // scripts/make-cuda-kernels.py compiles this file as it does kernels.cpp.
 
-#include "backends/cuda/tensor_attention_kernels.h"
+#include "backends/cuda/tensor_attention_entries.h"
 
 using namespace weft::rt;
 using namespace weft::rt::cuda;

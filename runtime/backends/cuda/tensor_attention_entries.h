@@ -5,8 +5,8 @@
 // P and dS are rounded to the type of the tensors before they are multiplied;
 // sums are f32.
 
-#ifndef WEFT_RT_CUDA_TENSOR_ATTENTION_KERNELS_H
-#define WEFT_RT_CUDA_TENSOR_ATTENTION_KERNELS_H
+#ifndef WEFT_RT_CUDA_TENSOR_ATTENTION_ENTRIES_H
+#define WEFT_RT_CUDA_TENSOR_ATTENTION_ENTRIES_H
 
 #include "backends/cuda/tensor_attention_forward.h"
 #include "backends/cuda/tensor_attention_gradient.h"
@@ -76,4 +76,4 @@ void computeQueries(const AttentionArgs &args,
 #define WEFT_TENSOR_KERNEL(name, warps, ...)                                   \
   WEFT_WARP_KERNEL(name, AttentionArgs, warps, (__VA_ARGS__))
 
-#endif // WEFT_RT_CUDA_TENSOR_ATTENTION_KERNELS_H
+#endif // WEFT_RT_CUDA_TENSOR_ATTENTION_ENTRIES_H
