@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The forward pass of a tile of queries of one head: a warp has 32 of them, and
-// all keys that they see, 64 at a time, whose scores stay in its registers.
+// The forward pass of a tile of queries of one head: a warp has 16 or 32 of
+// them and all keys that they see, a tile at a time, whose scores stay in its
+// registers. With groups, scores of the next keys are computed while those of
+// these become weights.
 
 #ifndef WEFT_RT_CUDA_TENSOR_ATTENTION_FORWARD_H
 #define WEFT_RT_CUDA_TENSOR_ATTENTION_FORWARD_H
@@ -44,18 +46,8 @@ public:
       start(states[warp]);
       block.waitForCopies(warp);
     });
-    if (hasGroups && key < seen.last)
-      block.phase([&](int warp) {
-        if (isSeen(warp, key))
-          beginScores(warp);
-        end(states[warp].next);
-        // Behind the others of the group, which read what comes now.
-      });
-    if (hasGroups && key + keys < seen.last)
-      block.phase([&](int warp) {
-        bringKeys(warp, false, key + keys);
-        block.waitForCopies(warp);
-      });
+    if (hasGroups)
+      multiplyFirstKeys(key, seen.last);
     for (; key < seen.last; key += keys) {
       block.phase([&](int warp) {
         bringKeys(warp, true, key);
@@ -113,13 +105,27 @@ private:
     });
   }
 
-  /// With groups scores of the next keys are computed while those of these
-  /// become weights.
   void beginScores(int warp) {
     State &state = states[warp];
     clear(state.next);
     beginHeads<Format, HeadSize, queries>(shared, state.next, queryTile,
                                           warp * rows, keyTile);
+  }
+
+  /// With groups: scores of the first keys, and then the next keys in their
+  /// place.
+  void multiplyFirstKeys(int key, int last) {
+    if (key < last)
+      block.phase([&](int warp) {
+        if (isSeen(warp, key))
+          beginScores(warp);
+        end(states[warp].next);
+      });
+    if (key + keys < last)
+      block.phase([&](int warp) {
+        bringKeys(warp, false, key + keys);
+        block.waitForCopies(warp);
+      });
   }
 
   /// Where there are no next keys, or none that are seen, their scores are
