@@ -150,8 +150,7 @@ Status Attention::load(bool areTensors) {
       "the runtime's attention", areTensors ? tensors.ptx : kernelsPtx,
       areTensors ? tensors.names : kernelNames, count, to));
   for (int i = 0; i < count; ++i)
-    WEFT_RT_RETURN_IF_ERROR(device.allowShared(
-        to[i], areTensors ? tensors.sharedBytes : attentionSharedBytes));
+    WEFT_RT_RETURN_IF_ERROR(device.allowShared(to[i], attentionSharedBytes));
   return Status();
 }
 

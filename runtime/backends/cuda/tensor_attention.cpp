@@ -33,8 +33,8 @@ constexpr const char *groupKernelNames[numTensorKernels] =
 
 TensorKernels tensorKernels(bool hasGroups) {
   if (hasGroups)
-    return {groupKernelsPtx, groupKernelNames, tensorGroupBytes};
-  return {warpKernelsPtx, warpKernelNames, attentionSharedBytes};
+    return {groupKernelsPtx, groupKernelNames};
+  return {warpKernelsPtx, warpKernelNames};
 }
 
 namespace {

@@ -30,7 +30,6 @@ tensorAttentionLaunches(const weft_rt_attention &desc,
 struct TensorKernels {
   const char *ptx;
   const char *const *names;
-  int sharedBytes; // of a block, at most
 };
 TensorKernels tensorKernels(bool hasGroups);
 

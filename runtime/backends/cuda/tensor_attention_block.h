@@ -134,11 +134,26 @@ template <int M, int N> void clear(TileSums (&sums)[M][N]) {
   });
 }
 
-/// sums += products along the head of a warp's rows of a tile, 16 M from `row`
-/// on, and all rows of another one, 8 N.
+template <int M, int N>
+void copy(TileSums (&to)[M][N], const TileSums (&from)[M][N]) {
+  forLanes([&](int lane) {
+    WEFT_UNROLL
+    for (int m = 0; m < M; ++m) {
+      WEFT_UNROLL
+      for (int n = 0; n < N; ++n) {
+        WEFT_UNROLL
+        for (int i = 0; i < 4; ++i)
+          to[m][n][i][lane] = from[m][n][i][lane];
+      }
+    }
+  });
+}
+
+/// Begins sums += products along the head of a warp's rows of a tile, 16 M from
+/// `row` on, and all rows of another one, 8 N.
 template <typename Format, int Head, int Rows, int M, int N>
-void multiplyHeads(const Shared &shared, TileSums (&sums)[M][N], uint32_t tile,
-                   int row, uint32_t other) {
+void beginHeads(const Shared &shared, TileSums (&sums)[M][N], uint32_t tile,
+                int row, uint32_t other) {
   constexpr int columns = 8 * N, steps = rowBytes / twoChunks;
   if constexpr (hasGroups) {
     static_assert(M == 1);
@@ -156,7 +171,7 @@ void multiplyHeads(const Shared &shared, TileSums (&sums)[M][N], uint32_t tile,
           shared, sums[0], descriptor(tile + at + half * halfBytes<Rows>),
           inGroup, descriptor(other + at + half * halfBytes<columns>));
     }
-    endProducts(sums[0]);
+    commitProducts();
     return;
   }
   Lanes<uint32_t> left = placesOfRows(shared, tile + row * rowBytes),
@@ -183,10 +198,10 @@ void multiplyHeads(const Shared &shared, TileSums (&sums)[M][N], uint32_t tile,
   }
 }
 
-/// sums += parts times all rows of a tile, 16 K.
+/// Begins sums += parts times all rows of a tile, 16 K.
 template <typename Format, int Head, int M, int K>
-void multiplyRows(const Shared &shared, TileSums (&sums)[M][Head / 8],
-                  const TileParts (&parts)[M][K], uint32_t tile) {
+void beginRows(const Shared &shared, TileSums (&sums)[M][Head / 8],
+               const TileParts (&parts)[M][K], uint32_t tile) {
   constexpr int rows = 16 * K;
   if constexpr (hasGroups) {
     static_assert(M == 1);
@@ -197,7 +212,7 @@ void multiplyRows(const Shared &shared, TileSums (&sums)[M][Head / 8],
           shared, sums[0], parts[0][k],
           matrixDescriptor(groupAddress(shared, tile + k * 16 * rowBytes),
                            halfBytes<rows>, eightRows));
-    endProducts(sums[0]);
+    commitProducts();
     return;
   }
   Lanes<uint32_t> right = placesOfRows(shared, tile);
@@ -215,6 +230,17 @@ void multiplyRows(const Shared &shared, TileSums (&sums)[M][Head / 8],
       }
     }
   }
+}
+
+/// Waits until what was begun for sums is over, where so many others were begun
+/// after it. Parts are kept until then.
+template <int Others = 0, int M, int N> void end(TileSums (&sums)[M][N]) {
+  if constexpr (hasGroups)
+    endProducts<Others>(sums[0]);
+}
+template <int M, int K> void hold(const TileParts (&parts)[M][K]) {
+  if constexpr (hasGroups)
+    holdParts(parts[0]);
 }
 
 /// Rounds sums, which are then the left side of a product.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The forward pass of a tile of queries of one head: a warp has 32 of them, and
-// all keys that they see, 64 at a time, whose scores stay in its registers.
+// The forward pass of a tile of queries of one head: a warp has 16 or 32 of
+// them and all keys that they see, a tile at a time, whose scores stay in its
+// registers. With groups, scores of the next keys are computed while those of
+// these become weights.
 
 #ifndef WEFT_RT_CUDA_TENSOR_ATTENTION_FORWARD_H
 #define WEFT_RT_CUDA_TENSOR_ATTENTION_FORWARD_H
@@ -21,6 +23,7 @@ template <typename Format, int HeadSize> class TensorForward {
 
   struct State {
     TileSums out[M][HeadSize / 8], scores[M][N];
+    TileSums next[M][N];               // scores, with groups
     Lanes<float> max[M][2], sum[M][2]; // of products; a lane's part of sums
   };
 
@@ -43,16 +46,21 @@ public:
       start(states[warp]);
       block.waitForCopies(warp);
     });
+    if (hasGroups)
+      multiplyFirstKeys(key, seen.last);
     for (; key < seen.last; key += keys) {
       block.phase([&](int warp) {
         bringKeys(warp, true, key);
-        if (isSeen(warp, key))
+        if constexpr (hasGroups)
+          weighWhileNextIsMultiplied(warp, key, key + keys < seen.last);
+        else if (isSeen(warp, key))
           multiplyKeys(warp, key);
         block.waitForCopies(warp);
       });
       block.phase([&](int warp) {
-        if (key + keys < seen.last)
-          bringKeys(warp, false, key + keys);
+        int next = key + (hasGroups ? 2 : 1) * keys;
+        if (next < seen.last)
+          bringKeys(warp, false, next);
         if (isSeen(warp, key))
           addValues(warp);
         block.waitForCopies(warp);
@@ -97,11 +105,55 @@ private:
     });
   }
 
+  void beginScores(int warp) {
+    State &state = states[warp];
+    clear(state.next);
+    beginHeads<Format, HeadSize, queries>(shared, state.next, queryTile,
+                                          warp * rows, keyTile);
+  }
+
+  /// With groups: scores of the first keys, and then the next keys in their
+  /// place.
+  void multiplyFirstKeys(int key, int last) {
+    if (key < last)
+      block.phase([&](int warp) {
+        if (isSeen(warp, key))
+          beginScores(warp);
+        end(states[warp].next);
+      });
+    if (key + keys < last)
+      block.phase([&](int warp) {
+        bringKeys(warp, false, key + keys);
+        block.waitForCopies(warp);
+      });
+  }
+
+  /// Where there are no next keys, or none that are seen, their scores are
+  /// computed for nobody: what is multiplied must not be chosen between.
+  void weighWhileNextIsMultiplied(int warp, int key, bool hasNext) {
+    State &state = states[warp];
+    if (isSeen(warp, key)) {
+      copy(state.scores, state.next);
+      beginScores(warp);
+      hideScores(warp, key);
+      weighAll(state);
+      end(state.next);
+    } else if (hasNext && isSeen(warp, key + keys)) {
+      beginScores(warp);
+      end(state.next);
+    }
+  }
+
   void multiplyKeys(int warp, int key) {
     State &state = states[warp];
     clear(state.scores);
-    multiplyHeads<Format, HeadSize, queries>(shared, state.scores, queryTile,
-                                             warp * rows, keyTile);
+    beginHeads<Format, HeadSize, queries>(shared, state.scores, queryTile,
+                                          warp * rows, keyTile);
+    hideScores(warp, key);
+  }
+
+  void hideScores(int warp, int key) {
+    State &state = states[warp];
     int row = rowOf(warp);
     if (window.isWhole(row, rows, key, keys))
       return;
@@ -121,17 +173,24 @@ private:
     });
   }
 
-  void addValues(int warp) {
-    State &state = states[warp];
+  void weighAll(State &state) {
     WEFT_UNROLL
     for (int m = 0; m < M; ++m) {
       WEFT_UNROLL
       for (int half = 0; half < 2; ++half)
         weigh(state, m, half);
     }
+  }
+
+  void addValues(int warp) {
+    State &state = states[warp];
+    if (!hasGroups)
+      weighAll(state);
     TileParts weights[M][N / 2];
     pack<Format>(weights, state.scores);
-    multiplyRows<Format, HeadSize>(shared, state.out, weights, valueTile);
+    beginRows<Format, HeadSize>(shared, state.out, weights, valueTile);
+    end(state.out);
+    hold(weights);
   }
 
   /// Scores of a lane's row become weights, and what was summed is corrected

@@ -178,20 +178,26 @@ private:
              gradientTile = queryTile + queryBytes;
     TileSums weights[M][N], products[M][N];
     clear(weights);
-    multiplyHeads<Format, HeadSize, keys>(shared, weights, keyTile, mine,
-                                          queryTile);
+    beginHeads<Format, HeadSize, keys>(shared, weights, keyTile, mine,
+                                       queryTile);
+    clear(products);
+    beginHeads<Format, HeadSize, keys>(shared, products, valueTile, mine,
+                                       gradientTile);
+    end<1>(weights);
     weigh(weights, stage);
     if (!window.isWhole(query, queries, row, rows))
       hideWeights(weights, query, row);
-    TileParts parts[M][N / 2];
-    pack<Format>(parts, weights);
-    multiplyRows<Format, HeadSize>(shared, state.dv, parts, gradientTile);
-    clear(products);
-    multiplyHeads<Format, HeadSize, keys>(shared, products, valueTile, mine,
-                                          gradientTile);
+    TileParts ofValues[M][N / 2], ofKeys[M][N / 2];
+    pack<Format>(ofValues, weights);
+    beginRows<Format, HeadSize>(shared, state.dv, ofValues, gradientTile);
+    end<1>(products);
     subtract(products, weights, stage);
-    pack<Format>(parts, products);
-    multiplyRows<Format, HeadSize>(shared, state.dk, parts, queryTile);
+    pack<Format>(ofKeys, products);
+    beginRows<Format, HeadSize>(shared, state.dk, ofKeys, queryTile);
+    end(state.dv);
+    end(state.dk);
+    hold(ofValues);
+    hold(ofKeys);
   }
 
   /// Products of keys and queries become weights.
@@ -381,17 +387,22 @@ private:
     uint32_t keyTile = placeOfStage(stage);
     TileSums scores[M][N], products[M][N];
     clear(scores);
-    multiplyHeads<Format, HeadSize, queries>(shared, scores, queryTile, mine,
-                                             keyTile);
+    beginHeads<Format, HeadSize, queries>(shared, scores, queryTile, mine,
+                                          keyTile);
+    clear(products);
+    beginHeads<Format, HeadSize, queries>(shared, products, gradientTile, mine,
+                                          keyTile + keyBytes);
+    end<1>(scores);
     if (!window.isWhole(row, rows, key, keys))
       hideScores(scores, row, key);
-    clear(products);
-    multiplyHeads<Format, HeadSize, queries>(shared, products, gradientTile,
-                                             mine, keyTile + keyBytes);
-    combine(state, products, scores);
+    weigh(state, scores);
+    end(products);
+    subtract(state, products, scores);
     TileParts parts[M][N / 2];
     pack<Format>(parts, products);
-    multiplyRows<Format, HeadSize>(shared, state.dq, parts, keyTile);
+    beginRows<Format, HeadSize>(shared, state.dq, parts, keyTile);
+    end(state.dq);
+    hold(parts);
   }
 
   void hideScores(TileSums (&scores)[M][N], int row, int key) {
@@ -411,9 +422,8 @@ private:
     });
   }
 
-  /// Gradients of weights become those of scores.
-  void combine(const State &state, TileSums (&products)[M][N],
-               const TileSums (&scores)[M][N]) {
+  /// Scores become weights.
+  void weigh(const State &state, TileSums (&scores)[M][N]) {
     float scale = args.scale * log2OfE;
     forLanes([&](int lane) {
       WEFT_UNROLL
@@ -422,11 +432,28 @@ private:
         for (int n = 0; n < N; ++n) {
           WEFT_UNROLL
           for (int i = 0; i < 4; ++i) {
-            float weight = powerOfTwo(fused(scores[m][n][i][lane], scale,
-                                            -state.sums[m][i / 2][lane]));
-            float &product = products[m][n][i][lane];
-            product = weight * (product - state.deltas[m][i / 2][lane]);
+            float &score = scores[m][n][i][lane];
+            score =
+                powerOfTwo(fused(score, scale, -state.sums[m][i / 2][lane]));
           }
+        }
+      }
+    });
+  }
+
+  /// Gradients of weights become those of scores.
+  void subtract(const State &state, TileSums (&products)[M][N],
+                const TileSums (&weights)[M][N]) {
+    forLanes([&](int lane) {
+      WEFT_UNROLL
+      for (int m = 0; m < M; ++m) {
+        WEFT_UNROLL
+        for (int n = 0; n < N; ++n) {
+          WEFT_UNROLL
+          for (int i = 0; i < 4; ++i)
+            products[m][n][i][lane] =
+                weights[m][n][i][lane] *
+                (products[m][n][i][lane] - state.deltas[m][i / 2][lane]);
         }
       }
     });

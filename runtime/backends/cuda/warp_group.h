@@ -54,15 +54,27 @@ template <int N> inline void holdSums(Lanes<float> (&sums)[N][4]) {
   for (int n = 0; n < N; ++n)
     asm volatile("" : WEFT_SUM(n)::"memory");
 }
+/// Keeps what is multiplied in its registers up to here.
+template <int K> inline void holdParts(const Lanes<uint32_t> (&parts)[K][4]) {
+  WEFT_UNROLL
+  for (int k = 0; k < K; ++k)
+    asm volatile("" ::"r"(parts[k][0][0]), "r"(parts[k][1][0]),
+                 "r"(parts[k][2][0]), "r"(parts[k][3][0])
+                 : "memory");
+}
 
-/// Products that begin between the two are over behind the second one.
+/// Products are begun between the first two. They are over behind endProducts
+/// of as many others as were begun after them.
 template <int N> inline void beginProducts(Lanes<float> (&sums)[N][4]) {
   holdSums(sums);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
-template <int N> inline void endProducts(Lanes<float> (&sums)[N][4]) {
+inline void commitProducts() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+template <int Others, int N>
+inline void endProducts(Lanes<float> (&sums)[N][4]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Others) : "memory");
   holdSums(sums);
 }
 
@@ -118,7 +130,9 @@ inline void addProduct(const Shared &, Lanes<float> (&sums)[N][4],
 inline uint32_t groupAddress(const Shared &, uint32_t place) { return place; }
 
 template <int N> inline void beginProducts(Lanes<float> (&)[N][4]) {}
-template <int N> inline void endProducts(Lanes<float> (&)[N][4]) {}
+inline void commitProducts() {}
+template <int Others, int N> inline void endProducts(Lanes<float> (&)[N][4]) {}
+template <int K> inline void holdParts(const Lanes<uint32_t> (&)[K][4]) {}
 
 /// Two bytes of a matrix by its descriptor.
 inline uint16_t elementOf(const Shared &shared, uint64_t matrix, int row,
