@@ -13,6 +13,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
 #include <algorithm>
@@ -99,9 +100,10 @@ void RepeatedForwardPass::place(int task) {
 /// A value of the backward pass that is there some time before the task is
 /// needed: before the last collective that compute waits for, so that the
 /// repetition can be done meanwhile. It is in memory: a kernel would be torn
-/// apart that makes it on the way. At the beginning of the backward pass it is
-/// the last one of the forward pass: with none, what the last layer repeats
-/// would be part of its kernels.
+/// apart that makes it on the way, or what is put together of what kernels
+/// make. At the beginning of the backward pass it is the last one of the
+/// forward pass: with none, what the last layer repeats would be part of its
+/// kernels.
 Value RepeatedForwardPass::findTrigger(int task) const {
   Operation *first = firstReaders[task];
   int reader = saved.getNumber(first);
@@ -114,7 +116,8 @@ Value RepeatedForwardPass::findTrigger(int task) const {
     Operation *op = tasks.ops[other];
     isBeforeCollective |=
         tasks.problem.task(other).role == TaskRole::Activation;
-    if (isa<linalg::LinalgOp>(op) || getPlace(op) >= getPlace(first) ||
+    if (isa<linalg::LinalgOp, tensor::InsertSliceOp, tensor::ConcatOp>(op) ||
+        getPlace(op) >= getPlace(first) ||
         tasks.problem.task(other).isCollective())
       continue;
     auto made = llvm::find_if(op->getResults(), [](Value result) {

@@ -150,14 +150,15 @@ bool isWidening(linalg::GenericOp op) {
 void widenInReaders(func::FuncOp func) {
   SmallVector<linalg::GenericOp> ops;
   func.walk([&](linalg::GenericOp op) {
-    if (isWidening(op) && !op->hasOneUse() && sparesMemory(op))
+    if (isWidening(op) && sparesMemory(op))
       ops.push_back(op);
   });
   for (linalg::GenericOp op : ops) {
     OpBuilder builder(op);
-    for (OpOperand &use :
-         llvm::make_early_inc_range(llvm::drop_begin(op->getUses())))
-      use.set(builder.clone(*op)->getResult(0));
+    SmallVector<OpOperand *> uses(
+        llvm::make_pointer_range(op->getResult(0).getUses()));
+    for (OpOperand *use : llvm::drop_begin(uses, uses.empty() ? 0 : 1))
+      use->set(builder.clone(*op)->getResult(0));
   }
 }
 

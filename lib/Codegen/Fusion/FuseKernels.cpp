@@ -12,6 +12,7 @@
 // dependences allow.
 
 #include "AlignViews.h"
+#include "ComputeByParts.h"
 #include "FuseElementwise.h"
 #include "GroupGraph.h"
 #include "SplitSums.h"
@@ -627,6 +628,7 @@ struct FuseKernelsPass
       return signalPassFailure();
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       fillElements(func);
+      computeByParts(func);
       moveOrdersIntoBodies(func);
       LogicalResult fused = fuseElementwise(func);
       moveOrdersOutOfBodies(func);

@@ -354,6 +354,8 @@ const Element *ElementTable::getScalar(Attribute name, DictionaryAttr details,
   // Each widening is exact, and so are two.
   if (opName == "arith.extf" && operands[0]->isOp("arith.extf"))
     return getScalar(name, details, type, operands[0]->operands, result);
+  if (const Element *joined = joinPads(name, details, type, operands))
+    return joined;
   if (const Element *known = foldComparison(name, details, type, operands))
     return known;
   if (const Element *same = foldAlgebra(name, details, type, operands))

@@ -140,6 +140,9 @@ public:
   DictionaryAttr getDetails(StringAttr name, ArrayRef<NamedAttribute> attrs);
   const Element *getRead(const Element *function,
                          ArrayRef<const Element *> indices);
+  /// Reads a function of kind Parts. What is done alike with all parts of a
+  /// tensor is done with the tensor.
+  const Element *readParts(Element parts, ArrayRef<const Element *> indices);
 
   // Functions.
   /// Makes a function of its free variables from an expression with operands
@@ -266,6 +269,11 @@ private:
                                        ArrayRef<const Element *> operands);
   const Element *foldFloatComparison(DictionaryAttr details,
                                      ArrayRef<const Element *> operands);
+
+  /// Of two padded tensors whose parts do not meet: an op on the tensor of all
+  /// parts. Null for others.
+  const Element *joinPads(Attribute name, DictionaryAttr details, Type type,
+                          ArrayRef<const Element *> operands);
 
   // Choices and conditions.
   const Element *foldConjunction(Attribute name, DictionaryAttr details,

@@ -153,7 +153,7 @@ const Element *ProgramElements::assemble(const Element *base,
     for (unsigned dim : kept)
       made.numbers.push_back(part.sizes[dim]);
   }
-  return table.getRead(table.get(std::move(made)), indices);
+  return table.readParts(std::move(made), indices);
 }
 
 /// An insertion at a place that is computed, or between other elements: a

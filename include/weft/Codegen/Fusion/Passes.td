@@ -52,9 +52,13 @@ def PrepareKernelsPass : Pass<"weft-prepare-kernels", "::mlir::ModuleOp"> {
 def FuseKernelsPass : Pass<"weft-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "group linalg ops into the kernels that run them";
   let description = [{
-    Fuses elementwise producers into their consumers, also into several of them
+    First, elementwise ops move to where they can be fused: below slices and
+    reshapes, into the parts of a concatenation that they make narrow, and into
+    the halves of a sum of two tensors that are padded so that each has elements
+    where the other one has none.
+    Then it fuses elementwise producers into their consumers, also into several of them
     if what a cheap one reads takes no more memory than what it makes and nobody
-    else needs that. Then groups what walks the
+    else needs that, and groups what walks the
     same rows: a reduction over a row, what feeds it, and what uses its result
     again on that row (softmax, norms, cross-entropy) are one kernel, and so are
     ops that read the same operands over the same space (the parts of an
