@@ -105,14 +105,22 @@ class Packer:
 
     def kernels(self):
         import gpu_cases
+        import gpu_launches
         rows, columns = (64, 128) if self.options.small else (65536, 1024)
-        for name, make in gpu_cases.KERNELS.items():
-            for element in ["f32"] if name == "adamw" else ["f32", "bf16"]:
-                text, tensors = make(rows, columns, element)
-                size = {"f32": 4, "bf16": 2}[element]
-                self.cases["kernels"].append({
-                    "name": f"{name} {element}", "bytes": tensors * rows * columns * size,
-                    "program": self.compile_text(text, f"{name}-{element}")})
+        cases = [(f"{name} {element}", *make(rows, columns + more, element))
+                 for name, (make, more) in gpu_cases.KERNELS.items() for element in ("f32", "bf16")
+                 if not (self.options.small and more)]
+        # Its step is what all steps take beside their kernels.
+        cases.append(("nothing", *gpu_cases.elementwise(1, 1, "f32")))
+        for name, text, size in cases:
+            file = name.replace(" ", "-")
+            source = self.folder / f"{file}.mlir"
+            source.write_text(text)
+            plan = gpu_launches.list_launches(source, ["--target", self.target()],
+                                              self.bin / "weft-compile", self.bin / "weft-opt")
+            self.cases["kernels"].append({"name": name, "bytes": size, "plan": plan,
+                                          "program": self.compile(source, file)})
+            source.unlink()
 
     def contractions(self):
         import gpu_cases
@@ -170,7 +178,7 @@ class Packer:
         for tool in ("weft-run", "weft_rt_cts"):
             shutil.copy(self.bin / tool, self.folder / "bin" / tool)
             subprocess.run(["strip", self.folder / "bin" / tool], check=True)
-        for script in ("gpu.py", "gpu_direct.py", "gpu_compare.py"):
+        for script in ("gpu.py", "gpu_direct.py", "gpu_launches.py", "gpu_compare.py"):
             shutil.copy(HERE / script, self.folder / script)
         for part in (self.examples, self.programs_with_values, self.kernels, self.contractions,
                      self.step, self.peers):
@@ -375,16 +383,23 @@ def part_values(cases):
 
 
 def part_kernels(cases):
+    """Each kernel twice: with its step, and launched directly one after the other."""
     import gpu_direct
-    copy = gpu_direct.copy_bandwidth(gpu_direct.Gpu(), 1 << (16 if cases.small else 28))
+    import gpu_launches
+    gpu = gpu_direct.Gpu()
+    copy = gpu_direct.copy_bandwidth(gpu, 1 << (16 if cases.small else 28))
 
     def measure(case):
         with tempfile.TemporaryDirectory() as scratch:
             inputs = Path(scratch) / "in"
             make_inputs(case["program"], inputs)
-            milliseconds, _ = timed(case["program"], inputs, 6 if cases.small else 60)
-        rate = case["bytes"] / milliseconds * 1e3
-        return {"ms": milliseconds, "gb_per_s": rate / 1e9, "of_copy": rate / copy}
+            step, _ = timed(case["program"], inputs, 6 if cases.small else 40)
+        if case["plan"] is None:
+            return {"step_ms": step}
+        seconds = gpu_launches.kernel_seconds(gpu, HERE / case["program"], case["plan"], block_of,
+                                              3 if cases.small else 20)
+        rate = case["bytes"] / seconds
+        return {"step_ms": step, "ms": seconds * 1e3, "gb_per_s": rate / 1e9, "of_copy": rate / copy}
 
     return [{"name": "copy", "gb_per_s": copy / 1e9, "error": None}] + cases.each("kernels", measure)
 

@@ -68,6 +68,17 @@ class Gpu:
         self.driver.cuMemsetD8Async(place, 0, c_size_t(size), self.stream)
         return place
 
+    def fill(self, place, size, block):
+        """Repeats a block up to the end, which is one of its own or not."""
+        self.driver.cuMemcpyHtoDAsync_v2(place, block, c_size_t(len(block)), self.stream)
+        there = len(block)
+        while there < size:
+            more = min(there, size - there)
+            self.driver.cuMemcpyDtoDAsync_v2(c_uint64(place.value + there), place, c_size_t(more),
+                                             self.stream)
+            there += more
+        self.wait()
+
     def wait(self):
         while (result := self.driver.handle.cuStreamQuery(self.stream)) == 600:
             pass

@@ -49,11 +49,16 @@ Reduced reduceByLn2(Term x) {
 /// 2^power, for normal results.
 Term powerOf2(Term power) { return ((power + 127) << 23).fromBits(); }
 
-/// y * 2^power in two factors, so that the result may be denormal or infinite:
-/// it is rounded once.
-Term scale(Term y, Term power) {
-  Term half = power >> 1;
-  return y * powerOf2(half) * powerOf2(power - half);
+/// Adding it rounds to an integer, which is then in the low bits with the bias
+/// of two floats.
+constexpr double kRoundTwice = kRound + 254;
+
+/// y * 2^power, in two factors, so that the result may be denormal or infinite:
+/// it is rounded once. `shifted` is power + kRoundTwice: each half of its low
+/// bits is the exponent of a factor, and the rest is shifted out.
+Term scale(Term y, Term shifted) {
+  Term both = shifted.bits(), one = both >> 1;
+  return y * (one << 23).fromBits() * ((both - one) << 23).fromBits();
 }
 
 /// exp(r) for |r| <= ln 2 / 2. Fit: 3.2e-9.
@@ -104,15 +109,16 @@ Term toFloat(Term integer, Term like) {
 
 Term formulas::exp(Term x) {
   // Beyond these limits the result is 0 or infinite, as at them.
-  Reduced r = reduceByLn2(clamp(x, -104, 89));
-  return scale(expOfRest(r.rest), r.power);
+  Term bounded = clamp(x, -104, 89);
+  Term shifted = fma(bounded, kLog2E, kRoundTwice);
+  return scale(expOfRest(restOf(bounded, shifted - kRoundTwice)), shifted);
 }
 
 Term formulas::exp2(Term x) {
   Term bounded = clamp(x, -151, 129);
-  Term shifted = bounded + kRound;
-  Term rest = bounded - (shifted - kRound);
-  return scale(expOfRest(rest * 0x1.62e43p-1), integerOf(shifted));
+  Term shifted = bounded + kRoundTwice;
+  Term rest = bounded - (shifted - kRoundTwice);
+  return scale(expOfRest(rest * 0x1.62e43p-1), shifted);
 }
 
 /// exp(x) - 1 = 2^k * (exp(r) - 1) + (2^k - 1), computed in halves: 2^128 is

@@ -61,7 +61,7 @@ public:
   /// its own. A GPU has up to 160 multiprocessors, which take a few blocks at a
   /// time, and a sum is one block's.
   FusionLimits getFusionLimits(ModuleOp) const override {
-    return {32 << 10, 64, 2048, /*alignsViews=*/true, /*sumParts=*/512};
+    return {32 << 10, 64, 2048, /*alignsViews=*/true, /*sumParts=*/2048};
   }
 
   /// Threads load all of their points before they store any, and wait for each

@@ -143,6 +143,83 @@ void mlir::weft::emitBlockBarrier(OpBuilder &builder, Location loc) {
       builder.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), zero);
 }
 
+void mlir::weft::emitWarpBarrier(OpBuilder &builder, Location loc) {
+  Value all = arith::ConstantIntOp::create(builder, loc, -1, 32);
+  LLVM::CallIntrinsicOp::create(
+      builder, loc, builder.getStringAttr("llvm.nvvm.bar.warp.sync"), all);
+}
+
+/// Of 32 bits.
+static Value emitShuffleOfBits(OpBuilder &builder, Location loc, Value bits,
+                               int64_t distance) {
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, value, 32);
+  };
+  return LLVM::CallIntrinsicOp::create(
+             builder, loc, builder.getI32Type(),
+             builder.getStringAttr("llvm.nvvm.shfl.sync.bfly.i32"),
+             ValueRange{number(-1), bits, number(distance), number(kWarp - 1)})
+      .getResults();
+}
+
+Value mlir::weft::emitShuffle(OpBuilder &builder, Location loc, Value value,
+                              int64_t distance) {
+  Type type = value.getType(), i32 = builder.getI32Type();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Type integer = builder.getIntegerType(width);
+  bool isFloat = isa<FloatType>(type);
+  Value bits =
+      isFloat ? arith::BitcastOp::create(builder, loc, integer, value) : value;
+  if (width == 64) {
+    Value half = emitInt(builder, loc, 32);
+    Value low = arith::TruncIOp::create(builder, loc, i32, bits);
+    Value high = arith::TruncIOp::create(
+        builder, loc, i32, arith::ShRUIOp::create(builder, loc, bits, half));
+    low = arith::ExtUIOp::create(
+        builder, loc, integer, emitShuffleOfBits(builder, loc, low, distance));
+    high = arith::ExtUIOp::create(
+        builder, loc, integer, emitShuffleOfBits(builder, loc, high, distance));
+    bits = arith::OrIOp::create(
+        builder, loc, low, arith::ShLIOp::create(builder, loc, high, half));
+  } else {
+    if (width < 32)
+      bits = arith::ExtUIOp::create(builder, loc, i32, bits);
+    bits = emitShuffleOfBits(builder, loc, bits, distance);
+    if (width < 32)
+      bits = arith::TruncIOp::create(builder, loc, integer, bits);
+  }
+  return isFloat ? arith::BitcastOp::create(builder, loc, type, bits) : bits;
+}
+
+void mlir::weft::emitDelinearize(OpBuilder &builder, Location loc, Value flat,
+                                 int64_t count, ArrayRef<int> dims,
+                                 ArrayRef<int64_t> sizes, int64_t width,
+                                 MutableArrayRef<Value> index) {
+  // Quotients of 64 bits take several times as long.
+  bool isNarrow = dims.size() > 1 && count <= INT32_MAX;
+  Type i64 = builder.getI64Type(), type = isNarrow ? builder.getI32Type() : i64;
+  if (isNarrow)
+    flat = arith::TruncIOp::create(builder, loc, type, flat);
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getIntegerAttr(type, value));
+  };
+  for (int dim : llvm::reverse(dims)) {
+    bool isFirst = dim == dims.front(), isLast = dim == dims.back();
+    Value size = number(sizes[dim] / (isLast ? width : 1));
+    Value place =
+        isFirst ? flat : arith::RemUIOp::create(builder, loc, flat, size);
+    if (!isFirst)
+      flat = arith::DivUIOp::create(builder, loc, flat, size);
+    if (isNarrow)
+      place = arith::ExtUIOp::create(builder, loc, i64, place);
+    if (isLast && width > 1)
+      place = arith::MulIOp::create(builder, loc, place,
+                                    emitInt(builder, loc, width));
+    index[dim] = place;
+  }
+}
+
 int64_t mlir::weft::getNumBlocks(int64_t count) {
   int64_t blocks = llvm::divideCeil(count, kBlockThreads);
   return std::clamp<int64_t>(blocks, 1, kMaxBlocks);
@@ -152,12 +229,20 @@ rt::LaunchConfig mlir::weft::setLaunch(const DeviceKernel &kernel,
                                        int64_t numBlocks, int64_t numThreads) {
   LLVM::LLVMFuncOp func = kernel.func;
   Builder builder(func.getContext());
+  SmallVector<Attribute> attributes;
+  auto say = [&](StringRef name, int64_t value) {
+    attributes.push_back(
+        builder.getStrArrayAttr({name, std::to_string(value)}));
+  };
   // A part is called from several places, and is to be there once.
-  Attribute attribute = builder.getStringAttr("noinline");
-  if (!kernel.block)
-    attribute =
-        builder.getStrArrayAttr({"nvvm.reqntid", std::to_string(numThreads)});
-  func.setPassthroughAttr(builder.getArrayAttr(attribute));
+  if (kernel.block)
+    attributes.push_back(builder.getStringAttr("noinline"));
+  else
+    say("nvvm.reqntid", numThreads);
+  // So that some threads load while others compute.
+  if (numThreads > 2 * kBlockThreads)
+    say("nvvm.minctasm", 2);
+  func.setPassthroughAttr(builder.getArrayAttr(attributes));
   return rt::LaunchNumbersAttr::get(
       func.getContext(), {numBlocks, numThreads, /*dynamic shared bytes=*/0});
 }

@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral kDeviceModule = "weft_device";
 
 /// Threads of a block, and the most blocks of a grid: more work than that is
 /// walked in strides.
-inline constexpr int64_t kBlockThreads = 256, kMaxBlocks = 2048;
+inline constexpr int64_t kBlockThreads = 256, kMaxBlocks = 32768;
 
 /// A kernel's function on the device, before its loops.
 struct DeviceKernel : KernelArguments {
@@ -68,6 +68,25 @@ Value emitSharedMemory(OpBuilder &builder, Location loc,
 /// Where all threads of a block wait for each other, and see what the others
 /// stored before.
 void emitBlockBarrier(OpBuilder &builder, Location loc);
+
+/// Threads that shuffle among themselves.
+inline constexpr int64_t kWarp = 32;
+
+/// What the thread of the warp has whose number differs in the bit `distance`.
+/// All threads of the warp ask at once.
+Value emitShuffle(OpBuilder &builder, Location loc, Value value,
+                  int64_t distance);
+
+/// Where all threads of a warp wait for each other, and see what the others
+/// stored before.
+void emitWarpBarrier(OpBuilder &builder, Location loc);
+
+/// Sets `index` of `dims` from a flattened index, the last one to the first of
+/// `width` neighbours. `count` is the number of all flattened ones.
+void emitDelinearize(OpBuilder &builder, Location loc, Value flat,
+                     int64_t count, llvm::ArrayRef<int> dims,
+                     llvm::ArrayRef<int64_t> sizes, int64_t width,
+                     llvm::MutableArrayRef<Value> index);
 
 /// The blocks of a grid that has a thread for each of `count` things, if that
 /// is not too many.

@@ -5,6 +5,7 @@
 // a function that no GPU has.
 
 #include "Architectures.h"
+#include "DeviceInstructions.h"
 #include "DeviceKernel.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Support/OutputPath.h"
@@ -147,7 +148,9 @@ LogicalResult EmitPTXPass::emit(ModuleOp device,
   if (failed(checkCode(device, *module)) ||
       failed(keepDeviceIR(device, *module)))
     return failure();
+  markRoundings(*module);
   optimize(*module, *machine);
+  useDeviceInstructions(*module);
   SmallString<0> text;
   llvm::raw_svector_ostream os(text);
   llvm::legacy::PassManager passes;

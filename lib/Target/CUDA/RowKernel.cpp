@@ -20,28 +20,8 @@
 
 namespace mlir::weft {
 
-/// What rows of one block take together of shared memory at most, and where
-/// other kernels of their launch have blocks with as much.
-static constexpr int64_t kRowsShared = 40 << 10, kSharedOfPart = 8 << 10;
-/// Rows side by side that fill an access of a warp.
-static constexpr int64_t kWarp = 32;
-
-static KernelShape prepareRows(const KernelShape &shape) {
-  KernelShape rows = shape;
-  if (rows.phases.size() != 1)
-    return rows;
-  // What is parallel within the one phase is as good as a row.
-  uint64_t reduced = 0;
-  for (const Member &member : rows.members)
-    reduced |= member.reductionDims;
-  Phase &phase = rows.phases.front();
-  SmallVector<int> inner;
-  for (int dim : phase.loops)
-    (reduced >> dim & 1 ? inner : rows.rows).push_back(dim);
-  phase.loops = inner;
-  rows.cutDim = -1;
-  return rows;
-}
+/// What rows of one block take together of shared memory at most.
+static constexpr int64_t kRowsShared = 40 << 10;
 
 RowKernel::RowKernel(rt::FusedOp op, const KernelShape &shape,
                      const DeviceKernel &kernel, ArrayRef<unsigned> bufferOf)
@@ -51,10 +31,7 @@ RowKernel::RowKernel(rt::FusedOp op, const KernelShape &shape,
       kernel(kernel), numRows(getCount(shape.rows)) {}
 
 int64_t RowKernel::getCount(ArrayRef<int> dims) const {
-  int64_t count = 1;
-  for (int dim : dims)
-    count *= shape.sizes[dim];
-  return count;
+  return countPoints(shape, dims);
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,10 +41,11 @@ int64_t RowKernel::getCount(ArrayRef<int> dims) const {
 /// Shared memory of one row.
 int64_t RowKernel::getRowBytes() {
   int64_t bytes = 0;
-  for (auto &[value, dims] : shape.valueDims)
-    if (needsScratch(value))
-      bytes += shape.getRowElements(value) *
-               rt::getElementBytes(getElementTypeOrSelf(value));
+  if (team.heldWidth == 0)
+    for (auto &[value, dims] : shape.valueDims)
+      if (needsScratch(value))
+        bytes += shape.getRowElements(value) *
+                 rt::getElementBytes(getElementTypeOrSelf(value));
   for (const Phase &phase : shape.phases)
     for (unsigned i : phase.members)
       if (shape.members[i].isReduction())
@@ -77,71 +55,11 @@ int64_t RowKernel::getRowBytes() {
   return bytes;
 }
 
-/// Says whether neighbouring rows lie side by side in memory, and what a row
-/// reduces does not.
-static bool areColumns(const KernelShape &shape) {
-  if (shape.rows.empty())
-    return false;
-  for (const Member &member : shape.members) {
-    ArrayRef<int> loops = shape.phases[member.phase].loops;
-    for (const Access &access : member.accesses)
-      if (!loops.empty() && access.strides[loops.back()] > 1 &&
-          access.strides[shape.rows.back()] == 1)
-        return true;
-  }
-  return false;
-}
-
-static int64_t countPoints(const KernelShape &shape, ArrayRef<int> dims) {
-  int64_t count = 1;
-  for (int dim : dims)
-    count *= shape.sizes[dim];
-  return count;
-}
-
-/// The threads of a row: a power of two.
-static int64_t chooseSlots(const KernelShape &shape) {
-  int64_t inner = 1;
-  bool isPlain = true;
-  for (const Phase &phase : shape.phases)
-    inner = std::max(inner, countPoints(shape, phase.loops));
-  for (const Member &member : shape.members) {
-    auto op =
-        cast<linalg::LinalgOp>(linalg::GenericOp(member.op).getOperation());
-    for (unsigned i = 0; member.isReduction() && i < op->getNumResults(); ++i)
-      isPlain &= getCombiner(op, i).has_value();
-  }
-  // Whose steps depend on each other is one thread's.
-  if (!isPlain || inner <= 8)
-    return 1;
-  return std::min<int64_t>(llvm::bit_floor(uint64_t(inner)),
-                           areColumns(shape) ? kBlockThreads / kWarp
-                                             : kBlockThreads);
-}
-
-void RowKernel::chooseTeam() {
-  team.slots = chooseSlots(shape);
-  team.rows = kBlockThreads / team.slots;
+/// Fewer rows, if they need too much memory.
+void RowKernel::fitTeam() {
+  team = chooseTeam(shape);
   while (team.rows > 1 && team.rows * getRowBytes() > kRowsShared)
     team.rows /= 2;
-}
-
-bool mayShareRowLaunch(const KernelShape &whole) {
-  KernelShape shape = prepareRows(whole);
-  int64_t slots = chooseSlots(shape), bytes = 0;
-  for (auto &[value, dims] : shape.valueDims)
-    if (!shape.isRowScalar(value))
-      bytes += shape.getRowElements(value) *
-               rt::getElementBytes(getElementTypeOrSelf(value));
-  for (const Member &member : shape.members) {
-    const std::optional<ReductionOrder> &order =
-        shape.phases[member.phase].order;
-    if (member.isReduction())
-      bytes += (order ? order->leaves * order->lanes : slots) *
-               int64_t(sizeof(int64_t)) *
-               linalg::GenericOp(member.op)->getNumResults();
-  }
-  return kBlockThreads / slots * bytes <= kSharedOfPart;
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,7 +77,9 @@ Value RowKernel::multiply(Value a, int64_t b) {
 }
 
 Value RowKernel::getPlace(Value index) {
-  return team.rows == 1 ? index : add(multiply(index, team.rows), rowInTile);
+  return team.rows == 1 || team.isTogether
+             ? index
+             : add(multiply(index, team.rows), rowInTile);
 }
 
 Value RowKernel::emitScratchIndex(Value value) {
@@ -174,10 +94,17 @@ bool RowKernel::isCarried(Value value) {
 
 Value RowKernel::allocateShared(Type element, int64_t count) {
   int64_t place = llvm::alignTo(sharedBytes, 16);
-  sharedBytes = place + count * team.rows * rt::getElementBytes(element);
-  return LLVM::GEPOp::create(builder, loc, shared.getType(),
-                             builder.getI8Type(), shared,
-                             ArrayRef<LLVM::GEPArg>{int32_t(place)});
+  int64_t bytes = count * rt::getElementBytes(element);
+  sharedBytes = place + bytes * team.rows;
+  Value first =
+      LLVM::GEPOp::create(builder, loc, shared.getType(), builder.getI8Type(),
+                          shared, ArrayRef<LLVM::GEPArg>{int32_t(place)});
+  if (team.rows == 1 || !team.isTogether)
+    return first;
+  // Each row has a run of its own: its threads are at neighbouring places.
+  return LLVM::GEPOp::create(
+      builder, loc, shared.getType(), builder.getI8Type(), first,
+      ArrayRef<LLVM::GEPArg>{multiply(rowInTile, bytes)});
 }
 
 void RowKernel::allocateScratch() {
@@ -188,16 +115,8 @@ void RowKernel::allocateScratch() {
 }
 
 void RowKernel::delinearize(Value flat, ArrayRef<int> dims, int64_t width) {
-  for (int dim : llvm::reverse(dims)) {
-    bool isFirst = dim == dims.front(), isLast = dim == dims.back();
-    Value size = number(shape.sizes[dim] / (isLast ? width : 1));
-    index[dim] =
-        isFirst ? flat : arith::RemUIOp::create(builder, loc, flat, size);
-    if (!isFirst)
-      flat = arith::DivUIOp::create(builder, loc, flat, size);
-    if (isLast)
-      index[dim] = multiply(index[dim], width);
-  }
+  emitDelinearize(builder, loc, flat, getCount(dims), dims, shape.sizes, width,
+                  index);
 }
 
 void RowKernel::forEachNeighbour(int last, int64_t width,
@@ -233,9 +152,12 @@ void RowKernel::forEachOfSlot(int64_t count, function_ref<void(Value)> body) {
            [&](Value position, Values &) { body(position); });
 }
 
+/// Where the threads of a row wait for each other.
 void RowKernel::emitBarrier() {
-  if (team.slots > 1)
-    emitBlockBarrier(builder, loc);
+  if (team.slots == 1)
+    return;
+  team.isInWarps() ? emitWarpBarrier(builder, loc)
+                   : emitBlockBarrier(builder, loc);
 }
 
 void RowKernel::emitGuarded(Value condition, function_ref<void()> body) {
@@ -318,18 +240,26 @@ void RowKernel::emitPhase(const Phase &phase) {
   }
 }
 
-void RowKernel::emitTiles() {
+/// Which row of the tile, and what of it, is the thread's.
+void RowKernel::findThread() {
   Value thread = emitThread(builder, loc);
   rowInTile = slot = number(0);
   if (team.slots == 1) {
     rowInTile = thread;
-  } else if (team.rows == 1) {
-    slot = thread;
-  } else {
-    Value rows = number(team.rows);
-    rowInTile = arith::RemUIOp::create(builder, loc, thread, rows);
-    slot = arith::DivUIOp::create(builder, loc, thread, rows);
+    return;
   }
+  if (team.rows == 1) {
+    slot = thread;
+    return;
+  }
+  Value side = number(team.isTogether ? team.slots : team.rows);
+  Value outer = arith::DivUIOp::create(builder, loc, thread, side);
+  Value inner = arith::RemUIOp::create(builder, loc, thread, side);
+  rowInTile = team.isTogether ? outer : inner;
+  slot = team.isTogether ? inner : outer;
+}
+
+void RowKernel::emitTiles() {
   int64_t numTiles = llvm::divideCeil(numRows, team.rows);
   auto emitTile = [&](Value tile, Values &) {
     Value row = add(multiply(tile, team.rows), rowInTile);
@@ -339,6 +269,8 @@ void RowKernel::emitTiles() {
       row = arith::MinSIOp::create(builder, loc, row, number(numRows - 1));
     }
     delinearize(row, shape.rows);
+    if (team.heldWidth != 0)
+      return emitHeldTile();
     for (const Phase &phase : shape.phases) {
       emitPhase(phase);
       emitBarrier();
@@ -351,8 +283,10 @@ void RowKernel::emitTiles() {
 /// Emits the rows, twice if threads may take neighbours at once.
 void RowKernel::emitAllTiles() {
   isAligned = true;
-  bool isWide = llvm::any_of(
-      shape.phases, [&](const Phase &phase) { return getWidth(phase) > 1; });
+  bool isWide =
+      team.heldWidth > 1 || llvm::any_of(shape.phases, [&](const Phase &phase) {
+        return getWidth(phase) > 1;
+      });
   if (!isWide)
     return emitTiles();
   int64_t scratchBytes = sharedBytes, mostBytes = 0;
@@ -366,14 +300,16 @@ void RowKernel::emitAllTiles() {
 }
 
 FailureOr<rt::LaunchConfig> RowKernel::run() {
-  chooseTeam();
+  fitTeam();
   if (numRows > 0) {
     // How much it is turns out as rows are written.
     shared = LLVM::PoisonOp::create(
         builder, loc,
         LLVM::LLVMPointerType::get(builder.getContext(), kSharedMemory));
     mapEntryOps();
-    allocateScratch();
+    findThread();
+    if (team.heldWidth == 0)
+      allocateScratch();
     emitAllTiles();
   }
   LLVM::ReturnOp::create(builder, loc, ValueRange());

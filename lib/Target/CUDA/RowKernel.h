@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The writer of a kernel whose threads need something of each other, in two
-// files: rows and phases, and sums.
+// The writer of a kernel whose threads need something of each other: who does
+// what (RowTeam.cpp), rows and phases (RowKernel.cpp), rows that registers hold
+// (HeldRows.cpp), and sums (RowSums.cpp).
 
 #ifndef WEFT_LIB_TARGET_CUDA_ROWKERNEL_H
 #define WEFT_LIB_TARGET_CUDA_ROWKERNEL_H
@@ -12,12 +13,31 @@
 namespace mlir::weft {
 
 /// Who computes what: a block has `rows` rows at a time, and `slots` threads
-/// for each of them. Threads side by side are of different rows.
+/// for each of them.
 struct Team {
   int64_t rows = 1, slots = 1;
+  /// Threads side by side are of one row, else of rows side by side.
+  bool isTogether = false;
+  /// If it is not 0, threads read a row once, so many neighbours at a time, and
+  /// keep what later phases read of it.
+  int64_t heldWidth = 0;
 
   int64_t getThreads() const { return rows * slots; }
+  /// Says whether no row has threads of several warps, nor does a warp lack
+  /// some.
+  bool isInWarps() const {
+    return isTogether && slots <= kWarp && getThreads() % kWarp == 0;
+  }
 };
+
+/// What is parallel within the one phase is as good as a row.
+KernelShape prepareRows(const KernelShape &shape);
+
+/// The product of the sizes of dims.
+int64_t countPoints(const KernelShape &shape, llvm::ArrayRef<int> dims);
+
+/// Chooses it but for `rows`, which is as many as a block has threads for.
+Team chooseTeam(const KernelShape &shape);
 
 /// A result of a reduction.
 struct RowSum {
@@ -42,7 +62,8 @@ public:
 
 private:
   // Rows and phases.
-  void chooseTeam();
+  void fitTeam();
+  void findThread();
   int64_t getRowBytes();
   Value allocateShared(Type element, int64_t count);
   void allocateScratch();
@@ -65,7 +86,26 @@ private:
   Value isFirstSlot();
   int64_t getCount(llvm::ArrayRef<int> dims) const;
 
+  // Rows in registers.
+  Value emitOperand(const Member &member, OpOperand &operand) override;
+  Value emitHeldInput(const Member &member, OpOperand &operand);
+  bool isAlongRow(const Access &access);
+  bool isOfRow(const Access &access);
+  void goToChunk(const Phase &phase, int64_t step);
+  int64_t getNumSteps(const Phase &phase);
+  void forEachHeldPoint(const Phase &phase, int64_t step,
+                        llvm::function_ref<void(int64_t)> body);
+  void loadHeld(const Phase &phase, bool onlyOfRow);
+  void keepResults(const Phase &phase);
+  void emitHeldTile();
+  void emitHeldPoints(const Phase &phase);
+  void emitHeldSums(const Phase &phase);
+
   // Sums.
+  bool usesShuffles();
+  void collectSums(const Phase &phase, uint64_t reduced);
+  void joinByShuffles(Values &values);
+  Values finishTeamSums(Values values);
   void emitSums(const Phase &phase, uint64_t reduced, bool isLast);
   void emitTeamSums();
   void emitOwnSums();
@@ -77,6 +117,7 @@ private:
   void emitLeaf(Value leaf, Values &carried);
   void emitDims(unsigned depth, Values &carried);
   void emitRun(Value base, int64_t length, Values &carried);
+  void emitSteps(Value flat, int64_t number, Values &carried);
   void emitStep(Values &carried);
   void addPoint(Values &carried, llvm::SmallVectorImpl<Store> &stores);
   Value joinLanes(const RowSum &sum, llvm::ArrayRef<Value> lanes);
@@ -102,6 +143,20 @@ private:
   /// Whether neighbours may be taken at once: all buffers are aligned.
   bool isAligned = false;
   Value shared, rowInTile, slot, isValid;
+
+  /// An input along the row, as a member reads it, at each of the thread's
+  /// points.
+  struct HeldInput {
+    Access access;
+    Values atPoints;
+  };
+  /// Of the tile that is being emitted: what is in registers.
+  llvm::DenseMap<Value, llvm::SmallVector<HeldInput>> heldInputs;
+  llvm::DenseMap<Value, Values> heldResults;
+  /// The thread's point that is being emitted, or -1, and whether it is there
+  /// in the row, if that is to be asked.
+  int64_t heldPoint = -1;
+  Value isOwn;
 
   // Of the sums that are being emitted.
   llvm::SmallVector<unsigned> members;

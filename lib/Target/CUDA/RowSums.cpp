@@ -3,8 +3,9 @@
 // Sums of a row. A sum with a declared order (OrderAttr) is taken by its leaves
 // and lanes, each a chain: those of one result are spread over the row's
 // threads, and joined by the declared tree, in shared memory. One without is
-// taken in as many lanes as there are threads. No result depends on who is
-// first. Where a row has several results of a sum, each is one thread's.
+// taken in as many lanes as there are threads, which are joined by shuffles
+// where they are of one row. No result depends on who is first. Where a row has
+// several results of a sum, each is one thread's.
 
 #include "RowKernel.h"
 #include "WideAccess.h"
@@ -16,6 +17,11 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::weft {
+
+/// Steps of a walk whose loads are on their way together, of 16 bytes and of
+/// one element, and the most ops of all of them.
+static constexpr int64_t kStepsAtOnce = 4, kPointsAtOnce = 16,
+                         kMaxStepOps = 1024;
 
 /// a + b: what was there first is in front.
 Value RowKernel::combine(const RowSum &sum, Value a, Value b) {
@@ -81,6 +87,22 @@ void RowKernel::emitStep(Values &carried) {
     storePoint(sortStores(ofPoints));
 }
 
+/// Adds `number` points and their neighbours, each `lanes` after the last:
+/// stores come after all loads, so that those are on their way together.
+void RowKernel::emitSteps(Value flat, int64_t number, Values &carried) {
+  SmallVector<Store> stores;
+  for (int64_t step = 0; step < number; ++step) {
+    std::vector<SmallVector<Store>> ofPoints(width);
+    delinearize(step == 0 ? flat : add(flat, this->number(step * lanes)),
+                reduced, width);
+    forEachNeighbour(reduced.back(), width,
+                     [&](int64_t i) { addPoint(carried, ofPoints[i]); });
+    llvm::append_range(stores, sortStores(ofPoints));
+  }
+  if (storesPoints)
+    storePoint(stores);
+}
+
 void RowKernel::emitRun(Value base, int64_t length, Values &carried) {
   carried = emitLoop(currentLane, length, lanes, carried,
                      [&](Value step, Values &values) {
@@ -134,11 +156,24 @@ RowKernel::Values RowKernel::emitWalkOf(Value chain) {
     emitLeaf(leaf, carried);
     return carried;
   }
-  return emitLoop(chain, count / width, lanes, carried,
-                  [&](Value flat, Values &values) {
-                    delinearize(flat, reduced, width);
-                    emitStep(values);
-                  });
+  int64_t steps = count / width, numOps = 0;
+  for (unsigned i : members)
+    linalg::GenericOp(shape.members[i].op).getBody()->walk([&](Operation *) {
+      ++numOps;
+    });
+  int64_t atOnce = width == 1 ? kPointsAtOnce : kStepsAtOnce;
+  while (atOnce > 1 &&
+         (steps < atOnce * lanes || atOnce * width * numOps > kMaxStepOps))
+    atOnce /= 2;
+  int64_t run = atOnce * lanes, end = steps / run * run;
+  carried = emitLoop(chain, end, run, carried, [&](Value flat, Values &values) {
+    emitSteps(flat, atOnce, values);
+  });
+  if (end == steps)
+    return carried;
+  return emitLoop(
+      add(chain, number(end)), steps, lanes, carried,
+      [&](Value flat, Values &values) { emitSteps(flat, 1, values); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,8 +213,63 @@ void RowKernel::joinPartials() {
   }
 }
 
+/// Says whether the threads of a row hand sums on among themselves.
+bool RowKernel::usesShuffles() {
+  return team.isTogether && !isDeclared && team.getThreads() % kWarp == 0 &&
+         llvm::all_of(sums, [](const RowSum &sum) {
+           return getElementTypeOrSelf(sum.result).isIntOrFloat();
+         });
+}
+
+/// Joins what the threads of a row have, so that all have it: within warps, and
+/// then what warps have, by way of shared memory.
+void RowKernel::joinByShuffles(Values &values) {
+  for (auto [sum, value] : llvm::zip(sums, values))
+    for (int64_t distance = std::min(team.slots, kWarp) / 2; distance > 0;
+         distance /= 2)
+      value = combine(sum, value, emitShuffle(builder, loc, value, distance));
+  int64_t numWarps = team.slots / kWarp;
+  if (numWarps <= 1)
+    return;
+  Value warp = arith::DivUIOp::create(builder, loc, slot, number(kWarp));
+  Value isFirst = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::eq,
+      arith::RemUIOp::create(builder, loc, slot, number(kWarp)), number(0));
+  auto getAddress = [&](RowSum &sum, Value place) {
+    return emitAddress(builder, loc, sum.partials,
+                       getElementTypeOrSelf(sum.result), place);
+  };
+  for (RowSum &sum : sums)
+    sum.partials = allocateShared(getElementTypeOrSelf(sum.result), numWarps);
+  emitGuarded(isFirst, [&] {
+    for (auto [sum, value] : llvm::zip(sums, values))
+      emitStore(builder, loc, value, getAddress(sum, warp));
+  });
+  emitBarrier();
+  for (auto [sum, value] : llvm::zip(sums, values)) {
+    Values ofWarps;
+    for (int64_t i = 0; i < numWarps; ++i)
+      ofWarps.push_back(emitLoad(builder, loc, getElementTypeOrSelf(sum.result),
+                                 getAddress(sum, number(i))));
+    value = joinLanes(sum, ofWarps);
+  }
+}
+
+/// The sums of what the threads of a row have, from their inits.
+RowKernel::Values RowKernel::finishTeamSums(Values values) {
+  joinByShuffles(values);
+  for (auto [sum, value] : llvm::zip(sums, values))
+    value = startFrom(sum, value);
+  return values;
+}
+
 void RowKernel::emitTeamSums() {
   int64_t numChains = leaves * lanes;
+  if (usesShuffles()) {
+    for (RowSum &sum : sums)
+      sum.init = emitInit(*sum.member, sum.result);
+    return finish(finishTeamSums(emitWalkOf(slot)), isFirstSlot());
+  }
   for (RowSum &sum : sums) {
     sum.init = emitInit(*sum.member, sum.result);
     sum.partials = allocateShared(getElementTypeOrSelf(sum.result), numChains);
@@ -294,14 +384,10 @@ void RowKernel::emitOwnSums() {
   forEachOfSlot(getCount(parallel), emitResult);
 }
 
-/// The sums over the dims `dims`, with all that they are sums of.
-void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
+/// Finds the sums over the dims `dims` of a phase, and who is with them.
+void RowKernel::collectSums(const Phase &phase, uint64_t dims) {
   members.clear();
   sums.clear();
-  parallel.clear();
-  reduced.clear();
-  sizes.clear();
-  bool isPlain = true;
   for (unsigned i : phase.members) {
     const Member &member = shape.members[i];
     if (member.isReduction() && member.reductionDims != dims)
@@ -309,11 +395,19 @@ void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
     members.push_back(i);
     auto op =
         cast<linalg::LinalgOp>(linalg::GenericOp(member.op).getOperation());
-    for (unsigned k = 0; member.isReduction() && k < op->getNumResults(); ++k) {
+    for (unsigned k = 0; member.isReduction() && k < op->getNumResults(); ++k)
       sums.push_back({&member, op->getResult(k), getCombiner(op, k), {}, {}});
-      isPlain &= sums.back().combiner.has_value();
-    }
   }
+}
+
+/// The sums over the dims `dims`, with all that they are sums of.
+void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
+  collectSums(phase, dims);
+  parallel.clear();
+  reduced.clear();
+  sizes.clear();
+  bool isPlain = llvm::all_of(
+      sums, [](const RowSum &sum) { return sum.combiner.has_value(); });
   for (int dim : phase.loops)
     (dims >> dim & 1 ? reduced : parallel).push_back(dim);
   if (phase.order)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Points whose inputs lie across their outputs. A block takes tiles of 32x32
-// points. Its threads bring what an input has for a tile to shared memory, side
-// by side as it lies there, wait for each other, and compute the points side by
-// side as outputs lie. Rows of the tile in shared memory are one element longer
-// than they need be: so neighbours of both kinds are in banks of their own.
+// Points whose inputs lie across their outputs. A block takes tiles of 64x64
+// points, or 32x32 of small tensors. Its threads bring what an input has for a
+// tile to shared memory, side by side as it lies there, wait for each other,
+// and compute the points side by side as outputs lie. Each does so for several
+// points at once: it loads all of them before it stores any. Rows of the tile
+// in shared memory are 4 bytes longer than they need be: so neighbours of both
+// kinds are in banks of their own.
 
 #include "DeviceKernel.h"
 #include "weft/Codegen/Program/EmitMemory.h"
@@ -18,8 +20,10 @@ using namespace mlir::weft;
 
 namespace {
 
-/// Points of a tile along each of its dims, and the rows of threads of a block.
-constexpr int64_t kTile = 32, kThreadRows = kBlockThreads / kTile;
+/// Points of a tile along each of its dims, if there are blocks enough.
+constexpr int64_t kTile = 64, kSmallTile = 32, kManyTiles = 512;
+/// The most ops of the points that a thread takes at once.
+constexpr int64_t kMaxOps = 1024;
 /// Less than this along a dim is no reason for tiles.
 constexpr int64_t kLeastSize = 16;
 /// What tiles of all inputs of a kernel may have of shared memory.
@@ -38,7 +42,13 @@ struct Tiling {
   int along = -1, across = -1;
   SmallVector<Across> inputs;
   int64_t sharedBytes = 0;
+  int64_t size = kSmallTile;
 };
+
+/// The elements of a row of a tile in shared memory.
+int64_t getPitch(int64_t size, Type element) {
+  return size + std::max<int64_t>(1, 4 / rt::getElementBytes(element));
+}
 
 /// The dim along which all outputs lie side by side; -1 if there is none.
 int findOutputDim(const KernelShape &shape) {
@@ -76,8 +86,9 @@ int findAcross(const KernelShape &shape, const Member &member,
   return -1;
 }
 
-Tiling findTiling(const KernelShape &shape) {
+Tiling findTiling(const KernelShape &shape, int64_t size) {
   Tiling tiling;
+  tiling.size = size;
   tiling.along = findOutputDim(shape);
   if (tiling.along < 0 || shape.sizes[tiling.along] < kLeastSize)
     return tiling;
@@ -87,8 +98,9 @@ Tiling findTiling(const KernelShape &shape) {
       int dim = findAcross(shape, member, *operand, tiling.along);
       if (dim < 0 || (tiling.across >= 0 && dim != tiling.across))
         continue;
-      int64_t bytes = kTile * (kTile + 1) *
-                      rt::getElementBytes(getElementTypeOrSelf(operand->get()));
+      Type element = getElementTypeOrSelf(operand->get());
+      int64_t bytes =
+          size * getPitch(size, element) * rt::getElementBytes(element);
       int64_t place = llvm::alignTo(tiling.sharedBytes, 16);
       if (place + bytes > kTilesShared)
         continue;
@@ -98,6 +110,23 @@ Tiling findTiling(const KernelShape &shape) {
     }
   }
   return tiling;
+}
+
+/// Large tiles, if all inputs have a place and tiles are many.
+Tiling findTiling(const KernelShape &shape) {
+  Tiling small = findTiling(shape, kSmallTile);
+  if (small.across < 0)
+    return small;
+  int64_t numTiles = 1;
+  for (auto [dim, size] : llvm::enumerate(shape.sizes)) {
+    bool isTiled = int(dim) == small.along || int(dim) == small.across;
+    if (isTiled && size < kTile)
+      return small;
+    numTiles *= isTiled ? llvm::divideCeil(size, kTile) : size;
+  }
+  Tiling large = findTiling(shape, kTile);
+  bool areAllThere = large.inputs.size() == small.inputs.size();
+  return numTiles >= kManyTiles && areAllThere ? large : small;
 }
 
 class TransposeKernel : PointEmitter {
@@ -114,11 +143,15 @@ public:
 private:
   Value emitOperand(const Member &member, OpOperand &operand) override;
   void emitTile(Value tile);
-  void emitRows(int fast, int slow, function_ref<void()> body);
+  using Points = function_ref<void(int64_t count, function_ref<void(int64_t)>)>;
+  void forEachRun(int fast, int slow, Points body);
+  void goTo(int fast, int slow, Value place, int64_t number);
   void bringInputs();
+  void computePoints();
+  int64_t getThreadRows() { return kBlockThreads / tiling.size; }
   Value getAddress(const Across &input);
   int64_t countTiles(int dim) {
-    return llvm::divideCeil(shape.sizes[dim], kTile);
+    return llvm::divideCeil(shape.sizes[dim], tiling.size);
   }
   Value number(int64_t value) { return emitInt(builder, loc, value); }
 
@@ -127,22 +160,23 @@ private:
   /// The dims that are no tile's, outermost first.
   SmallVector<int> outer;
   Value shared, column, row, firstAlong, firstAcross;
+  /// Of the current point: its place in the tile; whether the tensors have it,
+  /// if that is to be asked.
+  Value placeAlong, placeAcross, isInside;
 };
 
 /// Where the current point of the tile is in shared memory.
 Value TransposeKernel::getAddress(const Across &input) {
-  Value y = arith::SubIOp::create(builder, loc, index[tiling.along],
-                                  firstAlong),
-        x = arith::SubIOp::create(builder, loc, index[tiling.across],
-                                  firstAcross);
+  Type element = getElementTypeOrSelf(input.operand->get());
   Value place = arith::AddIOp::create(
-      builder, loc, arith::MulIOp::create(builder, loc, y, number(kTile + 1)),
-      x);
+      builder, loc,
+      arith::MulIOp::create(builder, loc, placeAlong,
+                            number(getPitch(tiling.size, element))),
+      placeAcross);
   Value begin =
       LLVM::GEPOp::create(builder, loc, shared.getType(), builder.getI8Type(),
                           shared, ArrayRef<LLVM::GEPArg>{int32_t(input.place)});
-  return emitAddress(builder, loc, begin,
-                     getElementTypeOrSelf(input.operand->get()), place);
+  return emitAddress(builder, loc, begin, element, place);
 }
 
 Value TransposeKernel::emitOperand(const Member &member, OpOperand &operand) {
@@ -153,48 +187,94 @@ Value TransposeKernel::emitOperand(const Member &member, OpOperand &operand) {
   return PointEmitter::emitOperand(member, operand);
 }
 
-/// Visits the points of the tile, of which threads side by side are at
-/// neighbours along `fast`.
-void TransposeKernel::emitRows(int fast, int slow, function_ref<void()> body) {
-  auto firstOf = [&](int dim) {
-    return dim == tiling.along ? firstAlong : firstAcross;
-  };
-  auto loop =
-      scf::ForOp::create(builder, loc, row, number(kTile), number(kThreadRows));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  index[fast] = arith::AddIOp::create(builder, loc, firstOf(fast), column);
-  index[slow] = arith::AddIOp::create(builder, loc, firstOf(slow),
-                                      loop.getInductionVar());
-  Value isInside;
+/// Goes to a point of the thread: its place along `slow` is `number` runs of
+/// threads behind `place`. Behind the tensors' ends it is their last point.
+void TransposeKernel::goTo(int fast, int slow, Value place, int64_t number) {
+  isInside = {};
   for (int dim : {fast, slow}) {
-    if (shape.sizes[dim] % kTile == 0)
+    Value inTile = dim == fast ? column : place;
+    if (dim == slow && number > 0)
+      inTile = arith::AddIOp::create(builder, loc, inTile,
+                                     this->number(number * getThreadRows()));
+    (dim == tiling.along ? placeAlong : placeAcross) = inTile;
+    index[dim] = arith::AddIOp::create(
+        builder, loc, dim == tiling.along ? firstAlong : firstAcross, inTile);
+    int64_t size = shape.sizes[dim];
+    if (size % tiling.size == 0)
       continue;
     Value isBelow =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                              index[dim], number(shape.sizes[dim]));
+                              index[dim], this->number(size));
+    index[dim] = arith::MinSIOp::create(builder, loc, index[dim],
+                                        this->number(size - 1));
     isInside = isInside ? arith::AndIOp::create(builder, loc, isInside, isBelow)
                         : isBelow;
   }
-  if (isInside) {
-    auto guarded =
-        scf::IfOp::create(builder, loc, isInside, /*withElseRegion=*/false);
-    builder.setInsertionPoint(guarded.thenYield());
-  }
-  body();
+}
+
+/// Visits the points of the tile, of which threads side by side are at
+/// neighbours along `fast`: `body` gets how many it is to take at once, and how
+/// to go to each.
+void TransposeKernel::forEachRun(int fast, int slow, Points body) {
+  int64_t numOps = 0, atOnce = tiling.size / getThreadRows();
+  for (const Member &member : shape.members)
+    linalg::GenericOp(member.op).getBody()->walk(
+        [&](Operation *) { ++numOps; });
+  while (atOnce > 1 && atOnce * numOps > kMaxOps)
+    atOnce /= 2;
+  auto take = [&](Value place) {
+    body(atOnce, [&](int64_t i) { goTo(fast, slow, place, i); });
+  };
+  int64_t run = getThreadRows() * atOnce;
+  if (run == tiling.size)
+    return take(row);
+  auto loop =
+      scf::ForOp::create(builder, loc, row, number(tiling.size), number(run));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  take(loop.getInductionVar());
 }
 
 void TransposeKernel::bringInputs() {
-  emitRows(tiling.across, tiling.along, [&] {
-    for (const Across &input : tiling.inputs) {
-      const Member &member =
-          *llvm::find_if(shape.members, [&](const Member &one) {
-            return one.op == input.operand->getOwner();
-          });
-      emitStore(builder, loc, PointEmitter::emitOperand(member, *input.operand),
-                getAddress(input));
-    }
-  });
+  forEachRun(tiling.across, tiling.along,
+             [&](int64_t count, function_ref<void(int64_t)> goToPoint) {
+               SmallVector<Store> stores;
+               for (int64_t i = 0; i < count; ++i) {
+                 goToPoint(i);
+                 for (const Across &input : tiling.inputs) {
+                   const Member &member =
+                       *llvm::find_if(shape.members, [&](const Member &one) {
+                         return one.op == input.operand->getOwner();
+                       });
+                   stores.push_back(
+                       {PointEmitter::emitOperand(member, *input.operand),
+                        getAddress(input)});
+                 }
+               }
+               emitStores(stores);
+             });
+}
+
+void TransposeKernel::computePoints() {
+  forEachRun(tiling.along, tiling.across,
+             [&](int64_t count, function_ref<void(int64_t)> goToPoint) {
+               SmallVector<std::pair<Value, SmallVector<Store>>> ofPoints;
+               for (int64_t i = 0; i < count; ++i) {
+                 goToPoint(i);
+                 SmallVector<Store> stores;
+                 emitMembers(shape.phases.front().members, {}, stores);
+                 ofPoints.push_back({isInside, stores});
+               }
+               for (auto &[isThere, stores] : ofPoints) {
+                 OpBuilder::InsertionGuard guard(builder);
+                 if (isThere) {
+                   auto guarded =
+                       scf::IfOp::create(builder, loc, isThere, /*else=*/false);
+                   builder.setInsertionPoint(guarded.thenYield());
+                 }
+                 emitStores(stores);
+               }
+             });
 }
 
 void TransposeKernel::emitTile(Value tile) {
@@ -206,7 +286,7 @@ void TransposeKernel::emitTile(Value tile) {
   };
   auto first = [&](int dim) {
     return arith::MulIOp::create(builder, loc, take(countTiles(dim)),
-                                 number(kTile));
+                                 number(tiling.size));
   };
   firstAlong = first(tiling.along);
   firstAcross = first(tiling.across);
@@ -214,13 +294,7 @@ void TransposeKernel::emitTile(Value tile) {
     index[dim] = take(shape.sizes[dim]);
   bringInputs();
   emitBlockBarrier(builder, loc);
-  emitRows(tiling.along, tiling.across, [&] {
-    SmallVector<Store> stores;
-    emitMembers(shape.phases.front().members, {}, stores);
-    emitStores(stores);
-  });
-  // The next tile is brought to the same place.
-  emitBlockBarrier(builder, loc);
+  computePoints();
 }
 
 rt::LaunchConfig TransposeKernel::run() {
@@ -237,13 +311,16 @@ rt::LaunchConfig TransposeKernel::run() {
     mapEntryOps();
     shared = emitSharedMemory(builder, loc, kernel, tiling.sharedBytes);
     Value thread = emitThread(builder, loc);
-    column = arith::RemUIOp::create(builder, loc, thread, number(kTile));
-    row = arith::DivUIOp::create(builder, loc, thread, number(kTile));
+    column = arith::RemUIOp::create(builder, loc, thread, number(tiling.size));
+    row = arith::DivUIOp::create(builder, loc, thread, number(tiling.size));
     auto loop =
         scf::ForOp::create(builder, loc, emitBlock(builder, loc, kernel),
                            number(numTiles), number(numBlocks));
     builder.setInsertionPointToStart(loop.getBody());
     emitTile(loop.getInductionVar());
+    // The next tile is brought to the same place.
+    if (numBlocks < numTiles)
+      emitBlockBarrier(builder, loc);
     builder.setInsertionPointAfter(loop);
   }
   LLVM::ReturnOp::create(builder, loc, ValueRange());

@@ -37,6 +37,23 @@ int64_t mlir::weft::getAccessWidth(const KernelShape &shape,
   return width;
 }
 
+int64_t mlir::weft::countWideInputs(const KernelShape &shape,
+                                    ArrayRef<unsigned> members,
+                                    ArrayRef<int> dims) {
+  llvm::SmallDenseSet<Value> inputs;
+  for (unsigned i : members) {
+    const Member &member = shape.members[i];
+    linalg::GenericOp op = member.op;
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      const Access &access = member.accesses[operand->getOperandNumber()];
+      if (isa<BlockArgument>(operand->get()) && !dims.empty() &&
+          access.strides[dims.front()] != 0 && access.strides[dims.back()] != 0)
+        inputs.insert(operand->get());
+    }
+  }
+  return inputs.size();
+}
+
 static Value emitIsAligned(OpBuilder &builder, Location loc,
                            const DeviceKernel &kernel) {
   Type i64 = builder.getI64Type();

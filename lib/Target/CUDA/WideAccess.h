@@ -19,6 +19,12 @@ namespace mlir::weft {
 int64_t getAccessWidth(const KernelShape &shape,
                        llvm::ArrayRef<unsigned> members, int last);
 
+/// How many inputs a point reads of its own: neither what it only looks up, nor
+/// what points along the first of `dims` share.
+int64_t countWideInputs(const KernelShape &shape,
+                        llvm::ArrayRef<unsigned> members,
+                        llvm::ArrayRef<int> dims);
+
 /// Calls `emit` twice, for code that may take such points at once, because all
 /// buffers are aligned, and for code that may not.
 void emitByAlignment(OpBuilder &builder, Location loc,

@@ -29,7 +29,9 @@ constexpr llvm::StringLiteral kPrefix = "llvm.nvvm.";
 constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kCalls[] = {
     {"read.ptx.sreg.tid.x", "weft_emulated_thread"},
     {"read.ptx.sreg.ctaid.x", "weft_emulated_block"},
-    {"barrier.cta.sync.aligned.all", "weft_emulated_barrier"}};
+    {"barrier.cta.sync.aligned.all", "weft_emulated_barrier"},
+    {"bar.warp.sync", "weft_emulated_warp_barrier"},
+    {"shfl.sync.bfly.i32", "weft_emulated_shuffle"}};
 
 struct EmulateDevicePass
     : public PassWrapper<EmulateDevicePass, OperationPass<ModuleOp>> {
@@ -79,10 +81,15 @@ LogicalResult EmulateDevicePass::replaceIntrinsics(LLVM::LLVMFuncOp func) {
     Type result = call->getNumResults()
                       ? call->getResult(0).getType()
                       : LLVM::LLVMVoidType::get(&getContext());
+    // Others have operands that say which threads are meant.
+    SmallVector<Value> operands;
+    if (call->getNumResults())
+      llvm::append_range(operands, call.getArgs());
     LLVM::LLVMFuncOp callee =
-        declare(it->second, LLVM::LLVMFunctionType::get(result, {}));
+        declare(it->second, LLVM::LLVMFunctionType::get(
+                                result, llvm::to_vector(TypeRange(operands))));
     auto emulated =
-        LLVM::CallOp::create(builder, call.getLoc(), callee, ValueRange());
+        LLVM::CallOp::create(builder, call.getLoc(), callee, operands);
     call->replaceAllUsesWith(emulated);
     call.erase();
   }
@@ -145,7 +152,9 @@ void EmulateDevicePass::loadArguments(LLVM::LLVMFuncOp func) {
 static bool waits(ModuleOp device, LLVM::LLVMFuncOp func) {
   WalkResult walked = func.walk([&](Operation *op) {
     if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op))
-      if (call.getIntrin().contains("barrier"))
+      if (llvm::any_of(
+              ArrayRef<StringRef>{"barrier", "bar.warp", "shfl"},
+              [&](StringRef part) { return call.getIntrin().contains(part); }))
         return WalkResult::interrupt();
     auto call = dyn_cast<LLVM::CallOp>(op);
     auto callee = call && call.getCallee()

@@ -40,6 +40,7 @@ thread_local int32_t currentThread, currentBlock;
 thread_local std::vector<Fiber> fibers;
 thread_local ucontext_t scheduler;
 alignas(64) thread_local char shared[kSharedBytes];
+thread_local int32_t exchanged[1024];
 
 void runFiber() {
   launch.thread(launch.buffers, launch.scalars);
@@ -104,6 +105,18 @@ void *weft_emulated_shared(int64_t numBytes) {
 
 void weft_emulated_barrier() {
   swapcontext(&fibers[currentThread].context, &scheduler);
+}
+
+/// Of threads of a warp; all of the block come here, as their code is the same.
+void weft_emulated_warp_barrier() { weft_emulated_barrier(); }
+
+int32_t weft_emulated_shuffle(int32_t /*mask*/, int32_t value, int32_t distance,
+                              int32_t /*clamp*/) {
+  exchanged[currentThread] = value;
+  weft_emulated_barrier();
+  int32_t other = exchanged[currentThread ^ distance];
+  weft_emulated_barrier();
+  return other;
 }
 
 /// Runs a grid. `scalars` and `buffers` are what each thread is called with.
