@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised whenever a struct or function changes its meaning or layout. The
  * runtime refuses a program of another version. */
-#define WEFT_RT_ABI_VERSION 7
+#define WEFT_RT_ABI_VERSION 8
 
 /* Element types. Values are stable; they are stored in artifacts.
  * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1.
