@@ -151,6 +151,7 @@ LogicalResult StepPlanner::plan(ModuleOp on, OwningOpRef<ModuleOp> &kept) {
     kept = runner.keep(on);
   return runner.runPasses(on, [](OpPassManager &pm) {
     pm.addPass(createPlanBuffersPass());
+    pm.addPass(createAssignStreamsPass());
     pm.addPass(createShareLaunchesPass());
   });
 }

@@ -237,7 +237,8 @@ void weft::buildPlanPipeline(OpPassManager &pm) {
   pm.addPass(createNameOpsPass());
   pm.addPass(createVerifyScheduledPass());
   pm.addPass(createPlanBuffersPass());
-  // Places are known: what may run at one time.
+  // Places are known: what is on which stream, and what may run at one time.
+  pm.addPass(createAssignStreamsPass());
   pm.addPass(createShareLaunchesPass());
 }
 

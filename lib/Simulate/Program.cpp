@@ -39,6 +39,7 @@ private:
   void visit(Operation *op);
   void visitStart(rt::StartOp op);
   void visitWait(rt::WaitOp op);
+  bool visitStream(Operation *op);
   void addStep(ReplayStep step, std::string name);
   std::string getName(Operation *op);
   void use(Value buffer, size_t first, size_t end);
@@ -52,6 +53,10 @@ private:
   llvm::StringMap<int32_t> channels;
   /// The collective that a ticket stands for, as of now.
   DenseMap<Value, int32_t> tickets;
+  /// The last collective that was started on a channel, and the one that an
+  /// event is behind, as of now; of an event of the stream that computes, none.
+  DenseMap<Attribute, int32_t> lastOn;
+  DenseMap<int64_t, int32_t> lastBehind;
   DenseMap<Operation *, size_t> lifeOf;
   std::vector<int> links;
   /// The step that starts each collective.
@@ -134,6 +139,7 @@ void ProgramMaker::visitStart(rt::StartOp op) {
   addStep({ReplayStep::Start, index, 0}, getName(op));
   useAll(op, first);
   tickets[op.getTicket()] = index;
+  lastOn[op.getChannelAttr()] = index;
 }
 
 /// The buffers of a collective are in use until the wait is over.
@@ -148,7 +154,41 @@ void ProgramMaker::visitWait(rt::WaitOp op) {
   useAll(start, first);
 }
 
+/// Sees to events, and to what is on the stream of a channel: a kernel there
+/// makes the collective before it longer, and a wait there waits for nothing.
+bool ProgramMaker::visitStream(Operation *op) {
+  size_t first = program.replay.steps.size();
+  FlatSymbolRefAttr channel = rt::getStream(op);
+  auto last = lastOn.find(channel);
+  bool isBehind = channel && last != lastOn.end();
+  if (auto record = dyn_cast<rt::RecordOp>(op)) {
+    lastBehind.erase(record.getEvent());
+    if (isBehind)
+      lastBehind[record.getEvent()] = last->second;
+    return true;
+  }
+  if (auto await = dyn_cast<rt::AwaitOp>(op)) {
+    auto event = lastBehind.find(await.getEvent());
+    if (!channel && event != lastBehind.end())
+      addStep({ReplayStep::Wait, event->second, 0},
+              program.stepNames[startSteps[event->second]]);
+    return true;
+  }
+  if (!isBehind || isa<rt::StartOp>(op))
+    return false;
+  if (auto wait = dyn_cast<rt::WaitOp>(op))
+    op = wait.getTicket().getDefiningOp<rt::StartOp>();
+  else
+    program.replay.collectives[last->second].ns +=
+        cost.getComputeNanoseconds(op);
+  if (op)
+    useAll(op, first);
+  return true;
+}
+
 void ProgramMaker::visit(Operation *op) {
+  if (visitStream(op))
+    return;
   if (auto start = dyn_cast<rt::StartOp>(op))
     return visitStart(start);
   if (auto wait = dyn_cast<rt::WaitOp>(op))

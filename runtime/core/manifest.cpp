@@ -48,6 +48,10 @@ Status checkTables(const weft_rt_program &program) {
   if (program.max_operands < 0)
     return invalid(format("program has collectives of at most %d operands",
                           program.max_operands));
+  constexpr int32_t mostEvents = 65536;
+  if (program.num_events < 0 || program.num_events > mostEvents)
+    return invalid(format("program has %d events, expected 0 to %d",
+                          program.num_events, mostEvents));
   if (!program.name || !program.entry)
     return invalid("program has no name or no entry point");
   if (!program.backend || !*program.backend)

@@ -26,6 +26,9 @@ public:
             readScalar,
             start,
             wait,
+            setStream,
+            record,
+            await,
             fail};
   }
 
@@ -79,6 +82,21 @@ private:
 
   static void wait(weft_rt_rank *rank, int32_t op, int64_t ticket) {
     if (!rankOf(rank).wait(op, ticket))
+      rankOf(rank).leave();
+  }
+
+  static void setStream(weft_rt_rank *rank, int32_t channel) {
+    if (!rankOf(rank).setStream(channel))
+      rankOf(rank).leave();
+  }
+
+  static void record(weft_rt_rank *rank, int32_t event) {
+    if (!rankOf(rank).record(event))
+      rankOf(rank).leave();
+  }
+
+  static void await(weft_rt_rank *rank, int32_t event) {
+    if (!rankOf(rank).await(event))
       rankOf(rank).leave();
   }
 

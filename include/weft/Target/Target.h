@@ -109,6 +109,10 @@ public:
   /// Says whether a kernel may be one of several in a launch.
   virtual bool mayShareLaunch(const KernelShape &shape) const { return false; }
 
+  /// Says whether what is on the stream of a channel never holds up who
+  /// enqueues it, so that it is best enqueued as early as it can run.
+  virtual bool hasStreams() const { return false; }
+
   // Code.
 
   /// Makes the function `name` of a weft_rt.fused or weft_rt.scatter_add on

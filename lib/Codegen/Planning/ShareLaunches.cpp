@@ -50,6 +50,8 @@ bool Launch::add(rt::FusedOp op) {
       all.insert(operand);
   unsigned scalars = numScalars + op.getScalars().size();
   if (all.size() + scalars > maxOperands ||
+      (!kernels.empty() &&
+       rt::getStream(kernels.front()) != rt::getStream(op)) ||
       llvm::any_of(kernels,
                    [&](rt::FusedOp other) { return haveConflict(op, other); }))
     return false;

@@ -49,6 +49,9 @@ public:
 private:
   void createEntry();
   LogicalResult convert(Operation *op);
+  LogicalResult convertOne(Operation *op);
+  void chooseStream(int channel);
+  void convertEvent(size_t function, int64_t event);
   Value emitBuffer(rt::BufferOp op);
   Value emitView(rt::ViewOp op);
   LogicalResult convertRead(rt::ReadScalarOp op);
@@ -230,7 +233,8 @@ Value EntryBuilder::emitScalarArray(ValueRange values) {
   return numbers;
 }
 
-/// Calls a function of the API for op `op` of the program's table.
+/// Calls a function of the API. `op` is its first number: for most, of an op of
+/// the program's table.
 Value EntryBuilder::call(size_t function, Type result, int op,
                          ValueRange operands) {
   Value callee = loadPointer(api, function / sizeof(void *));
@@ -354,8 +358,31 @@ void EntryBuilder::convertAxisIndex(AxisIndexOp op) {
       arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number));
 }
 
+/// Chooses the stream of a channel, or of -1 the one that computes.
+void EntryBuilder::chooseStream(int channel) {
+  call(set_streamFunction, {}, channel, {});
+}
+
+void EntryBuilder::convertEvent(size_t function, int64_t event) {
+  table.noteEvent(event);
+  call(function, {}, static_cast<int>(event), {});
+}
+
+/// Between ops the stream that computes is the chosen one.
 LogicalResult EntryBuilder::convert(Operation *op) {
   builder.setInsertionPoint(op);
+  FlatSymbolRefAttr stream = rt::getStream(op);
+  if (stream)
+    chooseStream(table.getChannel(stream));
+  if (failed(convertOne(op)))
+    return failure();
+  builder.setInsertionPoint(op);
+  if (stream)
+    chooseStream(-1);
+  return success();
+}
+
+LogicalResult EntryBuilder::convertOne(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<rt::BufferOp, rt::ViewOp, memref::GetGlobalOp>(
           [&](Operation *) { return success(); })      // emitted at their uses
@@ -367,6 +394,12 @@ LogicalResult EntryBuilder::convert(Operation *op) {
       .Case([&](rt::AttentionOp o) { return convertAttention(o); })
       .Case([&](rt::StartOp o) { return convertStart(o); })
       .Case([&](rt::WaitOp o) { return convertWait(o), success(); })
+      .Case([&](rt::RecordOp o) {
+        return convertEvent(recordFunction, o.getEvent()), success();
+      })
+      .Case([&](rt::AwaitOp o) {
+        return convertEvent(awaitFunction, o.getEvent()), success();
+      })
       .Case([&](AxisIndexOp o) { return convertAxisIndex(o), success(); })
       .Case([&](func::ReturnOp o) {
         LLVM::ReturnOp::create(builder, loc, ValueRange());

@@ -97,11 +97,12 @@ std::string Outliner::getKey(Operation *op, const BufferList &list) {
   llvm::raw_string_ostream os(key);
   OpPrintingFlags flags;
   flags.useLocalScope().printGenericOpForm();
-  // Not by the values that it reads, and its name.
+  // Not by the values that it reads, its name, and its stream.
   NamedAttrList attributes(op->getAttrs());
   for (StringRef name :
        {rt::WeftRTDialect::kValuesAttr, rt::WeftRTDialect::kReadsAttr,
-        WeftDialect::kOpNameAttr, kTogetherAttr})
+        WeftDialect::kOpNameAttr, kTogetherAttr,
+        rt::WeftRTDialect::kStreamAttr})
     attributes.erase(name);
   os << op->getName() << attributes.getDictionary(op->getContext());
   for (Region &region : op->getRegions())
@@ -131,6 +132,8 @@ void Outliner::launch(Operation *op, const Kernel &kernel,
       at, op->getLoc(), kernel.name, list.buffers, list.scalars, kernel.config);
   if (Attribute name = op->getAttr(WeftDialect::kOpNameAttr))
     launched->setAttr(WeftDialect::kOpNameAttr, name);
+  if (Attribute stream = rt::getStream(op))
+    launched->setAttr(rt::WeftRTDialect::kStreamAttr, stream);
 }
 
 /// What an op writes.
@@ -249,7 +252,9 @@ SmallVector<rt::FusedOp> takeTogether(ArrayRef<Operation *> ops) {
     auto fused = dyn_cast<rt::FusedOp>(op);
     Attribute own = op->getAttr(kTogetherAttr);
     if (!fused || !own || (number && own != number) ||
-        (!kernels.empty() && !areNeighbours(kernels.back(), op)))
+        (!kernels.empty() &&
+         (!areNeighbours(kernels.back(), op) ||
+          rt::getStream(kernels.back()) != rt::getStream(op))))
       break;
     number = own;
     kernels.push_back(fused);

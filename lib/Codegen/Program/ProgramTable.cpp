@@ -200,10 +200,10 @@ void ProgramTable::addChannel(ChannelOp op) {
   channels.push_back({op.getSymName().str(), toDatum(channel)});
 }
 
-int ProgramTable::getChannel(rt::StartOp op) {
+int ProgramTable::getChannel(FlatSymbolRefAttr channel) {
   return llvm::find_if(
              channels,
-             [&](auto &entry) { return entry.first == op.getChannel(); }) -
+             [&](auto &entry) { return entry.first == channel.getValue(); }) -
          channels.begin();
 }
 
@@ -277,7 +277,7 @@ FailureOr<std::string> ProgramTable::addCollective(rt::StartOp op,
                                                    StringRef name) {
   rt::CollectiveAttr collective = op.getCollective();
   auto kind = static_cast<int>(op.getKind());
-  int channel = getChannel(op);
+  int channel = getChannel(op.getChannelAttr());
   int64_t groupSize = getNumShards(mesh, collective.getAxes().getAxes());
   std::vector<Datum> operands;
   for (unsigned i = 0; i < op.getIns().size(); ++i) {
@@ -458,6 +458,7 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
   program.num_ops = opList.size();
   program.ops = data.list(std::move(opList));
   program.max_operands = maxOperands;
+  program.num_events = numEvents;
   program.arena_bytes =
       planned->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes").getInt();
   program.plan_hash.assign(planHash.begin(), planHash.end());

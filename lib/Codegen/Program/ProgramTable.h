@@ -33,6 +33,10 @@ public:
   FailureOr<std::string> addAttention(rt::AttentionOp op);
   /// Emits the descriptor of a collective, whose channel and traffic are noted.
   FailureOr<std::string> addCollective(rt::StartOp op, llvm::StringRef name);
+  /// The number of a channel.
+  int getChannel(FlatSymbolRefAttr channel);
+  /// The program names this event.
+  void noteEvent(int64_t event) { numEvents = std::max(numEvents, event + 1); }
   /// Emits the descriptor of a copy; gives its symbol.
   std::string addCopy(rt::CopyOp op);
   /// Emits the descriptor of a launch; gives its symbol. Lists its kernel, a
@@ -72,7 +76,6 @@ private:
   FailureOr<Datum> getTensors(llvm::ArrayRef<rt::TensorAttr> list,
                               bool areResults);
   void addChannel(ChannelOp op);
-  int getChannel(rt::StartOp op);
   FailureOr<Datum> getOperand(rt::StartOp op, unsigned i, int64_t groupSize);
   LogicalResult finishKernels(record::weft_rt_program &program);
   void noteTraffic(rt::StartOp op, int kind, int channel, int64_t groupSize);
@@ -86,7 +89,7 @@ private:
   std::vector<Kernel> kernels;
   std::vector<std::string> ops;
   std::map<std::string, unsigned> unnamed; // per kind
-  int64_t maxOperands = 0;
+  int64_t maxOperands = 0, numEvents = 0;
 };
 
 } // namespace mlir::weft

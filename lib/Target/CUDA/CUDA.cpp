@@ -74,6 +74,7 @@ public:
   /// The parameters of a kernel have 4 KiB.
   unsigned getLaunchOperands(ModuleOp) const override { return 500; }
 
+  bool hasStreams() const override { return true; }
   bool mayShareLaunch(const KernelShape &shape) const override {
     return isPointwise(shape) || mayShareRowLaunch(shape);
   }

@@ -221,11 +221,88 @@ LogicalResult PlanMatcher::write(Operation *planned, Value buffer,
 // The walk
 //===----------------------------------------------------------------------===//
 
+/// Says whether a kernel or a wait of the plan is that of the scheduled
+/// program.
+bool PlanMatcher::isCounterpart(Operation *planned, Operation *op) const {
+  if (auto wait = dyn_cast<rt::WaitOp>(planned)) {
+    auto other = dyn_cast<WaitOp>(op);
+    return other && getStart(wait) ==
+                        starts.lookup(other.getFutures()[0].getDefiningOp());
+  }
+  Attribute name = op->getAttr(WeftDialect::kOpNameAttr);
+  return isa<rt::FusedOp>(op) && name &&
+         planned->getAttr(WeftDialect::kOpNameAttr) == name;
+}
+
+/// Says whether an op of the plan is on the stream of a channel, for which it
+/// may stand before where it is scheduled, and is not what is looked for.
+bool PlanMatcher::isEarly(Operation *planned, Operation *op) const {
+  return isa<rt::FusedOp, rt::WaitOp>(planned) && rt::getStream(planned) &&
+         isa<func::FuncOp>(planned->getParentOp()) &&
+         !isCounterpart(planned, op);
+}
+
+/// The buffers that an op works on; of a wait, those of its collective.
+static AccessList getWorkedOn(const PlannedProgram &program, Operation *op) {
+  auto wait = dyn_cast<rt::WaitOp>(op);
+  rt::StartOp start = wait ? getStart(wait) : rt::StartOp();
+  return program.getAccesses(start ? start.getOperation() : op);
+}
+
+/// An early op is taken at its place in the scheduled program. That is the same
+/// as at its own if nothing that has been taken in between touches the bytes
+/// that it works on.
+LogicalResult PlanMatcher::checkOver(Operation *planned, Operation *op) {
+  AccessList own = getWorkedOn(program, planned);
+  for (Operation *other = planned->getNextNode(); other != &*at;
+       other = other->getNextNode()) {
+    if (llvm::is_contained(early, other))
+      continue;
+    WalkResult result = other->walk([&](Operation *inner) {
+      for (const Access &theirs : getWorkedOn(program, inner))
+        for (const Access &access : own)
+          if ((access.writes || theirs.writes) &&
+              access.place->root == theirs.place->root &&
+              overlaps(access.place->region, theirs.place->region))
+            return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    if (!result.wasInterrupted())
+      continue;
+    InFlightDiagnostic diag = fail(planned, op)
+                              << getOpName(planned) << " stands before "
+                              << getOpName(other)
+                              << ", which works on the same bytes, and is "
+                                 "scheduled behind it";
+    diag.attachNote(other->getLoc()) << getOpName(other) << " is here";
+    return diag;
+  }
+  return success();
+}
+
+/// The counterpart of `op` if it is an early one; else null.
+FailureOr<Operation *> PlanMatcher::takeEarly(Operation *op) {
+  auto found = llvm::find_if(early, [&](Operation *planned) {
+    return planned->getBlock() == at->getBlock() && isCounterpart(planned, op);
+  });
+  if (found == early.end())
+    return static_cast<Operation *>(nullptr);
+  Operation *planned = *found;
+  early.erase(found);
+  if (failed(checkOver(planned, op)))
+    return failure();
+  return planned;
+}
+
 /// The next op of the plan that has a counterpart. What comes before it moves
 /// tensors, or computes scalars.
 FailureOr<Operation *> PlanMatcher::next(Operation *op) {
   for (;; ++at) {
     Operation *planned = &*at;
+    if (isEarly(planned, op)) {
+      early.push_back(planned);
+      continue;
+    }
     if (isMove(planned, op)) {
       if (failed(move(planned)))
         return failure();
@@ -234,7 +311,8 @@ FailureOr<Operation *> PlanMatcher::next(Operation *op) {
     auto assemble = dyn_cast<rt::AssembleOp>(planned);
     bool isUndefined = assemble && assemble.getFrom().empty();
     if (!isUndefined &&
-        !isa<rt::BufferOp, rt::ViewOp, memref::GetGlobalOp>(planned) &&
+        !isa<rt::BufferOp, rt::ViewOp, memref::GetGlobalOp, rt::RecordOp,
+             rt::AwaitOp>(planned) &&
         !scalars.add(planned))
       return planned;
   }
@@ -243,6 +321,9 @@ FailureOr<Operation *> PlanMatcher::next(Operation *op) {
 FailureOr<Operation *>
 PlanMatcher::expect(Operation *op,
                     llvm::function_ref<bool(Operation *)> isKind) {
+  FailureOr<Operation *> known = takeEarly(op);
+  if (failed(known) || *known)
+    return known;
   FailureOr<Operation *> planned = next(op);
   if (failed(planned))
     return failure();
@@ -333,6 +414,9 @@ LogicalResult PlanMatcher::matchReturn(func::ReturnOp op) {
   FailureOr<Operation *> end = next(op);
   if (failed(end))
     return failure();
+  if (!early.empty())
+    return fail(early.front(), op)
+           << getOpName(early.front()) << " is nothing that is scheduled";
   if (!isa<func::ReturnOp>(*end))
     return fail(*end, op) << getOpName(*end)
                           << " stands past the end of the scheduled program";

@@ -64,6 +64,10 @@ private:
       return failure();
     return cast<Op>(*planned);
   }
+  FailureOr<Operation *> takeEarly(Operation *op);
+  bool isCounterpart(Operation *planned, Operation *op) const;
+  bool isEarly(Operation *planned, Operation *op) const;
+  LogicalResult checkOver(Operation *early, Operation *op);
   LogicalResult checkName(Operation *planned, Operation *op);
   LogicalResult checkSame(Operation *planned, Operation *op, Attribute a,
                           Attribute b, StringRef what);
@@ -156,6 +160,9 @@ private:
   DenseMap<unsigned, int64_t> idOf;
   /// The next op of the plan.
   Block::iterator at;
+  /// Ops of the plan before it that stand before their place in the scheduled
+  /// program.
+  SmallVector<Operation *> early;
 };
 
 /// The numbers of a `weft_rt.values` or `weft_rt.reads`.

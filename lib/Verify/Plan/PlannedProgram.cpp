@@ -44,8 +44,8 @@ bool isConstant(Value buffer) {
 bool isKnown(Operation *op) {
   if (isStep(op) ||
       isa<rt::BufferOp, rt::ViewOp, rt::AssembleOp, memref::GetGlobalOp,
-          scf::ForOp, scf::IfOp, scf::YieldOp, func::FuncOp, func::ReturnOp>(
-          op))
+          rt::RecordOp, rt::AwaitOp, scf::ForOp, scf::IfOp, scf::YieldOp,
+          func::FuncOp, func::ReturnOp>(op))
     return true;
   return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
          llvm::none_of(op->getOperands(), isBufferValue) &&

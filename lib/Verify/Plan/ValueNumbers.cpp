@@ -39,8 +39,8 @@ uint64_t getBits(Type type) {
 /// Attributes that say what an op does: not its name, nor what planning says.
 uint64_t getAttributes(Operation *op) {
   NamedAttrList list(op->getAttrDictionary());
-  for (StringRef name :
-       {"weft.op", "weft_rt.values", "weft_rt.reads", "weft_rt.together"})
+  for (StringRef name : {"weft.op", "weft_rt.values", "weft_rt.reads",
+                         "weft_rt.together", "weft_rt.stream"})
     list.erase(name);
   return getBits(list.getDictionary(op->getContext()));
 }
@@ -291,7 +291,7 @@ void ValueNumbers::addBlock(Block &block) {
     } else if (auto assemble = dyn_cast<rt::AssembleOp>(op)) {
       addAssemble(assemble);
     } else if (isa<rt::ReadScalarOp>(op) || !isStep(&op)) {
-      if (!isa<rt::BufferOp, rt::ViewOp>(op))
+      if (!isa<rt::BufferOp, rt::ViewOp, rt::RecordOp, rt::AwaitOp>(op))
         addScalars(&op);
     } else if (!isa<rt::WaitOp>(op)) {
       addStep(&op);

@@ -2,10 +2,12 @@
 
 // One walk keeps what the collectives in flight read and write, sorted by
 // address, and looks up each op's bytes among them. It looks at bytes only:
-// which buffer they belong to, and what the plan says of it, plays no part.
+// which buffer they belong to, and what the plan says of it, plays no part. Ops
+// on the streams of channels, and events, are StreamOrder.cpp's.
 
 #include "KernelOrder.h"
 #include "PlannedProgram.h"
+#include "StreamOrder.h"
 
 #include "weft/Verify/Plan/Passes.h"
 
@@ -39,7 +41,10 @@ public:
   explicit RaceProof(const PlannedProgram &program) : program(program) {}
 
   LogicalResult run() {
-    return checkBlock(func::FuncOp(program.getFunction()).getBody().front());
+    return success(
+        succeeded(checkBlock(
+            func::FuncOp(program.getFunction()).getBody().front())) &&
+        succeeded(checkStreams(program)));
   }
 
 private:

@@ -96,6 +96,8 @@ Status StepCalls::capture(Known &one) {
 Status StepCalls::tryCapture(Known &one) {
   const DriverApi &api = rank.api;
   WEFT_RT_RETURN_IF_ERROR(makeRoom(one));
+  // What is captured cannot wait for what was enqueued.
+  WEFT_RT_RETURN_IF_ERROR(rank.joinSides());
   WEFT_CUDA_CALL(api, cuStreamBeginCapture_v2, rank.stream,
                  driver::captureThreadLocal);
   Status status = captureCalls(one);
@@ -114,7 +116,40 @@ Status StepCalls::tryCapture(Known &one) {
   return status;
 }
 
+/// The streams that the chain chooses, but for the one that computes.
+std::vector<int32_t> StepCalls::sidesOf(const Chain &chain) const {
+  std::vector<bool> isUsed(rank.sides.size());
+  for (const ChainCall &call : chain.all()) {
+    int64_t channel =
+        call.kind == CallKind::SetStream ? *chain.scalarsOf(call) : -1;
+    if (channel >= 0 && channel < int64_t(isUsed.size()) &&
+        rank.sides[size_t(channel)].stream)
+      isUsed[size_t(channel)] = true;
+  }
+  std::vector<int32_t> found;
+  for (size_t channel = 0; channel < isUsed.size(); ++channel)
+    if (isUsed[channel])
+      found.push_back(int32_t(channel));
+  return found;
+}
+
+/// Leaves the rank's streams as they were: nothing of it has been enqueued.
 Status StepCalls::captureCalls(Known &one) {
+  Streams before = rank.streams;
+  isCaptured.assign(rank.events.size(), false);
+  Status status = captureAll(one);
+  rank.streams = before;
+  for (CudaRank::Side &side : rank.sides) {
+    side.pending = nullptr;
+    side.hasWork = side.isOpen = false;
+  }
+  return status;
+}
+
+Status StepCalls::captureAll(Known &one) {
+  for (int32_t channel : sidesOf(one.chain))
+    WEFT_RT_RETURN_IF_ERROR(
+        rank.order(rank.stream, rank.sides[size_t(channel)].stream));
   int64_t start = 0;
   for (const ChainCall &call : one.chain.all())
     WEFT_RT_RETURN_IF_ERROR(captureCall(one, call, start));
@@ -129,14 +164,29 @@ Status StepCalls::captureCall(const Known &one, const ChainCall &call,
     return captureStart(one, call, start++);
   case CallKind::Wait: {
     int64_t index = chain.scalarsOf(call)[0] - 1; // before 0: it is over
-    if (index >= 0 && index < start)
+    if (index >= 0 && index < start &&
+        rank.streams.current() == Streams::compute)
       WEFT_CUDA_CALL(rank.api, cuStreamWaitEvent, rank.stream,
                      events[size_t(index)], 0);
     return Status();
   }
+  case CallKind::Record:
+  case CallKind::Await:
+    return captureEvent(call, int32_t(*chain.scalarsOf(call)));
   default:
     return runCall(chain, call) ? Status() : Status(WEFT_RT_RANK_FAILED, "");
   }
+}
+
+/// An event of an earlier chain is over when this one begins.
+Status StepCalls::captureEvent(const ChainCall &call, int32_t event) {
+  if (call.kind == CallKind::Record) {
+    WEFT_RT_RETURN_IF_ERROR(rank.tryRecord(event));
+    isCaptured[size_t(event)] = true;
+    return Status();
+  }
+  WEFT_RT_RETURN_IF_ERROR(rank.streams.await(event));
+  return isCaptured[size_t(event)] ? rank.tryAwait(event) : Status();
 }
 
 Status StepCalls::captureStart(const Known &one, const ChainCall &call,
@@ -154,13 +204,16 @@ Status StepCalls::captureStart(const Known &one, const ChainCall &call,
                    deviceAddress(deviceNumber), sizeof(word), stream);
     return Status();
   };
+  CUstream_st *from = nullptr;
+  WEFT_RT_RETURN_IF_ERROR(rank.inputStream(collective.channel, from));
   if (rank.poisonsFlight())
-    WEFT_RT_RETURN_IF_ERROR(rank.poisonOutputs(collective, in, out));
-  WEFT_CUDA_CALL(api, cuEventRecord, edge, rank.stream);
+    WEFT_RT_RETURN_IF_ERROR(rank.poisonOutputs(collective, in, out, from));
+  WEFT_CUDA_CALL(api, cuEventRecord, edge, from);
   WEFT_CUDA_CALL(api, cuStreamWaitEvent, inputNotes, edge, 0);
   WEFT_RT_RETURN_IF_ERROR(note(notes.reached, inputNotes));
   WEFT_RT_RETURN_IF_ERROR(
       seat.group->capture(seat.index, {&collective, in, out, edge, done}));
+  rank.noteStarted(collective.channel, done, nullptr, 0);
   WEFT_CUDA_CALL(api, cuStreamWaitEvent, ends, done, 0);
   return note(notes.over, ends);
 }
@@ -183,6 +236,8 @@ Status StepCalls::joinStreams(const Chain &chain) {
   for (size_t channel = 0; channel < endNotes.size(); ++channel)
     if (isUsed[channel])
       WEFT_RT_RETURN_IF_ERROR(joinStream(endNotes[channel]));
+  for (int32_t channel : sidesOf(chain))
+    WEFT_RT_RETURN_IF_ERROR(joinStream(rank.sides[size_t(channel)].stream));
   return Status();
 }
 
@@ -191,6 +246,7 @@ Status StepCalls::joinStreams(const Chain &chain) {
 Status StepCalls::launchGraph(Known &one) {
   const DriverApi &api = rank.api;
   WEFT_RT_RETURN_IF_ERROR(rank.awaitOpen());
+  WEFT_RT_RETURN_IF_ERROR(rank.joinSides());
   ++*number;
   WEFT_CUDA_CALL(api, cuMemcpyHtoDAsync_v2, deviceAddress(deviceNumber), number,
                  sizeof(*number), rank.stream);
@@ -199,7 +255,7 @@ Status StepCalls::launchGraph(Known &one) {
     return Status(WEFT_RT_RANK_FAILED, ""); // another failure came first
   WEFT_CUDA_CALL(api, cuGraphLaunch, one.graph, rank.stream);
   ++counts.launches;
-  return Status();
+  return rank.forkSides();
 }
 
 } // namespace weft::rt::cuda

@@ -14,7 +14,17 @@
 
 namespace weft::rt::cuda {
 
-enum class CallKind : int32_t { Gemm, Attention, Launch, Copy, Start, Wait };
+enum class CallKind : int32_t {
+  Gemm,
+  Attention,
+  Launch,
+  Copy,
+  Start,
+  Wait,
+  SetStream,
+  Record,
+  Await
+};
 
 /// A call. Its buffers and scalars lie in the chain's tables.
 struct ChainCall {

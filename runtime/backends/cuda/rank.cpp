@@ -34,8 +34,9 @@ CudaRank::CudaRank(CudaWorld &world, int64_t rank, Device &device,
           world.options.profile),
       device(device), world(world), contractions(contractions),
       attentions(attentions), self{rank, &calls},
-      program(*world.options.programs[rank]), api(device.api), flight(device),
-      calls(*this),
+      program(*world.options.programs[rank]), api(device.api), streams(program),
+      sides(size_t(program.num_channels)),
+      isInGraph(size_t(program.num_events)), flight(device), calls(*this),
       perturbState(world.options.perturbSeed
                        ? world.options.perturbSeed * 1000003 + uint64_t(rank)
                        : 0) {
@@ -49,6 +50,13 @@ CudaRank::~CudaRank() {
   CurrentContext current(device);
   if (stream)
     api.cuStreamDestroy_v2(stream);
+  for (Side &side : sides)
+    if (side.stream)
+      api.cuStreamDestroy_v2(side.stream);
+  for (CUevent_st *event : events)
+    api.cuEventDestroy_v2(event);
+  if (edge)
+    api.cuEventDestroy_v2(edge);
   // Freeing waits for what still uses it.
   for (auto &[source, constant] : constants)
     api.cuMemFree_v2(deviceAddress(constant.data));
@@ -80,6 +88,13 @@ Status CudaRank::prepare(const Rehearsal &rehearsal) {
     sharedBytes[i] = rehearsal.sharedBytes[i];
   }
   WEFT_CUDA_CALL(api, cuStreamCreate, &stream, driver::streamNonBlocking);
+  for (int32_t channel : rehearsal.channels)
+    WEFT_RT_RETURN_IF_ERROR(makeSide(channel));
+  for (int32_t i = 0; i < program.num_events; ++i) {
+    CUevent_st *event = nullptr;
+    WEFT_CUDA_CALL(api, cuEventCreate, &event, driver::eventDisableTiming);
+    events.push_back(event);
+  }
   WEFT_CUDA_CALL(api, cuMemAllocHost_v2, &staging, size_t(stagingBytes));
   WEFT_RT_RETURN_IF_ERROR(flight.start());
   for (bool areTensors : {false, true})
@@ -329,6 +344,7 @@ void CudaRank::serve() {
 }
 
 void CudaRank::runTask() {
+  streams.begin();
   calls.begin();
   if (weft_rt_enter(&home, world.task, world.context, &self) &&
       calls.finish()) {
@@ -338,7 +354,8 @@ void CudaRank::runTask() {
                  format("rank %lld ended the step with %lld collectives "
                         "not waited for",
                         (long long)self.rank, (long long)flight.open())));
-    check(awaitStream());
+    if (check(joinSides()))
+      check(awaitStream());
   }
   std::lock_guard<std::mutex> guard(flight.lock);
   noteFinished();
@@ -381,6 +398,8 @@ bool CudaRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
                     const void *b, void *c) {
   if (const char *reason = gemmReason(desc))
     return check(invalid(std::string("gemm: ") + reason));
+  if (!check(streams.checkComputes("a contraction")))
+    return false;
   Moment begin = log.moment();
   perturb();
   bool isRun = check(contractions.run(desc, {a, b, c}, workspace, stream));
@@ -401,6 +420,8 @@ bool CudaRank::attention(int32_t op, const weft_rt_attention &desc,
     reason = attentionBuffersReason(desc, buffers);
   if (reason)
     return check(invalid(std::string("attention: ") + reason));
+  if (!check(streams.checkComputes("attention")))
+    return false;
   Moment begin = log.moment();
   perturb();
   bool isRun = check(tryAttention(desc, buffers, queryStart));
@@ -415,6 +436,8 @@ Status CudaRank::tryLaunch(const weft_rt_launch &launch, void *const *buffers,
   int64_t blocks = launch.config[0], shared = launch.config[2];
   if (blocks == 0)
     return Status();
+  CUstream_st *on = nullptr;
+  WEFT_RT_RETURN_IF_ERROR(chosenStream(on));
   if (shared > sharedBytes[launch.kernel]) {
     WEFT_RT_RETURN_IF_ERROR(device.allowShared(kernel, shared));
     sharedBytes[launch.kernel] = shared;
@@ -425,7 +448,7 @@ Status CudaRank::tryLaunch(const weft_rt_launch &launch, void *const *buffers,
     params[entry.num_buffers + i] = const_cast<int64_t *>(&scalars[i]);
   if (int result = api.cuLaunchKernel(
           kernel, unsigned(blocks), 1, 1, unsigned(launch.config[1]), 1, 1,
-          unsigned(shared), stream, params.data(), nullptr))
+          unsigned(shared), on, params.data(), nullptr))
     return within("kernel " + quote(entry.name),
                   driverError(api, "cuLaunchKernel", result));
   return Status();
@@ -456,10 +479,12 @@ Status CudaRank::tryCopy(const weft_rt_copy &copy, const void *source,
 Status CudaRank::moveOnDevice(const weft_rt_copy &copy, const void *source,
                               void *target) {
   CopyArgs args = copyArgs(copy, source, target);
+  CUstream_st *on = nullptr;
+  WEFT_RT_RETURN_IF_ERROR(chosenStream(on));
   if (args.count == 0 || !isPlain(args))
-    return device.copy(args, stream);
+    return device.copy(args, on);
   WEFT_CUDA_CALL(api, cuMemcpyDtoDAsync_v2, deviceAddress(target),
-                 deviceAddress(source), size_t(args.count * args.unit), stream);
+                 deviceAddress(source), size_t(args.count * args.unit), on);
   return Status();
 }
 
@@ -494,6 +519,8 @@ bool CudaRank::readScalar(int32_t, weft_rt_type type, const void *source,
     return check(Status(WEFT_RT_RANK_FAILED,
                         format("rank %lld reads a scalar of type %d",
                                (long long)self.rank, int(type))));
+  if (!check(streams.checkComputes("a read of a scalar")))
+    return false;
   return check(tryRead(type, source, value));
 }
 

@@ -11,6 +11,7 @@
 #include "backends/cuda/late.h"
 #include "backends/cuda/world.h"
 #include "core/rank_log.h"
+#include "core/streams.h"
 
 #include <csetjmp>
 
@@ -58,6 +59,9 @@ public:
   int64_t startCollective(int32_t op, const weft_rt_collective &collective,
                           const void *const *in, void *const *out);
   bool wait(int32_t op, int64_t ticket);
+  bool setStream(int32_t channel);
+  bool record(int32_t event);
+  bool await(int32_t event);
   void fail(const char *message);
   [[noreturn]] void leave();
 
@@ -87,6 +91,19 @@ public:
 
 private:
   friend class StepCalls;
+  /// What is on a channel's stream besides its collectives, and so in its
+  /// order: a stream of the rank, which waits for the channel's and which it
+  /// waits for, where an op of one comes behind an op of the other.
+  struct Side {
+    CUstream_st *stream = nullptr; // null: there are only collectives
+    /// Of the channel's last collective, if the stream has not waited for it.
+    CUevent_st *pending = nullptr;
+    Group *group = nullptr; // which records it; null: it is recorded
+    int64_t number = 0;
+    bool hasWork = false; // that the channel's next collective comes behind
+    bool isOpen = false;  // that the rank's stream has not waited for
+  };
+
   static void *threadMain(void *rank);
   void serve();
   void runTask();
@@ -111,11 +128,23 @@ private:
   Status tryNoteStart(const weft_rt_collective &collective, const Notes *notes,
                       int64_t launch, int64_t &ticket);
   Status tryWait(InFlight &entry);
+  Status makeSide(int32_t channel);
+  Status catchUp(Side &side);
+  Status chosenStream(CUstream_st *&on);
+  Status inputStream(int32_t channel, CUstream_st *&on);
+  void noteStarted(int32_t channel, CUevent_st *done, Group *group,
+                   int64_t number);
+  Status order(CUstream_st *before, CUstream_st *after);
+  Status joinSides();
+  Status forkSides();
+  Status tryRecord(int32_t event);
+  Status tryAwait(int32_t event);
   Status injectFault(const weft_rt_collective &collective, int64_t number);
   Status checkStart(const weft_rt_collective &collective, const void *const *in,
                     void *const *out) const;
   Status poisonOutputs(const weft_rt_collective &collective,
-                       const void *const *in, void *const *out);
+                       const void *const *in, void *const *out,
+                       CUstream_st *on);
   std::vector<InFlight *> channelHeads();
   void perturb();
 
@@ -130,6 +159,11 @@ private:
   std::vector<int64_t> sharedBytes; // that kernels may have; [kernel]
   std::vector<void *> params;       // of a launch
   CUstream_st *stream = nullptr;
+  Streams streams;
+  std::vector<Side> sides;          // [channel]
+  std::vector<CUevent_st *> events; // of the program
+  std::vector<bool> isInGraph;      // [event]: all that comes is behind it
+  CUevent_st *edge = nullptr;       // recorded and waited for at once
   Flight flight;
   StepCalls calls;
   void *base = nullptr;

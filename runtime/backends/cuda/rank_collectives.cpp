@@ -61,13 +61,14 @@ Status CudaRank::checkStart(const weft_rt_collective &collective,
 /// What arrives replaces it; where a buffer is input and output, it is still to
 /// be read.
 Status CudaRank::poisonOutputs(const weft_rt_collective &collective,
-                               const void *const *in, void *const *out) {
+                               const void *const *in, void *const *out,
+                               CUstream_st *on) {
   int64_t size = seats[collective.channel].group->size();
   for (int32_t i = 0; i < collective.num_operands; ++i) {
     int64_t bytes = outputBytes(collective.kind, collective.operands[i], size);
     if (in[i] != out[i] && bytes > 0)
       WEFT_CUDA_CALL(api, cuMemsetD8Async, deviceAddress(out[i]), 0xff,
-                     size_t(bytes), stream);
+                     size_t(bytes), on);
   }
   return Status();
 }
@@ -118,6 +119,7 @@ Status CudaRank::tryStart(int32_t op, const weft_rt_collective &collective,
   if (collective.channel < 0 || collective.channel >= program.num_channels)
     return invalid(format("collective names channel %d of %d",
                           collective.channel, program.num_channels));
+  WEFT_RT_RETURN_IF_ERROR(streams.checkChannel("a start", collective.channel));
   Moment begin = log.moment();
   perturb();
   int64_t record = log.start(collective);
@@ -125,14 +127,17 @@ Status CudaRank::tryStart(int32_t op, const weft_rt_collective &collective,
   WEFT_RT_RETURN_IF_ERROR(checkStart(collective, in, out));
   InFlight *entry = nullptr;
   WEFT_RT_RETURN_IF_ERROR(awaitPlace(entry));
+  CUstream_st *from = nullptr;
+  WEFT_RT_RETURN_IF_ERROR(inputStream(collective.channel, from));
   if (world.options.poisonsFlight)
-    WEFT_RT_RETURN_IF_ERROR(poisonOutputs(collective, in, out));
-  WEFT_CUDA_CALL(api, cuEventRecord, entry->input, stream);
+    WEFT_RT_RETURN_IF_ERROR(poisonOutputs(collective, in, out, from));
+  WEFT_CUDA_CALL(api, cuEventRecord, entry->input, from);
   const Seat &seat = seats[collective.channel];
   Result<int64_t> number = seat.group->start(
       seat.index, {&collective, in, out, entry->input, entry->done});
   if (!number.ok())
     return number.status();
+  noteStarted(collective.channel, entry->done, seat.group, *number);
   ticket = entry->ticket;
   Moment end = log.moment();
   std::lock_guard<std::mutex> guard(flight.lock);
@@ -197,7 +202,9 @@ Status CudaRank::tryWait(InFlight &entry) {
     return Status();
   if (!entry.seat->group->awaitRecorded(entry.number))
     return follow();
-  WEFT_CUDA_CALL(api, cuStreamWaitEvent, stream, entry.done, 0);
+  // A channel's own stream is behind its collectives.
+  if (streams.current() == Streams::compute)
+    WEFT_CUDA_CALL(api, cuStreamWaitEvent, stream, entry.done, 0);
   return Status();
 }
 
@@ -209,6 +216,8 @@ bool CudaRank::wait(int32_t op, int64_t ticket) {
                         format("rank %lld waits for ticket %lld, which is not "
                                "in flight",
                                (long long)self.rank, (long long)ticket)));
+  if (!check(streams.checkChannel("a wait", entry->collective->channel)))
+    return false;
   Moment begin = log.moment();
   perturb();
   log.await(entry->record);

@@ -30,6 +30,7 @@ struct Rehearsal {
   std::vector<RehearsedGemm> gemms;
   std::vector<RehearsedConstant> constants;
   std::vector<const weft_rt_collective *> collectives;
+  std::vector<int32_t> channels;    // on whose streams ops are, besides
   std::vector<int64_t> sharedBytes; // dynamic ones, [kernel]
   bool hasAttention[2] = {};        // without and with tensor cores
   int64_t attentionBytes = 0;       // of scratch

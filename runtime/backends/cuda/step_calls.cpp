@@ -104,6 +104,25 @@ bool StepCalls::wait(int32_t op, int64_t ticket) {
   return true;
 }
 
+bool StepCalls::addNumber(CallKind kind, int64_t number) {
+  current.add(kind, -1, nullptr);
+  current.addScalar(number);
+  return true;
+}
+
+bool StepCalls::setStream(int32_t channel) {
+  return isOn ? addNumber(CallKind::SetStream, channel)
+              : rank.setStream(channel);
+}
+
+bool StepCalls::record(int32_t event) {
+  return isOn ? addNumber(CallKind::Record, event) : rank.record(event);
+}
+
+bool StepCalls::await(int32_t event) {
+  return isOn ? addNumber(CallKind::Await, event) : rank.await(event);
+}
+
 // ---- chains ----------------------------------------------------------------
 
 /// The current chain as it was met before, or as it is met now; null: too many
@@ -176,6 +195,12 @@ bool StepCalls::runCall(const Chain &chain, const ChainCall &call) {
   }
   case CallKind::Wait:
     return rank.wait(call.op, ticketOf(firstStart + scalars[0]));
+  case CallKind::SetStream:
+    return rank.setStream(int32_t(scalars[0]));
+  case CallKind::Record:
+    return rank.record(int32_t(scalars[0]));
+  case CallKind::Await:
+    return rank.await(int32_t(scalars[0]));
   }
   return false;
 }
@@ -184,6 +209,15 @@ bool StepCalls::runCall(const Chain &chain, const ChainCall &call) {
 bool StepCalls::book(Known &one) {
   int64_t start = 0;
   for (const ChainCall &call : one.chain.all()) {
+    if (call.kind == CallKind::SetStream &&
+        !rank.check(rank.streams.set(int32_t(*one.chain.scalarsOf(call)))))
+      return false;
+    if (call.kind == CallKind::Record) {
+      auto event = int32_t(*one.chain.scalarsOf(call));
+      if (!rank.check(rank.streams.record(event)))
+        return false;
+      rank.isInGraph[size_t(event)] = true;
+    }
     if (call.kind == CallKind::Start) {
       auto &collective = *static_cast<const weft_rt_collective *>(call.what);
       int64_t ticket = rank.noteStart(collective, &one.notes[start++], *number);

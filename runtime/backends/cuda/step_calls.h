@@ -57,6 +57,9 @@ public:
   int64_t startCollective(int32_t op, const weft_rt_collective &collective,
                           const void *const *in, void *const *out);
   bool wait(int32_t op, int64_t ticket);
+  bool setStream(int32_t channel);
+  bool record(int32_t event);
+  bool await(int32_t event);
   void fail(const char *message);
   [[noreturn]] void leave();
 
@@ -83,14 +86,18 @@ private:
 
   Known *find();
   Status runChain();
+  bool addNumber(CallKind kind, int64_t number);
   bool runCalls(const Chain &chain);
   bool runCall(const Chain &chain, const ChainCall &call);
   Status capture(Known &known);
   Status tryCapture(Known &known);
   Status makeRoom(Known &known);
   Status captureCalls(Known &known);
+  Status captureAll(Known &known);
   Status captureCall(const Known &known, const ChainCall &call, int64_t &start);
   Status captureStart(const Known &known, const ChainCall &call, int64_t start);
+  Status captureEvent(const ChainCall &call, int32_t event);
+  std::vector<int32_t> sidesOf(const Chain &chain) const;
   Status joinStreams(const Chain &chain);
   Status joinStream(CUstream_st *side);
   Status launchGraph(Known &known);
@@ -110,6 +117,7 @@ private:
 
   // For captures.
   std::vector<CUevent_st *> events; // ends of the chain's starts
+  std::vector<bool> isCaptured;     // events of the program, in the chain
   CUevent_st *edge = nullptr;
   CUstream_st *inputNotes = nullptr;
   std::vector<CUstream_st *> endNotes; // [channel]

@@ -46,7 +46,9 @@ HostRank::HostRank(HostWorld &world, int64_t rank)
     : log(*world.options.programs[rank], world.options.traceEvents,
           world.options.profile),
       world(world), self{rank, this}, program(*world.options.programs[rank]),
-      tickets(program.max_operands),
+      tickets(program.max_operands), streams(program),
+      lastStarted(size_t(program.num_channels)),
+      recorded(size_t(program.num_events)),
       perturbation(world.options.perturbSeed, rank) {
   int64_t largest = 1;
   for (size_t channel = 0; channel < world.groups.size(); ++channel) {
@@ -118,6 +120,8 @@ void HostRank::serve() {
 
 void HostRank::runTask() {
   rankOfThread = this;
+  streams.begin();
+  lastStarted.assign(lastStarted.size(), InFlight());
   bool returned = weft_rt_enter(&home, world.task, world.context, &self);
   rankOfThread = nullptr;
   if (returned && tickets.open() > 0)
@@ -199,6 +203,8 @@ bool HostRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
         format("rank %lld: gemm: %s", (long long)self.rank, reason)));
     return false;
   }
+  if (!check(streams.checkComputes("a contraction")))
+    return false;
   Moment begin = log.moment();
   perturbation.delay();
   rt::gemm(desc, a, b, c, parallelForTeam(team));
@@ -216,6 +222,8 @@ bool HostRank::attention(int32_t op, const weft_rt_attention &desc,
         format("rank %lld: attention: %s", (long long)self.rank, reason)));
     return false;
   }
+  if (!check(streams.checkComputes("attention")))
+    return false;
   Moment begin = log.moment();
   perturbation.delay();
   rt::attention(desc, buffers, queryStart, parallelForTeam(team));
@@ -230,6 +238,8 @@ bool HostRank::launch(int32_t op, const weft_rt_launch &launch,
         format("rank %lld %s", (long long)self.rank, bad.message().c_str())));
     return false;
   }
+  if (!catchUp())
+    return false;
   const weft_rt_kernel_entry &entry = program.kernels[launch.kernel];
   Moment begin = log.moment();
   perturbation.delay();
@@ -246,6 +256,8 @@ bool HostRank::copy(int32_t op, const weft_rt_copy &copy, const void *source,
         format("rank %lld: copy: %s", (long long)self.rank, reason)));
     return false;
   }
+  if (!catchUp())
+    return false;
   Moment begin = log.moment();
   perturbation.delay();
   copyElements(copy, source, target);
@@ -260,6 +272,8 @@ bool HostRank::readScalar(int32_t, weft_rt_type type, const void *source,
                                  (long long)self.rank, int(type))));
     return false;
   }
+  if (!check(streams.checkComputes("a read of a scalar")))
+    return false;
   value = loadScalar(type, source);
   return true;
 }

@@ -9,6 +9,7 @@
 #include "backends/host/perturb.h"
 #include "backends/host/tickets.h"
 #include "backends/host/world.h"
+#include "core/streams.h"
 
 namespace weft::rt {
 
@@ -34,6 +35,9 @@ public:
   int64_t startCollective(int32_t op, const weft_rt_collective &collective,
                           const void *const *in, void *const *out);
   bool wait(int32_t op, int64_t ticket);
+  bool setStream(int32_t channel);
+  bool record(int32_t event);
+  bool await(int32_t event);
   void fail(const char *message);
 
   /// Leaves the task after a failure; called with no C++ frame in between.
@@ -59,7 +63,9 @@ private:
                     void *const *out);
   Status tryStart(int32_t op, const weft_rt_collective &collective,
                   const void *const *in, void *const *out, int64_t &ticket);
-  Status tryWait(InFlight &entry);
+  Status tryWait(const InFlight &entry);
+  bool check(Status status);
+  bool catchUp();
   Status injectFault(const weft_rt_collective &collective, int64_t number);
   void poisonOutputs(const InFlight &entry, MemberBuffers buffers) const;
   void failWith(Status status);
@@ -70,6 +76,10 @@ private:
   const weft_rt_program &program;
   std::vector<Seat> seats; // [channel]
   Tickets tickets;
+  Streams streams;
+  /// The last collective that this step has started on a channel, and the one
+  /// that an event is behind: those of which `collective` is null are none.
+  std::vector<InFlight> lastStarted, recorded; // [channel], [event]
   Mover mover;
   Perturbation perturbation;
   Team team;

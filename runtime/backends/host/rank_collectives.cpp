@@ -103,6 +103,7 @@ Status HostRank::tryStart(int32_t op, const weft_rt_collective &collective,
   if (collective.channel < 0 || collective.channel >= program.num_channels)
     return invalid(format("collective names channel %d of %d",
                           collective.channel, program.num_channels));
+  WEFT_RT_RETURN_IF_ERROR(streams.checkChannel("a start", collective.channel));
   Moment begin = log.moment();
   perturbation.delay();
   int64_t flight = log.start(collective);
@@ -124,6 +125,7 @@ Status HostRank::tryStart(int32_t op, const weft_rt_collective &collective,
     poisonOutputs(*entry, buffers);
   entry->number = seat.group->start(seat.index, collective, buffers);
   ticket = entry->ticket;
+  lastStarted[collective.channel] = *entry;
   perturbation.delay();
   Moment end = log.moment();
   entry->cost = {WEFT_RT_IN_COLLECTIVE, op, &collective, end.wall - begin.wall,
@@ -154,7 +156,7 @@ int64_t HostRank::startCollective(int32_t op,
 
 // ---- waiting ---------------------------------------------------------------
 
-Status HostRank::tryWait(InFlight &entry) {
+Status HostRank::tryWait(const InFlight &entry) {
   const Seat &seat = *entry.seat;
   std::vector<int64_t> missing;
   while (true) {
@@ -186,6 +188,8 @@ bool HostRank::wait(int32_t op, int64_t ticket) {
                                  (long long)self.rank, (long long)ticket)));
     return false;
   }
+  if (!check(streams.checkChannel("a wait", entry->collective->channel)))
+    return false;
   Moment begin = log.moment();
   perturbation.delay();
   mover.nanoseconds = 0;
@@ -213,6 +217,47 @@ bool HostRank::wait(int32_t op, int64_t ticket) {
              ticket, bytes});
   log.trace({SpanKind::Wait, op, &collective, begin.wall, end.wall, ticket, 0});
   return true;
+}
+
+// ---- streams ---------------------------------------------------------------
+
+// The rank's thread does what is on its channels' streams as well, in the order
+// of the calls: each op when it is called, after the channel's collectives up
+// to there. So the thread is behind every event of an op, and what it has to
+// wait for, for one that comes behind a collective, is this collective.
+
+bool HostRank::check(Status status) {
+  if (status.ok())
+    return true;
+  failWith(std::move(status));
+  return false;
+}
+
+/// Returns when the collectives of the chosen stream are done, up to here.
+bool HostRank::catchUp() {
+  if (streams.current() == Streams::compute)
+    return true;
+  const InFlight &last = lastStarted[streams.current()];
+  return !last.collective || check(tryWait(last));
+}
+
+bool HostRank::setStream(int32_t channel) {
+  return check(streams.set(channel));
+}
+
+bool HostRank::record(int32_t event) {
+  if (!check(streams.record(event)))
+    return false;
+  bool isComputed = streams.current() == Streams::compute;
+  recorded[event] = isComputed ? InFlight() : lastStarted[streams.current()];
+  return true;
+}
+
+bool HostRank::await(int32_t event) {
+  if (!check(streams.await(event)))
+    return false;
+  const InFlight &last = recorded[event];
+  return !last.collective || check(tryWait(last));
 }
 
 } // namespace weft::rt

@@ -12,6 +12,7 @@
 #include "core/memory_layout.h"
 #include "core/profile.h"
 #include "core/rank_api.h"
+#include "core/streams.h"
 #include "core/types.h"
 #include "core/unwind.h"
 
@@ -28,7 +29,7 @@ public:
   NullRank(const BackendOptions &options, int64_t rank)
       : log(*options.programs[rank], options.traceEvents, options.profile),
         self{rank, this}, program(*options.programs[rank]),
-        layout(layoutOf(program)) {}
+        layout(layoutOf(program)), streams(program) {}
   ~NullRank() { std::free(memory); }
   NullRank(const NullRank &) = delete;
   NullRank &operator=(const NullRank &) = delete;
@@ -50,6 +51,9 @@ public:
   int64_t startCollective(int32_t op, const weft_rt_collective &collective,
                           const void *const *in, void *const *out);
   bool wait(int32_t op, int64_t ticket);
+  bool setStream(int32_t channel);
+  bool record(int32_t event);
+  bool await(int32_t event);
   void fail(const char *message);
 
   /// Leaves the task after a failure; called with no C++ frame in between.
@@ -59,12 +63,14 @@ public:
 
 private:
   void add(int32_t op, const std::string &call);
+  bool check(const Status &status);
   std::string placeOf(const void *address) const;
   std::string placesOf(const void *const *addresses, int32_t count) const;
 
   weft_rt_rank self;
   const weft_rt_program &program;
   const MemoryLayout layout;
+  Streams streams;
   char *memory = nullptr;
   int64_t memoryBytes = 0;
   std::set<int64_t> inFlight;
@@ -90,6 +96,7 @@ Status NullRank::run(RankTask task, void *context) {
   text.clear();
   failure.clear();
   inFlight.clear();
+  streams.begin();
   tickets = 0;
   if (weft_rt_enter(&home, task, context, &self) && !inFlight.empty())
     failure = format("rank %lld ended the step with %zu collectives not waited "
@@ -223,6 +230,31 @@ bool NullRank::wait(int32_t op, int64_t ticket) {
   }
   add(op, format("wait %lld", (long long)ticket));
   return true;
+}
+
+bool NullRank::check(const Status &status) {
+  if (!status.ok())
+    failure = format("rank %lld: ", (long long)self.rank) + status.message();
+  return status.ok();
+}
+
+bool NullRank::setStream(int32_t channel) {
+  if (!check(streams.set(channel)))
+    return false;
+  add(-1, channel == Streams::compute
+              ? std::string("stream that computes")
+              : "stream of " + quote(program.channels[channel].name));
+  return true;
+}
+
+bool NullRank::record(int32_t event) {
+  add(-1, format("record %d", event));
+  return check(streams.record(event));
+}
+
+bool NullRank::await(int32_t event) {
+  add(-1, format("await %d", event));
+  return check(streams.await(event));
 }
 
 void NullRank::fail(const char *message) {

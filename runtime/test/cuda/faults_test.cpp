@@ -40,6 +40,37 @@ TEST(CudaStep, ComputesOnOneGpuAndOnSeveral) {
     }
 }
 
+/// With delays after which an op that waits for nothing comes too early or
+/// late.
+TEST(CudaStep, HasOpsOnTheStreamOfAChannel) {
+  for (const char *gpus : {"1", "4"})
+    for (const char *delays : {"", "EMULATED_GPU_DELAYS=5 "})
+      for (const char *words :
+           {"1 4 20 streams", "2 6 20 streams", "4 6 20 streams",
+            "2 6 20 streams scalar", "2 6 20 streams no-graphs",
+            "4 6 20 streams scalar no-graphs"}) {
+        Ending run =
+            step(delays + ("EMULATED_GPUS=" + std::string(gpus)), words);
+        EXPECT_EQ(run.text, "ok\n") << gpus << " GPUs, " << delays << words;
+      }
+}
+
+TEST(CudaStep, NeedsEachEvent) {
+  for (const char *gpus : {"1", "4"})
+    for (const char *words :
+         {"4 20 20 streams drop=0", "4 20 20 streams drop=1",
+          "4 20 20 streams no-graphs drop=0",
+          "4 20 20 streams no-graphs drop=1"}) {
+      int wrong = 0;
+      for (int seed = 1; seed <= 4; ++seed)
+        wrong += step("EMULATED_GPU_DELAYS=" + std::to_string(seed) +
+                          " EMULATED_GPUS=" + gpus,
+                      words)
+                     .text == "wrong\n";
+      EXPECT_GT(wrong, 0) << gpus << " GPUs, " << words;
+    }
+}
+
 /// Every function that is called before or in a step.
 TEST(CudaFaults, AFailedCallIsNamed) {
   const char *functions[] = {

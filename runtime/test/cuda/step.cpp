@@ -7,9 +7,11 @@
 //   total = y, added over the ranks
 //   all   = y of all ranks
 //
-//   cuda-step RANKS STEPS DEADLINE [no-graphs] [register] [scalar] [kill=N]
-//   [plan=N]
+//   cuda-step RANKS STEPS DEADLINE [no-graphs] [register] [scalar] [streams]
+//   [drop=N] [kill=N] [plan=N]
 //
+// With "streams" the total goes by a copy on its channel's stream, between two
+// events; "drop" leaves out the await of event N.
 // x is another one in each step. With "scalar" the step looks at x in between
 // and does something else where it is not 0; "kill" ends the process before
 // step N; "plan" gives the program another plan hash. In a job of several
@@ -32,7 +34,8 @@ constexpr int64_t rows = 2, depth = 8, columns = 4, size = rows * columns;
 const float bias[columns] = {1, 2, 3, 4};
 
 int64_t ranks;
-bool readsScalar = false;
+bool readsScalar = false, hasStreams = false;
+int64_t dropped = -1;
 int64_t xShape[2], yShape[2], mine[2] = {rows, depth},
                               ours[2] = {rows, columns};
 const int64_t wShape[2] = {depth, columns};
@@ -67,6 +70,27 @@ const weft_rt_collective sum = {WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 0,       1,
                          gather = {WEFT_RT_ALL_GATHER, WEFT_RT_SUM, 1,     1,
                                    &operand,           nullptr,     "all", 0};
 
+void await(const weft_rt_api *api, weft_rt_rank *rank, int32_t event) {
+  if (event != dropped)
+    api->await(rank, event);
+}
+
+/// Brings the total to `there` on its channel's stream, over something else
+/// that is on the stream that computes.
+void bring(const weft_rt_api *api, weft_rt_rank *rank, int64_t summing,
+           const void *total, const void *other, void *there) {
+  const int32_t channel = 0;
+  api->copy(rank, -1, &copyTotal, other, there);
+  api->record(rank, 1);
+  api->set_stream(rank, channel);
+  await(api, rank, 1);
+  api->wait(rank, -1, summing);
+  api->copy(rank, -1, &copyTotal, total, there);
+  api->record(rank, 0);
+  api->set_stream(rank, -1);
+  await(api, rank, 0);
+}
+
 void entry(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
            void *const *results, void *arena) {
   char *space = static_cast<char *>(arena);
@@ -82,8 +106,14 @@ void entry(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
   // Both are open where this chain ends.
   if (readsScalar && api->read_scalar(rank, -1, WEFT_RT_F32, args[0]) != 0)
     api->copy(rank, -1, &copyBias, bias, biasHere);
-  api->wait(rank, -1, summing);
-  api->copy(rank, -1, &copyTotal, sumHere, results[1]);
+  void *total = sumHere;
+  if (hasStreams) {
+    total = space + 96;
+    bring(api, rank, summing, sumHere, y, total);
+  } else {
+    api->wait(rank, -1, summing);
+  }
+  api->copy(rank, -1, &copyTotal, total, results[1]);
   api->wait(rank, -1, gathering);
   api->copy(rank, -1, &copyAll, allHere, results[2]);
 }
@@ -124,6 +154,7 @@ weft_rt_program describe() {
   program.num_images = 1;
   program.images = &image;
   program.max_operands = 1;
+  program.num_events = 2;
   program.arena_bytes = 128 + 4 * size * ranks;
   program.entry = entry;
   return program;
@@ -190,6 +221,10 @@ Words readWords(int count, char **words) {
       result.options.register_buffers = 1;
     if (word == "scalar")
       readsScalar = true;
+    if (word == "streams")
+      hasStreams = true;
+    if (word.compare(0, 5, "drop=") == 0)
+      dropped = std::atoll(word.c_str() + 5);
     if (word.compare(0, 5, "kill=") == 0)
       result.killAt = std::atoll(word.c_str() + 5);
     if (word.compare(0, 5, "plan=") == 0)

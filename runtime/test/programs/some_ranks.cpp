@@ -121,6 +121,9 @@ private:
       },
       start,
       [](weft_rt_rank *, int32_t, int64_t) {},
+      [](weft_rt_rank *, int32_t) { std::abort(); },
+      [](weft_rt_rank *, int32_t) { std::abort(); },
+      [](weft_rt_rank *, int32_t) { std::abort(); },
       [](weft_rt_rank *, const char *) { std::abort(); }};
 
   std::vector<int64_t> ranks;

@@ -46,7 +46,7 @@ memref.global "private" constant @c : memref<4x4xf32> = dense<1.0>
 // CHECK-DAG: llvm.mlir.addressof @code
 // CHECK-DAG: llvm.mlir.constant(6 : i64)
 // CHECK: llvm.mlir.global {{.*}}@weft_program()
-// CHECK: llvm.mlir.constant(7 : i32)
+// CHECK: llvm.mlir.constant(8 : i32)
 // CHECK: llvm.mlir.addressof @[[KERNELS]]
 // CHECK: llvm.mlir.addressof @[[IMAGES]]
 // CHECK-NOT: @weft_k1(

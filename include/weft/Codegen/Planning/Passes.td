@@ -59,6 +59,63 @@ def PlanBuffersPass : Pass<"weft-plan-buffers", "::mlir::ModuleOp"> {
     "::mlir::tensor::TensorDialect", "::mlir::weft::rt::WeftRTDialect"];
 }
 
+def AssignStreamsPass : Pass<"weft-assign-streams", "::mlir::ModuleOp"> {
+  let summary = "put sums of reduce-scattered gradients on their channel's stream";
+  let description = [{
+    A kernel that adds to buffers what a reduce-scatter gives, and does nothing
+    else, goes to the stream of its channel, right behind it, with the wait: what
+    computes does not wait for either. Events are put where an op touches bytes
+    that an op of another stream works on, and is not behind it yet: so each of
+    them is needed. A number is another event's when nobody awaits it any more.
+    Kernels in loops and branches stay where they are. One that is scheduled behind
+    the start of another collective of the channel comes before it, if the target
+    has streams that run by themselves; else it stays on the stream that computes.
+    All other ops stay in their order.
+
+    *Requires* the `planned` phase.
+    *Ensures* the order that the program had, where two ops touch the same bytes.
+
+    Example: the gradient of a microbatch is added beside what computes.
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    weft.mesh @mesh = <["dp"=2]>
+    weft.channel @reduce.dp on @mesh <{"dp"}> purpose reduce
+    func.func @f() {
+      %g = weft_rt.buffer argument 0 : memref<16xf32>
+      %m = weft_rt.buffer argument 1 : memref<8xf32>
+      %r = weft_rt.buffer arena 0 : memref<8xf32>
+      %o = weft_rt.buffer result 0 : memref<8xf32>
+      %t = weft_rt.start <reduce_scatter, mesh = @mesh, axes = <{"dp"}>, reduce = sum, dims = [0]>
+          ins(%g : memref<16xf32>) outs(%r : memref<8xf32>) {channel = @reduce.dp}
+      weft_rt.wait %t
+      weft_rt.fused ins(%m, %r : memref<8xf32>, memref<8xf32>) outs(%m : memref<8xf32>) {
+      ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+        %e = tensor.empty() : tensor<8xf32>
+        %s = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+            ins(%a, %b : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+        ^bb0(%x: f32, %y: f32, %z: f32):
+          %v = arith.addf %x, %y : f32
+          linalg.yield %v : f32
+        } -> tensor<8xf32>
+        weft_rt.yield %s : tensor<8xf32>
+      }
+      weft_rt.copy %m to %o : memref<8xf32> to memref<8xf32>
+      return
+    }
+    ```
+    `weft-opt --weft-assign-streams` prints:
+    ```text
+    weft_rt.wait %4 {weft_rt.stream = @reduce.dp}
+    } {weft_rt.stream = @reduce.dp}
+    weft_rt.record 0 {weft_rt.stream = @reduce.dp}
+    weft_rt.await 0
+    ```
+  }];
+  let statistics = [
+    Statistic<"numMoved", "moved", "kernels on streams of channels">,
+    Statistic<"numEvents", "events", "events that are recorded">];
+}
+
 def ShareLaunchesPass : Pass<"weft-share-launches", "::mlir::ModuleOp"> {
   let summary = "say which kernels are one launch";
   let description = [{

@@ -3,6 +3,7 @@
 // The weft_rt dialect object and the verifiers of its ops.
 
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -350,7 +351,53 @@ LogicalResult verifyKernel(Operation *op, StringRef name, Attribute value) {
          << ", expected the types of buffers and scalars";
 }
 
+/// The channel of a collective that is started or waited for; null if `op` does
+/// neither.
+FlatSymbolRefAttr getChannelOf(Operation *op) {
+  if (auto start = dyn_cast<StartOp>(op))
+    return start.getChannelAttr();
+  auto wait = dyn_cast<WaitOp>(op);
+  auto start = wait ? wait.getTicket().getDefiningOp<StartOp>() : StartOp();
+  return start ? start.getChannelAttr() : FlatSymbolRefAttr();
+}
+
+LogicalResult verifyStream(Operation *op, Attribute value) {
+  StringRef name = WeftRTDialect::kStreamAttr;
+  auto fused = dyn_cast<FusedOp>(op);
+  if (!isa<CopyOp, LaunchOp, StartOp, WaitOp, RecordOp, AwaitOp>(op) &&
+      !(fused && fused.isOnBuffers()))
+    return op->emitOpError("has '")
+           << name
+           << "', which only kernels, copies, starts, waits, records and "
+              "awaits may have";
+  auto stream = dyn_cast<FlatSymbolRefAttr>(value);
+  if (!stream ||
+      !SymbolTable::lookupNearestSymbolFrom<weft::ChannelOp>(op, stream))
+    return op->emitOpError("has '")
+           << name << "' = " << value << ", expected the name of a channel";
+  FlatSymbolRefAttr channel = getChannelOf(op);
+  if (channel && channel != stream)
+    return op->emitOpError("is on the stream of ")
+           << stream << ", but its collective is on " << channel;
+  return success();
+}
+
+LogicalResult verifyEvent(Operation *op, int64_t event) {
+  constexpr int64_t kMostEvents = 65536;
+  if (event >= 0 && event < kMostEvents)
+    return success();
+  return op->emitOpError("has event ")
+         << event << ", expected 0 to " << kMostEvents - 1;
+}
+
 } // namespace
+
+LogicalResult RecordOp::verify() { return verifyEvent(*this, getEvent()); }
+LogicalResult AwaitOp::verify() { return verifyEvent(*this, getEvent()); }
+
+FlatSymbolRefAttr mlir::weft::rt::getStream(Operation *op) {
+  return op->getAttrOfType<FlatSymbolRefAttr>(WeftRTDialect::kStreamAttr);
+}
 
 /// A value id for each buffer operand.
 LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
@@ -385,6 +432,8 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
            << ", which only a 'weft_rt.fused' on buffers may have, and must be "
               "an i64";
   }
+  if (name == kStreamAttr)
+    return verifyStream(op, attr.getValue());
   if (name == kTakesAttr || name == kImageAttr)
     return verifyKernel(op, name, attr.getValue());
   if (name == kArgsAttr || name == kResultsAttr)

@@ -23,15 +23,21 @@ def WeftRT_Dialect : Dialect {
     buffer lies (`weft_rt.buffer`). A program says what is enqueued, and with
     which scalars; it does not look at the rank's memory itself.
 
-    *Order.* A rank has one queue for what it computes, and one per channel. Its
+    *Order.* A rank has a stream on which it computes, and one per channel. Its
     ops are enqueued in block order, and each is ordered after everything that
-    was enqueued on its queue before. `weft_rt.start` enqueues a collective on
-    its channel, ordered after everything that the rank has enqueued on its own
-    queue so far, and after the channel's earlier collectives. `weft_rt.wait`
-    orders what the rank enqueues from there on after the collective. Neither
+    was enqueued on its stream before. `weft_rt.stream` names the channel on
+    whose stream an op is; without it the op is on the one that computes. Kernels,
+    copies, starts and waits may have it, and records and awaits.
+    `weft_rt.start` enqueues a collective on the stream of its channel, ordered
+    after everything that was enqueued there, and on the start's own stream, so
+    far. `weft_rt.wait` orders what is enqueued on its stream from there on after
+    the collective; a start or a wait on its channel's stream adds no order.
+    `weft_rt.record` puts an event behind what is on its stream so far,
+    `weft_rt.await` orders what is enqueued on its stream from there on after the
+    event. Nothing else orders ops of different streams. None of them
     holds up the program: loops and branches go on, and scalars are computed,
-    ahead of the queues. `weft_rt.read_scalar` alone waits for what was enqueued
-    on the rank's queue, because the program goes on with what it finds. Scalars
+    ahead of the streams. `weft_rt.read_scalar` alone waits for what was enqueued
+    on the stream that computes, because the program goes on with what it finds. Scalars
     of a launch are those of the time at which it is enqueued.
 
     *Roots.* One `weft_rt.buffer` stands for one block of memory, its root: its
@@ -67,6 +73,8 @@ def WeftRT_Dialect : Dialect {
     static constexpr llvm::StringLiteral kValuesAttr = "weft_rt.values";
     /// On scatter_add: the id of the value that it reads of its table.
     static constexpr llvm::StringLiteral kReadsAttr = "weft_rt.reads";
+    /// The channel on whose stream an op is.
+    static constexpr llvm::StringLiteral kStreamAttr = "weft_rt.stream";
     /// On the planned function: what the caller gives and wants.
     static constexpr llvm::StringLiteral kArgsAttr = "weft_rt.args";
     static constexpr llvm::StringLiteral kResultsAttr = "weft_rt.results";

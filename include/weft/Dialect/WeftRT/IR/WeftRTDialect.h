@@ -63,6 +63,9 @@ namespace mlir::weft::rt {
 llvm::SmallVector<TensorAttr> getArgs(Operation *planned);
 llvm::SmallVector<TensorAttr> getResults(Operation *planned);
 
+/// The channel on whose stream an op is; null: on the one that computes.
+FlatSymbolRefAttr getStream(Operation *op);
+
 } // namespace mlir::weft::rt
 
 #define GET_OP_CLASSES

@@ -306,8 +306,8 @@ def WeftRT_StartOp : WeftRT_Op<"start", [AttrSizedOperandSegments,
   let summary = "begin a collective";
   let description = [{
     `collective` says what is done, and `channel` names the weft.channel that it
-    is enqueued on, after what the rank has enqueued so far. Until the wait the
-    inputs may not be written, and the outputs neither read nor written.
+    is enqueued on, after what is on its stream and on the op's so far. Until the
+    wait the inputs may not be written, and the outputs neither read nor written.
 
     Constraints:
     1. (c1) one or more inputs, and as many outputs.
@@ -351,8 +351,9 @@ def WeftRT_StartOp : WeftRT_Op<"start", [AttrSizedOperandSegments,
 def WeftRT_WaitOp : WeftRT_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "order what follows after a collective";
   let description = [{
-    What the rank enqueues from here on is ordered after the collective, whose
-    buffers are the program's again. Exactly once per weft_rt.start.
+    What is enqueued on the op's stream from here on is ordered after the
+    collective, whose buffers are the program's again there. Exactly once per
+    weft_rt.start.
 
     Example: see weft_rt.start.
     ```mlir
@@ -364,6 +365,63 @@ def WeftRT_WaitOp : WeftRT_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins I64:$ticket);
   let assemblyFormat = "$ticket attr-dict";
+}
+
+def WeftRT_RecordOp : WeftRT_Op<"record", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "put an event behind what is on a stream";
+  let description = [{
+    The event comes behind all that has been enqueued on the op's stream so far.
+    A number that is recorded again is another event: what has awaited the one
+    before still has.
+
+    Constraints:
+    1. (c1) events have numbers from 0 to 65535.
+
+    Example: what follows on the stream of @rs.dp comes behind a kernel.
+    ```mlir
+    weft.mesh @mesh = <["dp"=2]>
+    weft.channel @rs.dp on @mesh <{"dp"}> purpose data
+    func.func @f() {
+      %x = weft_rt.buffer arena 0 : memref<16xf32>
+      %y = weft_rt.buffer arena 64 : memref<16xf32>
+      %z = weft_rt.buffer arena 128 : memref<16xf32>
+      weft_rt.copy %x to %y : memref<16xf32> to memref<16xf32>
+      weft_rt.record 0
+      weft_rt.await 0 {weft_rt.stream = @rs.dp}
+      weft_rt.copy %y to %z {weft_rt.stream = @rs.dp}
+          : memref<16xf32> to memref<16xf32>
+      weft_rt.record 1 {weft_rt.stream = @rs.dp}
+      weft_rt.await 1
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$event);
+  let assemblyFormat = "$event attr-dict";
+  let hasVerifier = 1;
+}
+
+def WeftRT_AwaitOp : WeftRT_Op<"await", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "order what follows on a stream after an event";
+  let description = [{
+    What is enqueued on the op's stream from here on comes after the event that
+    was recorded last under this number.
+
+    Constraints:
+    1. (c1) events have numbers from 0 to 65535.
+
+    Example: see weft_rt.record.
+    ```mlir
+    func.func @f() {
+      weft_rt.record 0
+      weft_rt.await 0
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$event);
+  let assemblyFormat = "$event attr-dict";
+  let hasVerifier = 1;
 }
 
 def WeftRT_CopyOp : WeftRT_Op<"copy"> {

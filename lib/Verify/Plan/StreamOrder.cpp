@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One walk with a vector clock for each stream: of each other stream, how many
+// of its ops come before what is enqueued next. An op is compared with those
+// ops of other streams that its stream's clock does not have.
+//
+// Worked example; c is the stream that computes, x that of a channel.
+//
+//   kernel A                  c has 1 op
+//   start R on x              x: behind A, 1 op
+//   wait R, on x              nothing: x is behind R anyway
+//   kernel B, on x            compared with ops of c after A: none yet
+//   kernel C                  compared with R and B, which c is not behind
+//   record 0, on x            event 0: behind A, R, B
+//   await 0                   c is behind R and B
+//   kernel D                  compared with nothing
+//
+// A loop's body is walked twice. The second pass meets what the first one left,
+// and stands for all later ones: an op that is behind another one's last pass
+// is behind its earlier ones, since each stream runs its passes in order.
+
+#include "StreamOrder.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+using namespace mlir::weft::proof;
+
+namespace {
+
+constexpr unsigned kCompute = 0;
+
+/// Of each stream, how many of its ops come before. Streams past the end: none.
+using Clock = SmallVector<size_t, 4>;
+
+size_t get(const Clock &clock, unsigned stream) {
+  return stream < clock.size() ? clock[stream] : 0;
+}
+
+void set(Clock &clock, unsigned stream, size_t count) {
+  if (clock.size() <= stream)
+    clock.resize(stream + 1, 0);
+  clock[stream] = count;
+}
+
+void join(Clock &clock, const Clock &other) {
+  for (auto [stream, count] : llvm::enumerate(other))
+    set(clock, stream, std::max(get(clock, stream), count));
+}
+
+class StreamProof {
+public:
+  explicit StreamProof(const PlannedProgram &program) : program(program) {
+    getStream(FlatSymbolRefAttr());
+  }
+
+  LogicalResult run() {
+    Block &body = func::FuncOp(program.getFunction()).getBody().front();
+    return success(succeeded(checkBlock(body)) &&
+                   succeeded(checkEnd({}, "the step")));
+  }
+
+private:
+  LogicalResult checkBlock(Block &block);
+  LogicalResult checkOp(Operation *op);
+  LogicalResult checkInner(Operation *op);
+  LogicalResult checkEnd(ArrayRef<size_t> begin, StringRef when);
+  LogicalResult await(rt::AwaitOp op, Clock &clock);
+  LogicalResult add(Operation *op, unsigned stream);
+  LogicalResult compare(Operation *op, Operation *other);
+  LogicalResult report(Operation *op, const Access &access, Operation *other,
+                       const Access &theirs);
+
+  unsigned getStream(FlatSymbolRefAttr channel);
+  unsigned getStreamOf(Operation *op) { return getStream(rt::getStream(op)); }
+  /// Where an op does what it does.
+  unsigned getPlaceOf(Operation *op) {
+    auto start = dyn_cast<rt::StartOp>(op);
+    return start ? getStream(start.getChannelAttr()) : getStreamOf(op);
+  }
+  bool share(const Access &a, const Access &b) const {
+    return overlaps(getBytes(a), getBytes(b));
+  }
+  ByteSet getBytes(const Access &access) const {
+    ByteSet region = access.place->region;
+    region.begin += program.getRoot(*access.place).begin;
+    return region;
+  }
+
+  const PlannedProgram &program;
+  llvm::MapVector<Attribute, unsigned> streams; // null: the one that computes
+  /// What is on a stream, and what comes before its next op.
+  std::vector<std::vector<Operation *>> ops;
+  std::vector<Clock> clocks;
+  /// What comes before what is behind an event, or a collective's end.
+  DenseMap<int64_t, Clock> events;
+  DenseMap<Operation *, Clock> ends;
+};
+
+unsigned StreamProof::getStream(FlatSymbolRefAttr channel) {
+  auto [it, isNew] = streams.insert({channel, streams.size()});
+  if (isNew) {
+    ops.emplace_back();
+    clocks.emplace_back();
+  }
+  return it->second;
+}
+
+LogicalResult StreamProof::report(Operation *op, const Access &access,
+                                  Operation *other, const Access &theirs) {
+  InFlightDiagnostic diag =
+      op->emitError() << getOpName(op)
+                      << (access.writes ? " writes " : " reads ")
+                      << program.describe(*access.place) << ", which "
+                      << getOpName(other)
+                      << (theirs.writes ? " writes" : " reads")
+                      << " on another stream, and no event orders the two";
+  diag.attachNote(other->getLoc()) << getOpName(other) << " is here";
+  return diag;
+}
+
+LogicalResult StreamProof::compare(Operation *op, Operation *other) {
+  for (const Access &theirs : program.getAccesses(other))
+    for (const Access &access : program.getAccesses(op))
+      if ((access.writes || theirs.writes) && share(access, theirs))
+        return report(op, access, other, theirs);
+  return success();
+}
+
+/// Enqueues an op, and compares it with what it is not behind.
+LogicalResult StreamProof::add(Operation *op, unsigned stream) {
+  for (unsigned other = 0; other < ops.size(); ++other) {
+    if (other == stream)
+      continue;
+    ArrayRef<Operation *> open(ops[other]);
+    for (Operation *theirs : open.drop_front(get(clocks[stream], other)))
+      if (failed(compare(op, theirs)))
+        return failure();
+  }
+  ops[stream].push_back(op);
+  set(clocks[stream], stream, ops[stream].size());
+  return success();
+}
+
+LogicalResult StreamProof::await(rt::AwaitOp op, Clock &clock) {
+  auto event = events.find(op.getEvent());
+  if (event == events.end())
+    return op.emitError() << "event " << op.getEvent()
+                          << " is awaited, but not recorded before in this "
+                             "block or one around it";
+  join(clock, event->second);
+  return success();
+}
+
+LogicalResult StreamProof::checkOp(Operation *op) {
+  if (isa<scf::ForOp, scf::IfOp>(op))
+    return checkInner(op);
+  unsigned stream = getStreamOf(op), place = getPlaceOf(op);
+  if (auto record = dyn_cast<rt::RecordOp>(op)) {
+    events[record.getEvent()] = clocks[stream];
+    return success();
+  }
+  if (auto awaited = dyn_cast<rt::AwaitOp>(op))
+    return await(awaited, clocks[stream]);
+  if (auto wait = dyn_cast<rt::WaitOp>(op)) {
+    if (rt::StartOp start = getStart(wait))
+      join(clocks[stream], ends[start]);
+    return success();
+  }
+  if (!isStep(op))
+    return success();
+  if (place != stream)
+    join(clocks[place], Clock(clocks[stream]));
+  if (failed(add(op, place)))
+    return failure();
+  if (isa<rt::StartOp>(op))
+    ends[op] = clocks[place];
+  return success();
+}
+
+/// What has been put on other streams since they had as many ops as `begin`
+/// says: what computes is behind it.
+LogicalResult StreamProof::checkEnd(ArrayRef<size_t> begin, StringRef when) {
+  for (auto &[channel, stream] : streams) {
+    size_t count = ops[stream].size();
+    size_t first = stream < begin.size() ? begin[stream] : 0;
+    if (stream == kCompute || count == first ||
+        get(clocks[kCompute], stream) >= count)
+      continue;
+    Operation *last = ops[stream].back();
+    return last->emitError() << getOpName(last) << " is on the stream of "
+                             << channel << ", and what computes is not behind "
+                             << "it where " << when << " ends";
+  }
+  return success();
+}
+
+/// Since what computes is behind all that a body has put on other streams, the
+/// ops after the body meet that as if it had been computed. Nothing else is
+/// known of a body that may not have run.
+LogicalResult StreamProof::checkInner(Operation *op) {
+  DenseMap<int64_t, Clock> eventsBefore = events;
+  std::vector<Clock> before = clocks;
+  SmallVector<size_t> begin;
+  for (const std::vector<Operation *> &list : ops)
+    begin.push_back(list.size());
+  unsigned passes = isa<scf::ForOp>(op) ? 2 : 1;
+  for (mlir::Region &region : op->getRegions()) {
+    for (unsigned pass = 0; pass < passes; ++pass)
+      for (Block &block : region)
+        if (failed(checkBlock(block)) ||
+            failed(checkEnd(begin, "the loop or branch around it")))
+          return failure();
+    begin.resize(ops.size(), 0);
+    before.resize(ops.size());
+    for (unsigned stream = kCompute + 1; stream < ops.size(); ++stream) {
+      auto first = ops[stream].begin() + begin[stream];
+      llvm::append_range(ops[kCompute],
+                         llvm::make_range(first, ops[stream].end()));
+      ops[stream].resize(begin[stream]);
+    }
+    set(before[kCompute], kCompute, ops[kCompute].size());
+    clocks = before;
+  }
+  op->walk([&](rt::RecordOp record) { eventsBefore.erase(record.getEvent()); });
+  events = std::move(eventsBefore);
+  return success();
+}
+
+LogicalResult StreamProof::checkBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(checkOp(&op)))
+      return failure();
+  return success();
+}
+
+} // namespace
+
+LogicalResult mlir::weft::proof::checkStreams(const PlannedProgram &program) {
+  WalkResult found = program.getFunction()->walk([](Operation *op) {
+    return isa<rt::RecordOp, rt::AwaitOp>(op) || rt::getStream(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  // Else starts and waits are all, each on the stream that computes.
+  return found.wasInterrupted() ? StreamProof(program).run() : success();
+}
