@@ -83,6 +83,8 @@ TEST(Manifest, Kernels) {
             "program does not say which backend it is for");
   EXPECT_THAT(failure([](Editable &e) { e.program.kernels = nullptr; }),
               HasSubstr("table of 2 kernels at address"));
+  EXPECT_EQ(failure([](Editable &e) { e.program.num_events = -1; }),
+            "program has -1 events, expected 0 to 65536");
   EXPECT_THAT(failure([](Editable &e) { e.program.num_images = 1; }),
               HasSubstr("table of 1 images at address"));
   EXPECT_EQ(failure([](Editable &e) { e.kernels[1].name = nullptr; }),
