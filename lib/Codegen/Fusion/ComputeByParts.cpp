@@ -226,11 +226,22 @@ bool isSharedOut(linalg::GenericOp op) {
                       .getNumElements();
 }
 
+/// Says whether the op makes narrow what a kernel computes, which can store it
+/// so.
+bool isStoredNarrow(linalg::GenericOp op) {
+  Value source = op.getDpsInputs()[0];
+  if (getWidth(op->getResult(0)) >= getWidth(source))
+    return false;
+  while (source.getDefiningOp() && isView(source.getDefiningOp()))
+    source = source.getDefiningOp()->getOperand(0);
+  return source.getDefiningOp<linalg::GenericOp>() != nullptr;
+}
+
 /// Gives each view of what the op makes an op of its own, on a view of what it
 /// reads. Adds these to `moved`.
 void sinkBelowViews(linalg::GenericOp op,
                     SmallVectorImpl<linalg::GenericOp> &moved) {
-  if (!isUnary(op) || !isSharedOut(op))
+  if (!isUnary(op) || isStoredNarrow(op) || !isSharedOut(op))
     return;
   Value source = op.getDpsInputs()[0];
   Type element = getElementTypeOrSelf(source.getType());

@@ -7,6 +7,7 @@
 #include "FuseElementwise.h"
 
 #include "weft/Codegen/Fusion/Orders.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,7 +15,9 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -61,9 +64,11 @@ bool readsOnce(OpOperand &use) {
 }
 
 /// Says whether memory is spared if each reader computes the producer's result:
-/// what it is made of takes no more bytes, and nobody needs the result itself.
-/// Tensors that are much smaller than the result are read from a cache.
-bool sparesMemory(linalg::GenericOp producer) {
+/// what it is made of takes no more bytes, and nobody needs the result itself:
+/// `mayRepeat` says so of each use. Tensors that are much smaller than the
+/// result are read from a cache.
+bool sparesMemory(linalg::GenericOp producer,
+                  function_ref<bool(OpOperand &)> mayRepeat = readsOnce) {
   if (producer->getNumResults() != 1 || !producer.isAllParallelLoops() ||
       isHeavy(producer) || isJoin(producer))
     return false;
@@ -71,7 +76,7 @@ bool sparesMemory(linalg::GenericOp producer) {
   int64_t read = 0, written = getBytes(result);
   for (Value input : producer.getDpsInputs())
     read += getBytes(input);
-  return read * 8 <= written * 9 && llvm::all_of(result.getUses(), readsOnce);
+  return read * 8 <= written * 9 && llvm::all_of(result.getUses(), mayRepeat);
 }
 
 /// Says whether the producer may be computed again in each consumer: it only
@@ -87,9 +92,39 @@ bool isCheapToRepeat(linalg::GenericOp producer) {
          !isHeavy(producer);
 }
 
+/// Ops after which a tensor's memory is taken to be still its own.
+constexpr unsigned kSoon = 32;
+
+/// Says whether two readers at most, and soon, read what is made narrow of a
+/// tensor that is in memory as it is. They read no more than this op and they
+/// would read and write; if they become one kernel, half of it.
+bool isReadSoon(linalg::GenericOp producer) {
+  Block *body = producer.getBody();
+  if (producer.getNumDpsInputs() != 1 || producer->getNumResults() != 1 ||
+      !llvm::hasNItems(body->getOperations(), 2) ||
+      !isa<arith::TruncFOp>(body->front()))
+    return false;
+  Value source = producer.getDpsInputs()[0];
+  while (isa_and_present<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+                         tensor::CollapseShapeOp>(source.getDefiningOp()))
+    source = source.getDefiningOp()->getOperand(0);
+  Value result = producer->getResult(0);
+  if (!source.getDefiningOp() || source.getDefiningOp<linalg::GenericOp>() ||
+      llvm::range_size(result.getUses()) > 2 ||
+      !llvm::all_of(result.getUses(), readsOnce))
+    return false;
+  SmallPtrSet<Operation *, 2> readers(result.user_begin(), result.user_end());
+  Operation *next = producer;
+  for (unsigned i = 0; i < kSoon && next && !readers.empty(); ++i) {
+    readers.erase(next);
+    next = next->getNextNode();
+  }
+  return readers.empty();
+}
+
 /// Says whether the producer may be computed again in each consumer.
 bool shouldRepeat(linalg::GenericOp producer) {
-  return isCheapToRepeat(producer) ||
+  return isCheapToRepeat(producer) || isReadSoon(producer) ||
          (producer.getBody()->getOperations().size() <= kMaxRepeatedOps &&
           sparesMemory(producer));
 }
@@ -162,9 +197,104 @@ void widenInReaders(func::FuncOp func) {
   }
 }
 
-} // namespace
+//===----------------------------------------------------------------------===//
+// Lookups and barriers
+//===----------------------------------------------------------------------===//
 
-LogicalResult mlir::weft::fuseElementwise(func::FuncOp func) {
+/// Says whether the use is by the body of a generic, which looks up elements.
+bool isLookup(OpOperand &use) {
+  auto extract = dyn_cast<tensor::ExtractOp>(use.getOwner());
+  return extract && extract->getParentOfType<linalg::GenericOp>() &&
+         extract->getBlock() != use.get().getParentBlock();
+}
+
+/// Says whether the use is one that a producer can be repeated for.
+bool canReach(OpOperand &use) {
+  auto barrier = dyn_cast<OptimizationBarrierOp>(use.getOwner());
+  if (!barrier)
+    return isLookup(use) || readsOnce(use);
+  // What is there only to be waited for is in memory.
+  Value result = barrier.getResult(use.getOperandNumber());
+  return llvm::count(barrier.getOperands(), use.get()) == 1 &&
+         !result.use_empty() &&
+         llvm::all_of(result.getUses(), [](OpOperand &held) {
+           auto reader = dyn_cast<linalg::GenericOp>(held.getOwner());
+           return isLookup(held) ||
+                  (reader && reader.isDpsInput(&held) &&
+                   reader.getMatchingIndexingMap(&held).isPermutation());
+         });
+}
+
+/// Computes the element that is looked up from those of the inputs.
+void repeatInLookup(linalg::GenericOp producer, tensor::ExtractOp extract) {
+  OpBuilder builder(extract);
+  Location loc = extract.getLoc();
+  IRMapping mapping;
+  for (OpOperand *input : producer.getDpsInputOperands()) {
+    SmallVector<Value> indices;
+    for (AffineExpr expr : producer.getMatchingIndexingMap(input).getResults())
+      indices.push_back(
+          extract.getIndices()[cast<AffineDimExpr>(expr).getPosition()]);
+    Value element = input->get();
+    if (isa<RankedTensorType>(element.getType()))
+      element = tensor::ExtractOp::create(builder, loc, element, indices);
+    mapping.map(producer.getMatchingBlockArgument(input), element);
+  }
+  for (Operation &op : producer.getBody()->without_terminator())
+    builder.clone(op, mapping);
+  Value yielded = producer.getBody()->getTerminator()->getOperand(0);
+  extract.getResult().replaceAllUsesWith(mapping.lookupOrDefault(yielded));
+  extract.erase();
+}
+
+/// Has the barrier hold what the producer reads instead of what it makes.
+void repeatAfterBarrier(linalg::GenericOp producer,
+                        OptimizationBarrierOp barrier, unsigned number) {
+  OpBuilder builder(barrier);
+  SmallVector<Value> operands(barrier.getOperands());
+  unsigned numInputs = producer.getNumDpsInputs();
+  operands.erase(operands.begin() + number);
+  llvm::append_range(operands, producer.getDpsInputs());
+  auto holding = OptimizationBarrierOp::create(
+      builder, barrier.getLoc(), TypeRange(ValueRange(operands)), operands);
+  Operation *copy = builder.clone(*producer);
+  copy->setOperands(0, numInputs, holding->getResults().take_back(numInputs));
+  SmallVector<Value> results(holding->getResults().drop_back(numInputs));
+  results.insert(results.begin() + number, copy->getResult(0));
+  barrier->replaceAllUsesWith(results);
+  barrier->erase();
+}
+
+/// Repeats producers for lookups and behind barriers, where all that is read of
+/// them can be computed by the readers. Says whether there were any.
+bool repeatBehind(func::FuncOp func) {
+  SmallVector<linalg::GenericOp> producers;
+  func.walk([&](linalg::GenericOp op) {
+    if (countOps(op) > kMaxRepeatedOps || !sparesMemory(op, canReach) ||
+        sparesMemory(op) || op.hasIndexSemantics() ||
+        !op.getIndexingMapMatchingResult(op->getResult(0)).isIdentity() ||
+        !op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty())
+      return;
+    bool areSimple = llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+      return map.isProjectedPermutation();
+    });
+    if (areSimple)
+      producers.push_back(op);
+  });
+  for (linalg::GenericOp producer : llvm::reverse(producers)) {
+    SmallVector<OpOperand *> uses(
+        llvm::make_pointer_range(producer->getResult(0).getUses()));
+    for (OpOperand *use : uses) {
+      if (auto extract = dyn_cast<tensor::ExtractOp>(use->getOwner()))
+        repeatInLookup(producer, extract);
+      else if (auto barrier = dyn_cast<OptimizationBarrierOp>(use->getOwner()))
+        repeatAfterBarrier(producer, barrier, use->getOperandNumber());
+    }
+  }
+  return !producers.empty();
+}
+
+LogicalResult fuseOnce(func::FuncOp func) {
   widenInReaders(func);
   RewritePatternSet patterns(func.getContext());
   linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
@@ -184,4 +314,12 @@ LogicalResult mlir::weft::fuseElementwise(func::FuncOp func) {
   RewritePatternSet cleanup(func.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(cleanup);
   return applyPatternsGreedily(func, std::move(cleanup), config);
+}
+
+} // namespace
+
+LogicalResult mlir::weft::fuseElementwise(func::FuncOp func) {
+  if (failed(fuseOnce(func)))
+    return failure();
+  return repeatBehind(func) ? fuseOnce(func) : success();
 }
