@@ -196,7 +196,8 @@ def suite_fuzz():
         + [script("attention.py", "--seeds", "0:8", "--seconds", "40"),
            script("recompute.py", "--seeds", "0:12", "--seconds", "40"),
            script("quantization.py", "--seeds", "0:4", "--seconds", "15"),
-           script("integers.py", "--seeds", "0:40", "--seconds", "50")])
+           script("integers.py", "--seeds", "0:36", "--seconds", "40"),
+           script("number_programs.py", "--seeds", "0:6", "--seconds", "15")])
     # These use all cores by themselves.
     count.add(run_script(*script("malformed.py", "--cases", "60", "--seconds", "80")))
     count.add(run_script(*script("invariance.py", "--seeds", "0:40", "--seconds", "50", "--meshes", "3", "--control", "6")))

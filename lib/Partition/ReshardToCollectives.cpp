@@ -5,6 +5,7 @@
 
 #include "Partition.h"
 
+#include "weft/Rules/OpSharding.h"
 #include "weft/Rules/ShardingConversion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,8 +46,8 @@ private:
   void setOrder(Operation *op, const ReshardStep &step) {
     bool isSum =
         step.reduction == Reduction::Sum || step.reduction == Reduction::Prod;
-    Type element = getElementTypeOrSelf(op->getResult(0).getType());
-    if (local.planner.getKeepsOrder() && isSum && isa<FloatType>(element) &&
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    if (local.planner.keepsOrderOf(getElements(type)) && isSum &&
         cast<CollectiveOpInterface>(op).getReduction())
       op->setAttr(WeftDialect::kOrderAttr,
                   OrderAttr::get(op->getContext(), numShards(step.axes),
@@ -156,11 +157,9 @@ Value mlir::weft::emitReshard(RankBuilder &local, Location loc, Value value,
     if (Value uniform = rebuildUniform(local.builder, value, type))
       return uniform;
   }
-  Type element = global.getElementType();
-  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   StepEmitter emitter(local, loc);
   for (const ReshardStep &step :
-       local.planner.plan(from, to, global.getShape(), bits))
+       local.planner.plan(from, to, global.getShape(), getElements(global)))
     value = emitter.emit(step, value);
   return value;
 }
@@ -176,7 +175,9 @@ LogicalResult mlir::weft::partitionReshard(RankBuilder &local, ReshardOp op) {
   Type element = op.getType().getElementType();
   if (!element.isIntOrIndexOrFloat())
     return op.emitOpError("cannot move elements of type ") << element;
-  if (std::string why = local.planner.canReshard(from, to); !why.empty())
+  if (std::string why =
+          local.planner.canReshard(from, to, getElements(op.getType()));
+      !why.empty())
     return op.emitOpError(why);
   local.setSharding(op.getResult(), to);
   local.setLocal(op.getResult(),

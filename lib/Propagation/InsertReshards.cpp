@@ -151,7 +151,7 @@ void ReshardInsertion::addResult(Value value, const Sharding &made) {
 int64_t ReshardInsertion::getCost(Value value, const Sharding &from,
                                   const Sharding &to) {
   auto type = cast<RankedTensorType>(value.getType());
-  return planner.cost(from, to, type.getShape(), getElementBits(type));
+  return planner.cost(from, to, type.getShape(), getElements(type));
 }
 
 /// Returns the version from which `needed` costs the fewest bytes, the oldest
@@ -159,11 +159,12 @@ int64_t ReshardInsertion::getCost(Value value, const Sharding &from,
 const Version &ReshardInsertion::getCheapest(Value value,
                                              const Sharding &needed) {
   ArrayRef<Version> versions = getState(value).versions;
+  Elements elements = getElements(cast<RankedTensorType>(value.getType()));
   const Version *best = &versions.front();
   int64_t bestCost = getCost(value, best->sharding, needed);
   for (const Version &version : versions.drop_front()) {
     if (!isValid(version) ||
-        !planner.canReshard(version.sharding, needed).empty())
+        !planner.canReshard(version.sharding, needed, elements).empty())
       continue;
     int64_t cost = getCost(value, version.sharding, needed);
     if (cost < bestCost) {
@@ -182,7 +183,7 @@ void ReshardInsertion::reportReshard(ReshardOp reshard, const Sharding &from,
   std::string steps;
   llvm::raw_string_ostream os(steps);
   for (const ReshardStep &step :
-       planner.plan(from, to, type.getShape(), getElementBits(type))) {
+       planner.plan(from, to, type.getShape(), getElements(type))) {
     os << (steps.empty() ? "" : "; ");
     printStep(os, step, mesh.mesh);
   }

@@ -31,6 +31,10 @@ int64_t mlir::weft::getElementBits(RankedTensorType type) {
   return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
 }
 
+Elements mlir::weft::getElements(RankedTensorType type) {
+  return {getElementBits(type), !isa<FloatType>(type.getElementType())};
+}
+
 Sharding mlir::weft::getNeeded(const OpView &view, const OpSharding &choice,
                                unsigned index) {
   Sharding needed =
@@ -467,9 +471,10 @@ double Chooser::getMoveCost(const TensorView &tensor, const Sharding &from,
   if (from.isSameLayout(to))
     return 0;
   ArrayRef<int64_t> shape = tensor.type.getShape();
-  int64_t bits = getElementBits(tensor.type);
-  return measure == Measure::Plan ? planner.cost(from, to, shape, bits)
-                                  : planner.costAtLeast(from, to, shape, bits);
+  Elements elements = getElements(tensor.type);
+  return measure == Measure::Plan
+             ? planner.cost(from, to, shape, elements)
+             : planner.costAtLeast(from, to, shape, elements);
 }
 
 /// Gathering a weight from where it rests is free of the penalty.
@@ -487,7 +492,8 @@ double Chooser::getOperandCost(unsigned index, const OpSharding &choice,
   Sharding needed = getNeeded(view, choice, index);
   std::optional<double> best;
   for (const Sharding &source : tensor.sources) {
-    if (needed.isPartial() && !planner.canReshard(source, needed).empty())
+    if (needed.isPartial() &&
+        !planner.canReshard(source, needed, getElements(tensor.type)).empty())
       continue;
     double cost = getMoveCost(tensor, source, needed, measure) *
                   getWeightFactor(tensor, source, needed);

@@ -436,14 +436,14 @@ void mlir::weft::printStep(llvm::raw_ostream &os, const ReshardStep &step,
 const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
                                         const Sharding &to,
                                         llvm::ArrayRef<int64_t> globalShape,
-                                        int64_t elementBits) {
+                                        Elements elements) {
   Key key(from, to,
           llvm::SmallVector<int64_t, 4>(globalShape.begin(), globalShape.end()),
-          elementBits);
+          elements);
   auto it = plans.find(key);
   if (it == plans.end()) {
-    ReshardPlan made =
-        planReshard(from, to, globalShape, elementBits, mesh, keepsOrder);
+    ReshardPlan made = planReshard(from, to, globalShape, elements.bits, mesh,
+                                   keepsOrderOf(elements));
     it = plans.emplace(std::move(key), std::move(made)).first;
   }
   return it->second;
@@ -484,11 +484,11 @@ static int64_t countMissing(const Mesh &mesh, int64_t rank,
 
 int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
                                     llvm::ArrayRef<int64_t> globalShape,
-                                    int64_t elementBits) const {
+                                    Elements elements) const {
   auto it = plans.find(
       Key(from, to,
           llvm::SmallVector<int64_t, 4>(globalShape.begin(), globalShape.end()),
-          elementBits));
+          elements));
   if (it != plans.end())
     return countBytes(it->second);
   constexpr int64_t kMaxProbes = 4;
@@ -497,5 +497,5 @@ int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
   for (int64_t probe = 0; probe < probes; ++probe)
     most = std::max(most, countMissing(mesh, probe * ranks / probes, from, to,
                                        globalShape));
-  return most * elementBits / 8;
+  return most * elements.bits / 8;
 }

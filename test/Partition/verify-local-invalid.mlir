@@ -77,7 +77,7 @@ func.func @members_of_scatter(%x: tensor<4xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @leaves(%x: tensor<4x12xf32>, %w: tensor<12x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @+1 {{has the order #weft.order<leaves = 8>, but sums 12 elements}}
+  // expected-error @+1 {{has an order of 8 leaves, which do not divide the 12 elements that it sums}}
   %0 = weft.matmul %x, %w {weft.order = #weft.order<leaves = 8>, indexing_maps = [
          affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
        : tensor<4x12xf32>, tensor<12x8xf32> -> tensor<4x8xf32>

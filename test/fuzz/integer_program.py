@@ -27,16 +27,18 @@ PASSES = ["(c * 2 - t, c)", "(c + t, c * t)", "(jnp.maximum(c, t), c - t)", "(t,
 class IntegerProgram:
     """Writes one program. `arguments` are its arrays, `specs` how they rest."""
 
-    def __init__(self, seed):
-        self.rng = random.Random(f"integers {seed}")
+    AXES = AXES
+
+    def __init__(self, seed, most=10):
+        self.rng = random.Random(f"{self.NAME} {seed}")
         self.draw = np.random.default_rng(self.rng.randrange(1 << 30))
         self.arguments, self.specs, self.lines, self.values = {}, {}, [], {}
         for _ in range(self.rng.randint(1, 2)):
             self.argument(self.shape(1))
-        wanted = self.rng.randint(3, 10)
+        wanted = self.rng.randint(3, most)
         for _ in range(4 * wanted):
             if len(self.lines) < wanted:
-                self.add(self.rng.choice(KINDS)(self))
+                self.add(self.rng.choice(self.kinds())(self))
         used = re.findall(r"\b[vx]\d+", "\n".join(line.split(" = ", 1)[1] for line in self.lines))
         self.results = [name for name in self.values if name not in self.arguments and name not in used]
         self.out_specs = [self.spec(self.values[name].shape) for name in self.results]
@@ -44,15 +46,27 @@ class IntegerProgram:
 
     # ---- the whole
 
+    NAME = "integers"
+
+    def kinds(self):
+        return KINDS
+
+    def world(self):
+        """What lines may call."""
+        return WORLD
+
+    def is_kept(self, made):
+        return made.dtype.kind in "iub"
+
     def add(self, text):
         """Takes a line if it makes a value that is small enough."""
         try:
-            made = jax.eval_shape(lambda values: eval(text, WORLD | values), dict(self.values))
+            made = jax.eval_shape(lambda values: eval(text, self.world() | values), dict(self.values))
         except (TypeError, ValueError, IndexError, ZeroDivisionError):
             return
         if not isinstance(made, jax.ShapeDtypeStruct) or math.prod(made.shape) > MOST_ELEMENTS or len(made.shape) > 4:
             return
-        if made.dtype.kind not in "iub" or 0 in made.shape:
+        if not self.is_kept(made) or 0 in made.shape:
             return
         name = f"v{len(self.lines)}"
         self.lines.append(f"{name} = {text}")
@@ -65,7 +79,7 @@ class IntegerProgram:
         return "\n".join([head, *lines, f"    return [{', '.join(self.results)}]"]) + "\n"
 
     def function(self, shard=WORLD["shard"]):
-        world = WORLD | {"shard": shard}
+        world = self.world() | {"shard": shard}
         exec(self.text(), world)
         return world["step"]
 
@@ -80,12 +94,12 @@ class IntegerProgram:
     def spec(self, shape):
         """How a tensor lies: each axis along one dimension, or none."""
         dims = [None] * len(shape)
-        for axis in AXES:
+        for axis in self.AXES:
             free = [d for d, taken in enumerate(dims) if taken is None and shape[d] > 1]
             if free and self.rng.random() < 0.6:
                 dims[self.rng.choice(free)] = axis
         if shape and shape[0] > 3 and self.rng.random() < 0.1:
-            dims = [tuple(AXES)] + [None] * (len(shape) - 1)
+            dims = [tuple(self.AXES)] + [None] * (len(shape) - 1)
         return P(*dims)
 
     def argument(self, shape, dtype=None):

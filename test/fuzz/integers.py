@@ -98,8 +98,7 @@ def check(seed):
             raise Wrong(f"certificates differ: {done.stdout}{done.stderr}")
 
 
-def keep(folder, seed, problem):
-    program = IntegerProgram(seed)
+def keep(folder, seed, problem, program):
     arguments = [f"# {name} = {array.dtype}{array.tolist()}, {program.specs[name]}" for name, array in program.arguments.items()]
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"# {line}" for line in problem.splitlines()]
@@ -125,7 +124,7 @@ def main():
             bad += 1
             print(f"seed {seed}: {str(problem)[:1500]}", file=sys.stderr, flush=True)
             if options.keep:
-                keep(options.keep, seed, str(problem))
+                keep(options.keep, seed, str(problem), IntegerProgram(seed))
     print(f"{good} passed, {bad} failed")
     sys.exit(1 if bad else 0)
 

@@ -195,6 +195,25 @@ TEST(ReshardOrder, OddGroupsAreCombinedWithAll) {
   EXPECT_EQ(canReshard(make({{}}, {b, a}), make({{}}, {b}), mesh, true), "");
 }
 
+// Of exact elements no order is kept, whatever the planner does with others.
+TEST_F(ReshardPlanTest, ExactElementsHaveNoOrder) {
+  ReshardPlanner planner(mesh, /*keepsOrder=*/true);
+  Sharding from = make({{}}, {fsdp, dp}), to = make({{}}, {fsdp});
+  Sharding other = make({{}}, {dp});
+  EXPECT_EQ(planner.canReshard(from, to, 32), "");
+  EXPECT_NE(planner.canReshard(from, other, 32), "");
+  EXPECT_EQ(planner.canReshard(from, other, {32, /*areExact=*/true}), "");
+  EXPECT_TRUE(planner.keepsOrderOf(32));
+  EXPECT_FALSE(planner.keepsOrderOf({32, true}));
+  Sharding swapped = make({{}}, {dp, fsdp});
+  EXPECT_EQ(planner.plan(from, swapped, {8}, {32, true}).size(), 0u);
+  // Both are remembered, and not taken for each other.
+  Sharding sliced = make({{fsdp}});
+  EXPECT_EQ(planner.plan(from, sliced, {8}, {32, true})[0].axes,
+            AxisList{fsdp});
+  EXPECT_EQ(planner.plan(from, sliced, {8}, 32)[0].axes, (AxisList{fsdp, dp}));
+}
+
 TEST_F(ReshardPlanTest, PlannerRemembers) {
   ReshardPlanner planner(mesh);
   Sharding from = make({{fsdp}, {tp}}), to = make({{}, {tp}});

@@ -101,6 +101,10 @@ OpSharding chooseOpSharding(const OpView &view, ReshardPlanner &planner);
 /// Returns the bits of an element as they count for moving it.
 int64_t getElementBits(RankedTensorType type);
 
+/// Returns what a planner has to know of the elements: sums of all but floats
+/// are exact.
+Elements getElements(RankedTensorType type);
+
 } // namespace mlir::weft
 
 #endif // WEFT_RULES_OPSHARDING_H

@@ -46,6 +46,7 @@
 #include "weft/Sharding/Sharding.h"
 
 #include <map>
+#include <tuple>
 
 namespace mlir::weft {
 
@@ -119,17 +120,34 @@ int64_t planBytes(llvm::ArrayRef<ReshardStep> plan);
 void printStep(llvm::raw_ostream &os, const ReshardStep &step,
                const Mesh &mesh);
 
+/// What a planner has to know of a tensor's elements.
+struct Elements {
+  /*implicit*/ Elements(int64_t bits, bool areExact = false)
+      : bits(bits), areExact(areExact) {}
+
+  bool operator<(const Elements &other) const {
+    return std::tie(bits, areExact) < std::tie(other.bits, other.areExact);
+  }
+
+  int64_t bits;
+  /// Their sums and products are the same in any order, as those of integers
+  /// are.
+  bool areExact;
+};
+
 /// Plans on one mesh, and remembers. For passes that ask the same again and
 /// again; not thread-safe.
 class ReshardPlanner {
 public:
+  /// With `keepsOrder` plans keep the order of contributions whose elements are
+  /// not exact.
   explicit ReshardPlanner(Mesh mesh, bool keepsOrder = false)
       : mesh(std::move(mesh)), keepsOrder(keepsOrder) {}
 
   /// As planReshard. The reference lives as long as the planner.
   const ReshardPlan &plan(const Sharding &from, const Sharding &to,
                           llvm::ArrayRef<int64_t> globalShape,
-                          int64_t elementBits);
+                          Elements elements);
 
   /// Ranks compute the parts of this axis of the mesh one after the other; -1:
   /// none.
@@ -142,29 +160,32 @@ public:
   /// Returns the bytes that a rank receives in that plan. What is moved along
   /// the serial axis is moved once for all of its coordinates.
   int64_t cost(const Sharding &from, const Sharding &to,
-               llvm::ArrayRef<int64_t> globalShape, int64_t elementBits) {
-    return countBytes(plan(from, to, globalShape, elementBits));
+               llvm::ArrayRef<int64_t> globalShape, Elements elements) {
+    return countBytes(plan(from, to, globalShape, elements));
   }
 
   /// Returns the bytes of the plan if it is known, else a number that it does
   /// not go below: what a few ranks need and do not hold. Plans nothing.
   int64_t costAtLeast(const Sharding &from, const Sharding &to,
                       llvm::ArrayRef<int64_t> globalShape,
-                      int64_t elementBits) const;
+                      Elements elements) const;
 
-  /// As above, with the planner's mesh and order.
-  std::string canReshard(const Sharding &from, const Sharding &to) const {
-    return weft::canReshard(from, to, mesh, keepsOrder);
+  /// As above, with the planner's mesh, and its order for such elements.
+  std::string canReshard(const Sharding &from, const Sharding &to,
+                         Elements elements) const {
+    return weft::canReshard(from, to, mesh, keepsOrderOf(elements));
   }
 
   const Mesh &getMesh() const { return mesh; }
 
-  /// Says whether the plans keep the order of contributions.
-  bool getKeepsOrder() const { return keepsOrder; }
+  /// Says whether the plans keep the order of contributions of such elements.
+  bool keepsOrderOf(Elements elements) const {
+    return keepsOrder && !elements.areExact;
+  }
 
 private:
   using Key =
-      std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, int64_t>;
+      std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, Elements>;
 
   int64_t countBytes(const ReshardPlan &plan) const;
 

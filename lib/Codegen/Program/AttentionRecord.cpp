@@ -99,15 +99,6 @@ getDims(const AttentionShape &shape) {
   return kept;
 }
 
-/// How many elements the gradients of keys and values sum.
-int64_t countSummed(const AttentionShape &shape) {
-  SmallVector<int64_t> sizes = shape.getLoopSizes();
-  int64_t count = 1;
-  for (int loop : shape.getSummedLoops())
-    count *= sizes[loop];
-  return count;
-}
-
 int64_t getBits(float value) { return llvm::bit_cast<int32_t>(value); }
 
 } // namespace
@@ -152,11 +143,7 @@ FailureOr<std::string> ProgramTable::addAttention(rt::AttentionOp op) {
   attention.dropout = getBits(shape.config.getDropoutValue());
   attention.left = shape.config.getLeft().value_or(-1);
   attention.right = shape.config.getRight().value_or(-1);
-  if (auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr)) {
-    if (shape.isGradient() &&
-        failed(checkLeaves(op, order, countSummed(shape))))
-      return failure();
+  if (auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr))
     attention.leaves = order.getLeaves();
-  }
   return data.add(toDatum(attention));
 }

@@ -40,15 +40,6 @@ ProgramTable::ProgramTable(ModuleOp module, func::FuncOp planned)
     addChannel(op);
 }
 
-LogicalResult ProgramTable::checkLeaves(Operation *op, OrderAttr order,
-                                        int64_t summed) {
-  if (summed % order.getLeaves() == 0)
-    return success();
-  return op->emitOpError("has an order of ")
-         << order.getLeaves() << " leaves, which do not divide the " << summed
-         << " elements that it sums";
-}
-
 FailureOr<int64_t> ProgramTable::getTypeCode(Operation *op, Type element) {
   if (element.isInteger(1))
     return WEFT_RT_I1;
@@ -99,7 +90,6 @@ FailureOr<std::string> ProgramTable::addGemm(rt::GemmOp op) {
     }
   }
   record::weft_rt_gemm gemm;
-  int64_t summed = 1;
   for (unsigned dim = 0; dim < numDims; ++dim) {
     if (sizes[dim] == 1)
       continue;
@@ -107,7 +97,6 @@ FailureOr<std::string> ProgramTable::addGemm(rt::GemmOp op) {
                : uses[dim] == 5 ? WEFT_RT_GEMM_M
                : uses[dim] == 6 ? WEFT_RT_GEMM_N
                                 : WEFT_RT_GEMM_K;
-    summed *= role == WEFT_RT_GEMM_K ? sizes[dim] : 1;
     record::weft_rt_gemm_dim entry;
     entry.role = role;
     entry.size = sizes[dim];
@@ -129,8 +118,6 @@ FailureOr<std::string> ProgramTable::addGemm(rt::GemmOp op) {
   }
   gemm.tf32 = mayUseTF32(op);
   if (auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr)) {
-    if (failed(checkLeaves(op, order, summed)))
-      return failure();
     gemm.leaves = order.getLeaves();
     gemm.rounded = order.getRounded();
   }

@@ -45,9 +45,6 @@ public:
   FailureOr<std::string> addLaunch(rt::LaunchOp op);
   /// Emits an error at the op if the runtime has no such elements.
   FailureOr<int64_t> getTypeCode(Operation *op, Type element);
-  /// Fails if the leaves of an order do not divide what the op sums.
-  static LogicalResult checkLeaves(Operation *op, OrderAttr order,
-                                   int64_t summed);
   /// Lists an op that takes time and gives its number, for calls. Its name is
   /// its 'weft.op', or else `fallback`; of ops without either, the kind and a
   /// number.

@@ -164,11 +164,12 @@ public:
                          SmallVector<const Element *> bound);
 
   /// Of a reduction without an order, which yields `yielded`: what it yields if
-  /// reductions of the same kind in it are taken into it. `bound` are the
-  /// variables that are reduced, and get those of all. They are index
-  /// variables.
+  /// reductions of the same kind in it are taken into it; null if it is all in
+  /// `init`, with which it begins. `bound` are the variables that are reduced,
+  /// and get those of all. They are index variables.
   const Element *mergeReductions(const Element *yielded,
                                  const Element *accumulator,
+                                 const Element *&init,
                                  SmallVectorImpl<const Element *> &bound);
 
   const Element *substitute(const Element *element, const Assignment &values);
@@ -291,8 +292,14 @@ private:
   const Element *multiply(Attribute name, DictionaryAttr details, Type type,
                           ArrayRef<const Element *> factors);
   const Element *getFresh(int64_t size);
+  const Element *takeOut(const Element *outer, const Element *term,
+                         ArrayRef<const Element *> bound,
+                         SmallVectorImpl<const Element *> &around);
   bool inlineReduction(const Element *outer, const Element *&term,
-                       SmallVectorImpl<const Element *> &bound);
+                       SmallVectorImpl<const Element *> &bound,
+                       SmallVectorImpl<const Element *> &around);
+  const Element *combineOnce(const Element *yielded,
+                             ArrayRef<const Element *> elements);
   bool inlineCombination(Attribute op, const Element *&summand,
                          SmallVectorImpl<const Element *> &bound);
   const Element *joinVariables(const Element *&summand,

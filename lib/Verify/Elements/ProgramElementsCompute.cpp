@@ -192,8 +192,10 @@ const Element *ProgramElements::reduce(const Structured &structured,
     made.details = order;
   SmallVector<unsigned> needed = getNeeded(yielded, accumulators, index);
   if (!order && !table.isOfReals() && needed.size() == 1)
-    yielded[index] =
-        table.mergeReductions(yielded[index], accumulators[index], reduced);
+    yielded[index] = table.mergeReductions(yielded[index], accumulators[index],
+                                           inits[index], reduced);
+  if (!yielded[index])
+    return inits[index];
   made.type = yielded[index]->type;
   for (const Element *variable : reduced)
     made.numbers.push_back(variable->numbers[1]);

@@ -4,6 +4,7 @@
 // them. Each step is checked on every rank.
 
 #include "LocalLifter.h"
+#include "Shares.h"
 
 #include "weft/Analysis/Traffic.h"
 
@@ -54,26 +55,6 @@ LogicalResult LocalLifter::checkSame(Operation *op, const LocalValue &value,
       return failure();
   return withParts ? check(value.contribution.part, "of a sum the parts")
                    : success();
-}
-
-/// The first of neighbours, of which the first one's number is a multiple of
-/// their count, that are these chunks, or like them; nullopt if there are none.
-static std::optional<int64_t> findNeighbours(Likeness likeness,
-                                             ArrayRef<int64_t> chunks) {
-  int64_t count = chunks.size();
-  auto areNeighbours = [&](int64_t first) {
-    return llvm::all_of(llvm::enumerate(chunks), [&](auto entry) {
-      return areAlike(likeness, entry.value(), first + int64_t(entry.index()));
-    });
-  };
-  int64_t own = chunks[0] - chunks[0] % count;
-  if (areNeighbours(own))
-    return own;
-  int64_t known = likeness ? likeness->size() : 0;
-  for (int64_t first = 0; first + count <= known; first += count)
-    if (areNeighbours(first))
-      return first;
-  return std::nullopt;
 }
 
 /// The members' chunks, one after the other, are one chunk.
@@ -182,6 +163,8 @@ LogicalResult LocalLifter::uniteParts(
     for (int64_t set : getSets(rank))
       llvm::append_range(parts, sets[set]);
     llvm::sort(parts);
+    if (isIdempotent(contribution.reduction))
+      parts.erase(llvm::unique(parts), parts.end());
     if (llvm::adjacent_find(parts) != parts.end()) {
       InFlightDiagnostic diag = op->emitOpError("combines parts ");
       llvm::interleaveComma(parts, diag);
@@ -225,8 +208,7 @@ LogicalResult LocalLifter::uniteMembers(Operation *op, LocalValue &value) {
 LogicalResult LocalLifter::combine(Operation *op, ReduceKind kind,
                                    LocalValue &value) {
   Contribution &contribution = value.contribution;
-  bool isIdempotent = kind != ReduceKind::Sum && kind != ReduceKind::Prod;
-  if (contribution.kind == Contribution::Whole && isIdempotent)
+  if (contribution.kind == Contribution::Whole && isIdempotent(kind))
     return success();
   if (contribution.kind == Contribution::Whole)
     return op->emitOpError("combines whole values, not contributions: ")

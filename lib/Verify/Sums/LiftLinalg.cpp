@@ -252,11 +252,15 @@ FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
       continue;
     }
     parts.push_back(it->second.form);
-    bool isSum = other.kind == Contribution::Exact &&
-                 carried.kind == Contribution::Exact &&
-                 other.reduction == ReduceKind::Sum &&
-                 carried.reduction == ReduceKind::Sum;
-    if (forms.isOfReals() && isSum) {
+    bool isSameKind = other.kind == Contribution::Exact &&
+                      carried.kind == Contribution::Exact &&
+                      other.reduction == carried.reduction;
+    // Integers may be added in any order, too.
+    bool isExact =
+        isIdempotent(other.reduction) ||
+        (other.reduction == ReduceKind::Sum &&
+         (forms.isOfReals() || it->second.form->element.isIntOrIndex()));
+    if (isSameKind && isExact) {
       carried = addParts(carried, other);
       continue;
     }
@@ -444,10 +448,8 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
     carryParts(*carried, value.contribution);
   }
   // Of bounds each part may begin with the same.
-  bool isIdempotent =
-      combiner.kind != ReduceKind::Sum && combiner.kind != ReduceKind::Prod;
-  if (value.contribution.kind != Contribution::Whole && !isIdempotent &&
-      !isNeutral(combiner.op, first))
+  if (value.contribution.kind != Contribution::Whole &&
+      !isIdempotent(combiner.kind) && !isNeutral(combiner.op, first))
     return op.emitOpError("is shared by ranks, but each adds to ")
                << first->str(),
            failure();

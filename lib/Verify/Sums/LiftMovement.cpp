@@ -568,17 +568,21 @@ void LocalLifter::moveCutOutwards(Operation *op, LocalValue &value,
   }
 }
 
-/// Puts chunks of one tensor together again; false if the parts are others.
+/// Puts chunks of one tensor together again; false if the parts are others. Of
+/// chunks that are alike a rank may have any.
 bool LocalLifter::concatChunks(tensor::ConcatOp op) {
   int64_t count = op.getInputs().size();
   LocalValue value = getTensor(op.getInputs().front());
   unsigned at = op.getDim();
-  RankVector first = value.dims[at].chunk;
-  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+  Likeness likeness = value.dims[at].likeness;
+  SmallVector<RankVector> chunks;
+  for (Value input : op.getInputs()) {
     const LocalValue &part = getTensor(input);
-    if (part.form != value.form || !part.dims[at].chunk || !first ||
+    chunks.push_back(part.dims[at].chunk);
+    if (part.form != value.form || !chunks.back() ||
         !part.contribution.isSame(value.contribution))
       return false;
+    likeness = meetLikeness(likeness, part.dims[at].likeness);
     for (auto [d, dim] : llvm::enumerate(part.dims)) {
       const LocalDim &own = value.dims[d];
       if (dim.size != own.size || dim.extent != own.extent ||
@@ -587,14 +591,19 @@ bool LocalLifter::concatChunks(tensor::ConcatOp op) {
       if (dim.padding != own.padding)
         value.dims[d].padding = nullptr;
     }
-    for (int64_t rank = 0; rank < numRanks; ++rank)
-      if ((*first)[rank] % count != 0 ||
-          (*part.dims[at].chunk)[rank] != (*first)[rank] + int64_t(i))
-        return false;
+  }
+  std::vector<int64_t> made;
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    auto own = llvm::map_to_vector(
+        chunks, [&](RankVector chunk) { return (*chunk)[rank]; });
+    std::optional<int64_t> first = findNeighbours(likeness, own);
+    if (!first)
+      return false;
+    made.push_back(*first / count);
   }
   LocalDim &dim = value.dims[at];
-  dim = {dim.size, dim.extent * count,
-         perRank([&](int64_t rank) { return (*first)[rank] / count; })};
+  dim = {dim.size, dim.extent * count, intern(std::move(made))};
+  dim.likeness = joinChunks(likeness, count);
   (void)setTensor(op, op.getResult(), std::move(value));
   return true;
 }

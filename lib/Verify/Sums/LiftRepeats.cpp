@@ -24,6 +24,24 @@ bool mlir::weft::proof::areAlike(Likeness likeness, int64_t a, int64_t b) {
   return getFirst(likeness, a) == getFirst(likeness, b);
 }
 
+std::optional<int64_t>
+mlir::weft::proof::findNeighbours(Likeness likeness, ArrayRef<int64_t> chunks) {
+  int64_t count = chunks.size();
+  auto areNeighbours = [&](int64_t first) {
+    return llvm::all_of(llvm::enumerate(chunks), [&](auto entry) {
+      return areAlike(likeness, entry.value(), first + int64_t(entry.index()));
+    });
+  };
+  int64_t own = chunks[0] - chunks[0] % count;
+  if (areNeighbours(own))
+    return own;
+  int64_t known = likeness ? likeness->size() : 0;
+  for (int64_t first = 0; first + count <= known; first += count)
+    if (areNeighbours(first))
+      return first;
+  return std::nullopt;
+}
+
 /// Chunks that `describe` says the same of are alike.
 Likeness
 LocalLifter::getLikeness(int64_t chunks,

@@ -64,6 +64,10 @@ using RankVector = const std::vector<int64_t> *;
 using Likeness = RankVector;
 
 bool areAlike(Likeness likeness, int64_t a, int64_t b);
+/// The first of neighbours, of which the first one's number is a multiple of
+/// their count, that are these chunks, or like them; nullopt if there are none.
+std::optional<int64_t> findNeighbours(Likeness likeness,
+                                      ArrayRef<int64_t> chunks);
 
 /// One dimension of a local tensor, or one loop of a local op.
 struct LocalDim {

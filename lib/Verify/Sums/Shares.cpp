@@ -32,6 +32,10 @@ std::optional<ReduceKind> mlir::weft::proof::getExactKind(Operation *op,
       .Default(std::nullopt);
 }
 
+bool mlir::weft::proof::isIdempotent(ReduceKind kind) {
+  return kind != ReduceKind::Sum && kind != ReduceKind::Prod;
+}
+
 bool mlir::weft::proof::isZero(const Form *form) {
   if (!form || !form->value)
     return false;

@@ -27,6 +27,9 @@ std::optional<ReduceKind> getExactKind(Operation *op, bool isOfReals);
 /// Whether a form is a zero, of a float or an integer.
 bool isZero(const Form *form);
 
+/// Whether parts that are combined twice count once, as in a maximum.
+bool isIdempotent(ReduceKind kind);
+
 } // namespace mlir::weft::proof
 
 #endif // WEFT_LIB_VERIFY_SUMS_SHARES_H

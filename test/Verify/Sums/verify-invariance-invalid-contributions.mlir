@@ -77,7 +77,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
     } -> tensor<f32>
     %1 = linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>], iterator_types = ["reduction"]} ins(%y : tensor<64xf32>) outs(%low : tensor<f32>) {
     ^bb0(%a: f32, %o: f32):
-      %s = arith.maximumf %o, %a : f32
+      %s = arith.minimumf %o, %a : f32
       linalg.yield %s : f32
     } -> tensor<f32>
     // expected-error @+1 {{computes with contributions to different things, of 2 and 2 parts}}
@@ -168,7 +168,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
-// The greatest of three microbatches, of which one is taken twice.
+// The greatest of three microbatches, of which one is taken twice and one is not.
 
 #in = affine_map<(i) -> (i)>
 #out = affine_map<(i) -> ()>
@@ -195,12 +195,12 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
       %z = arith.maximumf %u, %v : f32
       linalg.yield %z : f32
     } -> tensor<f32>
-    // expected-error @+1 {{combines parts 0, 1, 1 of 3 of arith.maximumf}}
     %3 = linalg.generic {indexing_maps = [#one, #one, #one], iterator_types = []} ins(%2, %1 : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
     ^bb0(%u: f32, %v: f32, %o: f32):
       %z = arith.maximumf %u, %v : f32
       linalg.yield %z : f32
     } -> tensor<f32>
+    // expected-error @+1 {{result #0 is a contribution: one of 3 parts of arith.maximumf}}
     return %3 : tensor<f32>
   }
   module @one_rank {

@@ -3,6 +3,7 @@
 // Verifiers of weft.attention, its gradient and its attribute.
 
 #include "weft/Dialect/Weft/IR/Attention.h"
+#include "weft/Dialect/Weft/IR/Leaves.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -234,7 +235,12 @@ LogicalResult mlir::weft::verifyAttention(Operation *op, ArrayAttr maps,
              << stringifyAttentionTensor(part.tensor) << "' with elements of "
              << element << " for queries of " << query;
   }
-  return verifyTogether(op, config, start, values);
+  if (failed(verifyTogether(op, config, start, values)))
+    return failure();
+  int64_t summed = 1;
+  for (int loop : shape.getSummedLoops())
+    summed *= sizes[loop];
+  return shape.isGradient() ? verifyLeaves(op, summed) : success();
 }
 
 LogicalResult AttentionOp::verify() {

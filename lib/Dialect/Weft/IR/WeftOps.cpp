@@ -5,6 +5,7 @@
 // use-def chains.
 
 #include "weft/Dialect/Weft/IR/Collectives.h"
+#include "weft/Dialect/Weft/IR/Leaves.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -182,6 +183,15 @@ static LogicalResult verifyScales(MatmulOp op,
   return success();
 }
 
+LogicalResult mlir::weft::verifyLeaves(Operation *op, int64_t summed) {
+  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  if (!order || summed % order.getLeaves() == 0)
+    return success();
+  return op->emitOpError("has an order of ")
+         << order.getLeaves() << " leaves, which do not divide the " << summed
+         << " elements that it sums";
+}
+
 LogicalResult MatmulOp::verify() {
   size_t numMaps = getScales().empty() ? 3 : 5;
   if (getIndexingMaps().size() != numMaps)
@@ -209,6 +219,13 @@ LogicalResult MatmulOp::verify() {
   if (left.isF64() != right.isF64() || left.isF64() != out.isF64())
     return emitOpError("f64 does not mix with other types: ")
            << left << ", " << right << " and " << out;
+  int64_t summed = 1;
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    summed *= getResultMap().isFunctionOfDim(dim) ? 1 : size;
+  // Of sizes that are known only at run time nothing is said.
+  if (!llvm::is_contained(sizes, ShapedType::kDynamic) &&
+      failed(verifyLeaves(*this, summed)))
+    return failure();
   return getScales().empty() ? success() : verifyScales(*this, sizes);
 }
 

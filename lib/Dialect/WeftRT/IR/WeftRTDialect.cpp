@@ -3,6 +3,7 @@
 // The weft_rt dialect object and the verifiers of its ops.
 
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Dialect/Weft/IR/Leaves.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -567,7 +568,10 @@ LogicalResult GemmOp::verify() {
   }
   if (numDoubles % 3 != 0) // gemm_c3
     return emitOpError("mixes f64 with other types");
-  return success();
+  int64_t summed = 1;
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    summed *= maps[2].isFunctionOfDim(dim) ? 1 : size;
+  return verifyLeaves(*this, summed);
 }
 
 namespace {
