@@ -2,8 +2,8 @@
 
 // Contractions: by cuBLASLt, where it can say them and their order is open, and
 // else by kernels of our own. A plan is made once for each descriptor; K is
-// never split over blocks, so that bits do not depend on timing, and f32 becomes
-// TF32 only where the descriptor lets it.
+// never split over blocks, so that bits do not depend on timing, and f32
+// becomes TF32 only where the descriptor lets it.
 
 #ifndef WEFT_RT_CUDA_GEMM_H
 #define WEFT_RT_CUDA_GEMM_H
