@@ -301,6 +301,8 @@ class Cases:
                 row["error"] = f"{type(error).__name__}: {error}"
             return row
 
+        if together == 1:  # in this thread, which has the driver's context
+            return [row_of(case) for case in self.all[part]]
         with ThreadPoolExecutor(together) as pool:
             return list(pool.map(row_of, self.all[part]))
 
@@ -365,16 +367,18 @@ def part_examples(cases):
 
 def part_values(cases):
     import gpu_compare
+    share = {"CUDA_VISIBLE_DEVICES": "0"}
 
     def measure(case):
         with tempfile.TemporaryDirectory() as scratch:
             words = ["--inputs", HERE / case["inputs"], "--quiet"]
             if "digest" in case:
-                got = weft_run(case["program"], *words, "--steps", cases.all["steps"], "--digest").stdout
+                got = weft_run(case["program"], *words, "--steps", cases.all["steps"], "--digest",
+                               env=share).stdout
                 gpu_compare.same_digests(got, case["digest"])
                 return {"bits": True}
             out = Path(scratch) / "out"
-            weft_run(case["program"], *words, "--outputs", out)
+            weft_run(case["program"], *words, "--outputs", out, env=share)
             return {"bits": False, "error_of_tolerance": gpu_compare.close(
                 read_tensors(out), read_tensors(HERE / case["expected"]))}
 

@@ -82,8 +82,8 @@ module attributes {weft.target = #weft.target<"cuda">} {
 
   // Factors of rows, which all columns take alike, leave columns side by side.
   // CHECK-LABEL: func.func @columns
-  // CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<16x1024x1024xf32>, tensor<16x1024xf32>) -> tensor<16x1024xf32>
-  // CHECK: weft_rt.fused ins(%{{.*}} : tensor<16x1024xf32>) -> tensor<1024xf32>
+  // CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<64x256x1024xf32>, tensor<64x256xf32>) -> tensor<64x1024xf32>
+  // CHECK: weft_rt.fused ins(%{{.*}} : tensor<64x1024xf32>) -> tensor<1024xf32>
   func.func @columns(%x: tensor<16384x1024xf32>, %f: tensor<16384xf32>) -> tensor<1024xf32> {
     %zero = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<1024xf32>
