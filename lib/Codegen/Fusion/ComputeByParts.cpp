@@ -106,14 +106,15 @@ int findSeam(Padded &first, Padded &second) {
   return seam;
 }
 
-/// Says whether the op adds its two inputs.
+/// Says whether the op adds its two inputs, of floats: of integers a part and 0
+/// is the part, and the proof would see other parts than there were.
 bool isSum(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 2 || !isElementwise(op) ||
       !llvm::hasNItems(op.getBody()->getOperations(), 2))
     return false;
   Operation &inner = op.getBody()->front();
   Block *body = op.getBody();
-  return isa<arith::AddFOp, arith::AddIOp>(inner) &&
+  return isa<arith::AddFOp>(inner) &&
          inner.getOperand(0) == body->getArgument(0) &&
          inner.getOperand(1) == body->getArgument(1) &&
          body->getTerminator()->getOperand(0) == inner.getResult(0);

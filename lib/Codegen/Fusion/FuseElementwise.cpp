@@ -122,13 +122,6 @@ bool isReadSoon(linalg::GenericOp producer) {
   return readers.empty();
 }
 
-/// Says whether the producer may be computed again in each consumer.
-bool shouldRepeat(linalg::GenericOp producer) {
-  return isCheapToRepeat(producer) || isReadSoon(producer) ||
-         (producer.getBody()->getOperations().size() <= kMaxRepeatedOps &&
-          sparesMemory(producer));
-}
-
 /// Ops of a body that fusion makes. Each fusion copies both bodies, and each
 /// round of the rewriter visits all ops: without a bound, the time of a chain
 /// would grow with the cube of its length. What is not fused here is computed
@@ -137,6 +130,17 @@ constexpr size_t kMaxBodyOps = 64;
 
 size_t countOps(linalg::GenericOp op) {
   return op.getBody()->getOperations().size();
+}
+
+/// Says whether the producer may be computed again in this consumer. What is
+/// repeated to spare memory has to become one body with it: copies that stay
+/// would double at each link of a chain with two readers each.
+bool shouldRepeat(linalg::GenericOp producer, linalg::GenericOp consumer) {
+  if (isCheapToRepeat(producer) || isReadSoon(producer))
+    return true;
+  return countOps(producer) <= kMaxRepeatedOps &&
+         countOps(producer) + countOps(consumer) <= kMaxBodyOps &&
+         sparesMemory(producer);
 }
 
 /// Upstream's fusion computes a producer with other readers once, as another
@@ -158,7 +162,7 @@ struct RepeatCheapProducer : OpRewritePattern<linalg::GenericOp> {
     for (OpOperand *operand : op.getDpsInputOperands()) {
       auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
       if (!producer || producer->hasOneUse() ||
-          producer->getNumResults() != 1 || !shouldRepeat(producer) ||
+          producer->getNumResults() != 1 || !shouldRepeat(producer, op) ||
           !linalg::areElementwiseOpsFusable(operand))
         continue;
       Operation *copy = rewriter.clone(*producer);
@@ -265,6 +269,13 @@ void repeatAfterBarrier(linalg::GenericOp producer,
   barrier->erase();
 }
 
+/// Says whether the body that looks up has room for what the producer does.
+/// Without a bound, a chain whose links are read twice would double at each.
+bool hasRoom(linalg::GenericOp producer, tensor::ExtractOp extract) {
+  auto reader = extract->getParentOfType<linalg::GenericOp>();
+  return countOps(producer) + countOps(reader) <= kMaxBodyOps;
+}
+
 /// Repeats producers for lookups and behind barriers, where all that is read of
 /// them can be computed by the readers. Says whether there were any.
 bool repeatBehind(func::FuncOp func) {
@@ -285,7 +296,8 @@ bool repeatBehind(func::FuncOp func) {
     SmallVector<OpOperand *> uses(
         llvm::make_pointer_range(producer->getResult(0).getUses()));
     for (OpOperand *use : uses) {
-      if (auto extract = dyn_cast<tensor::ExtractOp>(use->getOwner()))
+      auto extract = dyn_cast<tensor::ExtractOp>(use->getOwner());
+      if (extract && hasRoom(producer, extract))
         repeatInLookup(producer, extract);
       else if (auto barrier = dyn_cast<OptimizationBarrierOp>(use->getOwner()))
         repeatAfterBarrier(producer, barrier, use->getOperandNumber());

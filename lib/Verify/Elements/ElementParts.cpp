@@ -7,6 +7,8 @@
 // of tensors that are one number c but for parts that do not meet is
 //   pad(a, 0, n) + pad(b, m, 0) = concat(a, b) + c,
 // as of each element one of both is c, which side it is on makes no difference.
+// Where some part and c are a constant or the part itself, it is
+//   concat(a + c, b + c).
 
 #include "Elements.h"
 
@@ -125,10 +127,12 @@ const Element *ElementTable::joinPads(Attribute name, DictionaryAttr details,
   };
   SmallVector<Part> parts;
   int64_t covered = 0;
+  const Element *function = operands[0]->operands[0],
+                *around = function->operands[0];
   for (const Element *operand : operands) {
-    const Element *function = operand->operands[0];
-    for (auto [box, element] : llvm::zip(
-             getBoxes(function), ArrayRef(function->operands).drop_front())) {
+    const Element *pad = operand->operands[0];
+    for (auto [box, element] :
+         llvm::zip(getBoxes(pad), ArrayRef(pad->operands).drop_front())) {
       parts.push_back({box, element});
       covered += count(box.drop_front(box.size() / 2));
     }
@@ -136,18 +140,23 @@ const Element *ElementTable::joinPads(Attribute name, DictionaryAttr details,
   llvm::sort(parts, [](const Part &a, const Part &b) {
     return a.box.vec() < b.box.vec();
   });
-  const Element *function = operands[0]->operands[0],
-                *around = function->operands[0];
+  auto addAround = [&](const Element *element) {
+    return makeScalar(name, details, type, {element, around});
+  };
+  bool isCovered = covered == count(function->shape);
+  bool isEach = isCovered && llvm::any_of(parts, [&](const Part &part) {
+                  const Element *sum = addAround(part.element);
+                  return sum->kind != ElementKind::Scalar || sum->name != name;
+                });
   Element joined{ElementKind::Parts};
-  joined.type = function->type;
+  joined.type = type;
   joined.shape = function->shape;
-  joined.operands.push_back(
-      covered == count(function->shape) ? getUndefined(joined.type) : around);
+  joined.operands.push_back(isCovered ? getUndefined(type) : around);
   for (const Part &part : parts) {
-    joined.operands.push_back(part.element);
+    joined.operands.push_back(isEach ? addAround(part.element) : part.element);
     joined.numbers.append(part.box.begin(), part.box.end());
   }
   const Element *whole = readParts(
       std::move(joined), ArrayRef(operands[0]->operands).drop_front());
-  return makeScalar(name, details, type, {whole, around});
+  return isEach ? whole : addAround(whole);
 }

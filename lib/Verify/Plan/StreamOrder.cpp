@@ -209,6 +209,7 @@ LogicalResult StreamProof::checkInner(Operation *op) {
     begin.push_back(list.size());
   unsigned passes = isa<scf::ForOp>(op) ? 2 : 1;
   for (mlir::Region &region : op->getRegions()) {
+    events = eventsBefore; // another branch's are not recorded
     for (unsigned pass = 0; pass < passes; ++pass)
       for (Block &block : region)
         if (failed(checkBlock(block)) ||
