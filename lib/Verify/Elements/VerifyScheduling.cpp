@@ -71,8 +71,18 @@ static LogicalResult checkMeshes(ModuleOp local, ModuleOp scheduled) {
                       "has other meshes than the module that it was made from");
 }
 
+static LogicalResult checkTF32(ModuleOp local, ModuleOp scheduled) {
+  StringRef tf32 = WeftDialect::kTF32Attr;
+  if (local->hasAttr(tf32) == scheduled->hasAttr(tf32))
+    return success();
+  return scheduled.emitError("'")
+         << tf32 << "' is not that of the module that it was made from: it "
+         << "decides how products are rounded";
+}
+
 LogicalResult weft::verifyScheduling(ModuleOp local, ModuleOp scheduled) {
-  if (failed(checkMeshes(local, scheduled)))
+  if (failed(checkMeshes(local, scheduled)) ||
+      failed(checkTF32(local, scheduled)))
     return failure();
   for (auto func : scheduled.getOps<func::FuncOp>()) {
     auto before = local.lookupSymbol<func::FuncOp>(func.getSymName());

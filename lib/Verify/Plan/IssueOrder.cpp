@@ -140,12 +140,19 @@ LogicalResult SetProof::checkCertificates() {
   auto getCertificate = [](ModuleOp module) {
     return module->getAttr(WeftDialect::kCertificateAttr);
   };
-  for (const RankProgram &program : programs)
-    if (getCertificate(program.module) !=
-        getCertificate(programs.front().module))
-      return ModuleOp(program.module)
-                 .emitError("has another certificate than the program of rank ")
+  StringRef tf32 = WeftDialect::kTF32Attr;
+  for (const RankProgram &program : programs) {
+    ModuleOp module = program.module, first = programs.front().module;
+    if (getCertificate(module) != getCertificate(first))
+      return module.emitError(
+                 "has another certificate than the program of rank ")
              << programs.front().ranks.front();
+    if (module->hasAttr(tf32) != first->hasAttr(tf32))
+      return module.emitError("rounds products in another way than the "
+                              "program of rank ")
+             << programs.front().ranks.front() << ": one of them has '" << tf32
+             << "'";
+  }
   return success();
 }
 

@@ -92,6 +92,11 @@ LogicalResult checkSymbols(ModuleOp scheduled, ModuleOp planned) {
            << "'" << WeftDialect::kInvarianceAttr
            << "' is not that of the scheduled program: it decides how narrow "
               "floats are computed";
+  StringRef tf32 = WeftDialect::kTF32Attr;
+  if (scheduled->hasAttr(tf32) != planned->hasAttr(tf32))
+    return planned.emitError()
+           << "'" << tf32 << "' is not that of the scheduled program: it "
+           << "decides how products are rounded";
   SymbolTable symbols(planned);
   for (Operation &op : *scheduled.getBody()) {
     auto name = op.getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());

@@ -6,6 +6,14 @@ module {
 
 // -----
 
+// expected-error @+1 {{'weft.tf32' is not that of the module that it was made from: it decides how products are rounded}}
+module attributes {weft.tf32} {
+  module @local {
+  }
+}
+
+// -----
+
 // expected-error @+1 {{has other meshes than the module that it was made from}}
 module {
   weft.mesh @mesh = <["tp"=2]>

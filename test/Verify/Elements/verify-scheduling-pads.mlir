@@ -29,6 +29,58 @@ module {
 
 // -----
 
+// A part that is constant is a constant sum.
+
+module {
+  module @local {
+    func.func @f(%b: tensor<4x4xf32>) -> tensor<4x8xf32> {
+      %n = arith.constant dense<0.0> : tensor<4x8xf32>
+      %m = arith.constant dense<0.0> : tensor<4x8xf32>
+      %a = arith.constant dense<2.0> : tensor<4x4xf32>
+      %low = tensor.insert_slice %a into %n[0, 0] [4, 4] [1, 1] : tensor<4x4xf32> into tensor<4x8xf32>
+      %high = tensor.insert_slice %b into %m[0, 4] [4, 4] [1, 1] : tensor<4x4xf32> into tensor<4x8xf32>
+      %0 = arith.addf %low, %high : tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+  }
+  func.func @f(%b: tensor<4x4xf32>) -> tensor<4x8xf32> {
+    %n = arith.constant dense<0.0> : tensor<4x4xf32>
+    %a = arith.constant dense<2.0> : tensor<4x4xf32>
+    %low = arith.addf %a, %n : tensor<4x4xf32>
+    %high = arith.addf %n, %b : tensor<4x4xf32>
+    %0 = tensor.concat dim(1) %low, %high : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// It is that constant.
+
+module {
+  module @local {
+    func.func @f(%b: tensor<4x4xf32>) -> tensor<4x8xf32> {
+      %n = arith.constant dense<0.0> : tensor<4x8xf32>
+      // expected-note @+1 {{this op of the program before}}
+      %a = arith.constant dense<2.0> : tensor<4x4xf32>
+      %low = tensor.insert_slice %a into %n[0, 0] [4, 4] [1, 1] : tensor<4x4xf32> into tensor<4x8xf32>
+      %high = tensor.insert_slice %b into %n[0, 4] [4, 4] [1, 1] : tensor<4x4xf32> into tensor<4x8xf32>
+      %0 = arith.addf %low, %high : tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+  }
+  func.func @f(%b: tensor<4x4xf32>) -> tensor<4x8xf32> {
+    %n = arith.constant dense<0.0> : tensor<4x4xf32>
+    // expected-error @+1 {{makes result #0 another one than before scheduling: constant 3.000000e+00}}
+    %a = arith.constant dense<3.0> : tensor<4x4xf32>
+    %high = arith.addf %n, %b : tensor<4x4xf32>
+    %0 = tensor.concat dim(1) %a, %high : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
 // Parts change places.
 
 module {

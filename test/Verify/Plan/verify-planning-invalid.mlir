@@ -78,6 +78,20 @@ module {
 
 // -----
 
+// expected-error @+1 {{'weft.tf32' is not that of the scheduled program: it decides how products are rounded}}
+module attributes {weft.tf32} {
+  module @scheduled {
+    func.func @step() {
+      return
+    }
+  }
+  func.func @step() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = []} {
+    return
+  }
+}
+
+// -----
+
 // expected-error @+1 {{'weft.invariance' is not that of the scheduled program: it decides how narrow floats are computed}}
 module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>} {
   module @scheduled {

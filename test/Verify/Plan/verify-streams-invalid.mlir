@@ -161,3 +161,27 @@ func.func @left_in_a_loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_r
   }
   return
 }
+
+// -----
+
+// Of two branches one runs: what the other one has recorded is none of it.
+weft.mesh @mesh = <["dp"=2]>
+weft.channel @reduce.dp on @mesh <{"dp"}> purpose reduce
+func.func @recorded_in_the_other_branch() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %a = weft_rt.buffer arena 0 "a" : memref<8xf32>
+  %b = weft_rt.buffer arena 64 "b" : memref<8xf32>
+  %c = weft_rt.buffer arena 128 "c" : memref<8xf32>
+  %p = weft_rt.buffer arena 192 "p" : memref<i1>
+  %cond = weft_rt.read_scalar %p[] : memref<i1>
+  weft_rt.copy %a to %b {weft.op = "copy #0"} : memref<8xf32> to memref<8xf32>
+  scf.if %cond {
+    weft_rt.record 0
+  } else {
+    // expected-error @+1 {{event 0 is awaited, but not recorded before in this block or one around it}}
+    weft_rt.await 0 {weft_rt.stream = @reduce.dp}
+    weft_rt.copy %b to %c {weft.op = "copy #1", weft_rt.stream = @reduce.dp} : memref<8xf32> to memref<8xf32>
+    weft_rt.record 1 {weft_rt.stream = @reduce.dp}
+    weft_rt.await 1
+  }
+  return
+}
