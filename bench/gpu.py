@@ -136,15 +136,18 @@ class Packer:
     def step(self):
         example = "step.mlir" if self.options.small else "step_bf16.mlir"
         source = self.options.step or ROOT / "examples" / "qwen3" / example
-        mesh = ["--mesh", EXAMPLE_MESHES[1]]
-        simulated = subprocess.run(
-            [self.bin / "weft-sim", source, *mesh, "--machine", "h100x8", "--memory-limit", "none"],
-            capture_output=True, text=True)
-        predicted = re.search(r"^step time +([\d.]+) ms", simulated.stdout, re.M)
-        self.cases["step"].append({
-            "name": source.name, "config": self.options.peers_config if self.options.step else None,
-            "program": self.compile(source, "step", *mesh),
-            "predicted_ms": float(predicted[1]) if predicted else None, "predicted_on": "h100x8"})
+        # XLA takes TF32 unasked, so that JAX is to be compared with the first one.
+        for name, words in (("step-tf32", ["--tf32"]), ("step", [])):
+            words = ["--mesh", EXAMPLE_MESHES[1], *words]
+            simulated = subprocess.run(
+                [self.bin / "weft-sim", source, *words, "--target", self.target(), "--machine", "h100x8",
+                 "--memory-limit", "none"], capture_output=True, text=True)
+            predicted = re.search(r"^step time +([\d.]+) ms", simulated.stdout, re.M)
+            self.cases["step"].append({
+                "name": f"{source.name} {' '.join(words[2:])}".strip(),
+                "config": self.options.peers_config if self.options.step else None,
+                "program": self.compile(source, name, *words),
+                "predicted_ms": float(predicted[1]) if predicted else None, "predicted_on": "h100x8"})
 
     def peers(self):
         """The step of --step, if its peers know it, under torch and JAX, where these are."""

@@ -6,6 +6,7 @@
 #include "image.h"
 #include "stream.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -78,8 +79,19 @@ Memory &memory() {
   return *all;
 }
 
+/// As many as CUDA_VISIBLE_DEVICES lists, if it does.
+int visibleDevices(int count) {
+  const char *list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!list)
+    return count;
+  std::string text = list;
+  auto listed = 1 + int(std::count(text.begin(), text.end(), ','));
+  return text.empty() ? 0 : std::min(count, listed);
+}
+
 int deviceCount() {
-  static const auto count = int(emulated::setting("EMULATED_GPUS", 1));
+  static const int count =
+      visibleDevices(int(emulated::setting("EMULATED_GPUS", 1)));
   return count;
 }
 

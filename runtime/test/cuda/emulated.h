@@ -11,6 +11,7 @@
 //
 // What the environment says when a library is loaded:
 //   EMULATED_GPUS=n          GPUs (1)
+//   CUDA_VISIBLE_DEVICES=... as many of them as this lists
 //   EMULATED_GPU_FIRST=n     the first that this process sees (0)
 //   EMULATED_GPU_MEMORY=n    bytes of each (1 GiB)
 //   EMULATED_GPU_DELAYS=seed random delays before what streams do (none)
