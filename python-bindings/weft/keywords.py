@@ -16,6 +16,8 @@ class Options(TypedDict, total=False):
     target: what the code is for; if not given, what the module names, or host
     target_options: what the target wants to be told, with commas
     cpu: its CPU, as LLVM names it; native is this one (default: native)
+    tf32: let products of f32 round their factors to TF32, on GPUs that have it (default:
+        False)
     mesh: replace the sizes of mesh axes; others keep theirs
     ranks: fail unless the mesh has N ranks
     accumulate: each rank computes this axis's parts, the microbatches, one by one
@@ -45,6 +47,7 @@ class Options(TypedDict, total=False):
     target: str | None
     target_options: Mapping[str, int | str] | None
     cpu: str | None
+    tf32: bool | None
     mesh: Mapping[str, int | str] | None
     ranks: int | None
     accumulate: str | None
