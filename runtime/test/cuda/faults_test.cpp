@@ -55,19 +55,21 @@ TEST(CudaStep, HasOpsOnTheStreamOfAChannel) {
       }
 }
 
-TEST(CudaStep, NeedsEachEvent) {
+/// Some delays show it, which they are depends on the machine.
+TEST(CudaMutants, NeedsEachEvent) {
+  constexpr int kMaxSeeds = 60;
   for (const char *gpus : {"1", "4"})
     for (const char *words :
          {"4 20 20 streams drop=0", "4 20 20 streams drop=1",
           "4 20 20 streams no-graphs drop=0",
           "4 20 20 streams no-graphs drop=1"}) {
-      int wrong = 0;
-      for (int seed = 1; seed <= 4; ++seed)
-        wrong += step("EMULATED_GPU_DELAYS=" + std::to_string(seed) +
-                          " EMULATED_GPUS=" + gpus,
-                      words)
-                     .text == "wrong\n";
-      EXPECT_GT(wrong, 0) << gpus << " GPUs, " << words;
+      bool isWrong = false;
+      for (int seed = 1; seed <= kMaxSeeds && !isWrong; ++seed)
+        isWrong = step("EMULATED_GPU_DELAYS=" + std::to_string(seed) +
+                           " EMULATED_GPUS=" + gpus,
+                       words)
+                      .text == "wrong\n";
+      EXPECT_TRUE(isWrong) << gpus << " GPUs, " << words;
     }
 }
 
