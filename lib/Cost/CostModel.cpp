@@ -48,8 +48,16 @@ static std::optional<int64_t> getMeasured(const Machine &machine,
 // Compute
 //===----------------------------------------------------------------------===//
 
+/// Says whether products of f32 run as TF32: where the machine does not say how
+/// fast that is, nothing is made of it. Attention stays in f32.
+static bool runsAsTF32(Operation *op, const Machine &machine) {
+  return isa<MatmulOp, rt::GemmOp>(op) && machine.hasRate("tf32") &&
+         mayUseTF32(op);
+}
+
 /// The type that a product is computed in: the wider of its operands.
-static StringRef getProductType(Operation *op, const ProductWork &product) {
+static StringRef getProductType(Operation *op, const ProductWork &product,
+                                const Machine &machine) {
   Type lhs = product.lhs, rhs = product.rhs;
   unsigned bits =
       std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth());
@@ -58,7 +66,7 @@ static StringRef getProductType(Operation *op, const ProductWork &product) {
   if (bits > 32)
     return "f64";
   if (bits > 16)
-    return mayUseTF32(op) ? "tf32" : "f32";
+    return runsAsTF32(op, machine) ? "tf32" : "f32";
   if (bits <= 8)
     return bits > 4 ? "f8" : "f4";
   // f16 and bf16 have only f32 in common.
@@ -73,7 +81,7 @@ void weft::warnOfUnknownRates(ModuleOp module, const Machine &machine) {
     std::optional<OpWork> work = op.getWork();
     if (!work || !work->product)
       return;
-    StringRef type = getProductType(op, *work->product);
+    StringRef type = getProductType(op, *work->product, machine);
     if (!machine.hasRate(type) && seen.insert(type).second)
       op->emitWarning("machine '")
           << machine.name << "' does not say how fast products of " << type
@@ -117,7 +125,7 @@ double CostModel::getProductEfficiency(Operation *op,
   const ProductWork &sizes = *work.product;
   if (const AttentionRate *rate = getAttentionRate(machine, op))
     return rate->byKeys.at(sizes.n) * rate->byHeadSize.at(sizes.k);
-  const ComputeRate &rate = machine.getRate(getProductType(op, sizes));
+  const ComputeRate &rate = machine.getRate(getProductType(op, sizes, machine));
   return rate.byFlops.at(sizes.getFlops()) *
          rate.bySmallestDim.at(sizes.getSmallestDim());
 }
@@ -126,7 +134,7 @@ int64_t CostModel::getProductNanoseconds(Operation *op, const OpWork &work,
                                          const Slowdown &slowdown) const {
   const ProductWork &sizes = *work.product;
   double flops = sizes.getFlops(), bytes = work.getBytes();
-  const ComputeRate &rate = machine.getRate(getProductType(op, sizes));
+  const ComputeRate &rate = machine.getRate(getProductType(op, sizes, machine));
   double computing =
       flops * 1e9 / (rate.flopsPerSecond * getProductEfficiency(op, work));
   double moving =
