@@ -2,14 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the runtime alone with AddressSanitizer and UBSan (build/asan) and with
 # ThreadSanitizer (build/tsan), and runs its tests, the fuzz driver included.
-#   test-sanitizers.sh [asan|tsan]...
+#   test-sanitizers.sh [--all] [asan|tsan]...
+# Without --all it leaves out what takes minutes and
+# is tested without sanitizers on each change: tests with the label `slow`, and the
+# kernels of products and attention by themselves.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 # Abandoning a rank that hangs leaks its session on purpose.
 export LSAN_OPTIONS="suppressions=$PWD/runtime/test/leaks.txt:print_suppressions=0"
 
-run() { # NAME SANITIZERS [CMAKE OPTIONS...]
+one_thread=OFF without=(-LE slow)
+if [ "${1-}" = --all ]; then
+  one_thread=ON without=()
+  shift
+fi
+
+run() { # NAME SANITIZERS GEMM_TESTS
   local launcher=()
   if command -v ccache >/dev/null; then
     launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
@@ -17,17 +26,17 @@ run() { # NAME SANITIZERS [CMAKE OPTIONS...]
   mkdir -p "build/$1"
   cmake -S runtime -B "build/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_CXX_FLAGS_RELEASE=-O2 -DCMAKE_C_FLAGS_RELEASE=-O2 \
-    "-DWEFT_SANITIZE=$2" "${launcher[@]}" "${@:3}" >"build/$1/configure.log" ||
+    "-DWEFT_SANITIZE=$2" "-DWEFT_GEMM_TESTS=$3" "${launcher[@]}" >"build/$1/configure.log" ||
     { cat "build/$1/configure.log" >&2; exit 1; }
   ninja -C "build/$1" --quiet
-  ctest --test-dir "build/$1" -j2 --output-on-failure
+  ctest --test-dir "build/$1" -j2 --output-on-failure "${without[@]}"
 }
 
 for name in "${@:-asan tsan}"; do
   for one in $name; do
     case $one in
-    asan) run asan address,undefined ;;
-    tsan) run tsan thread -DWEFT_GEMM_TESTS=OFF ;;
+    asan) run asan address,undefined "$one_thread" ;;
+    tsan) run tsan thread OFF ;;
     *) echo "unknown sanitizer $one" >&2; exit 2 ;;
     esac
   done
