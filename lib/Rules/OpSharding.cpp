@@ -446,6 +446,8 @@ private:
 
   bool findKept();
   std::optional<Cost> search(OpSharding &best);
+  std::optional<Cost> searchApart(OpSharding &best);
+  bool mustStayApart(const Atom &atom) const;
   void enumerate(OpSharding &best, std::optional<Cost> &bestCost);
   void improve(OpSharding &best, std::optional<Cost> &bestCost);
   bool consider(const Assignment &assignment, OpSharding &best,
@@ -462,6 +464,8 @@ private:
   AxisList kept;
   Reduction keptKind = Reduction::Sum;
   SmallVector<bool, 4> isKept;
+  /// Whether microbatches may not be gathered.
+  bool keepsApart = false;
   /// Some assignment costs no more.
   double limit = std::numeric_limits<double>::infinity();
 };
@@ -569,6 +573,9 @@ void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
 /// Makes the choice that an assignment means; false if it is not legal.
 bool Chooser::makeChoice(const Assignment &assignment,
                          OpSharding &choice) const {
+  for (auto [atom, position] : llvm::zip_equal(atoms, assignment))
+    if (keepsApart && position < 0 && mustStayApart(atom))
+      return false;
   choice = OpSharding(*view.rule);
   choice.kept = kept;
   choice.kind = keptKind;
@@ -691,6 +698,34 @@ std::optional<Cost> Chooser::search(OpSharding &best) {
   return bestCost;
 }
 
+/// Says whether the atom is of microbatches of which an operand is at hand only
+/// apart.
+bool Chooser::mustStayApart(const Atom &atom) const {
+  auto isCut = [&](const Sharding &source) {
+    return llvm::any_of(source.dims, [&](const AxisList &axes) {
+      return anyOverlap(axes, atom.axis);
+    });
+  };
+  return planner.isSerial(atom.axis) &&
+         llvm::any_of(view.operands, [&](const TensorView &tensor) {
+           return tensor.type && !tensor.isFree &&
+                  llvm::all_of(tensor.sources, isCut);
+         });
+}
+
+/// Microbatches are there so that not all of the batch is in memory at once: no
+/// bytes are worth gathering it, but of rows of a table, and where the op needs
+/// all of it.
+std::optional<Cost> Chooser::searchApart(OpSharding &best) {
+  keepsApart = !isLookup(view.op) && llvm::any_of(atoms, [&](const Atom &atom) {
+    return mustStayApart(atom);
+  });
+  std::optional<Cost> cost = search(best);
+  if (cost || !std::exchange(keepsApart, false))
+    return cost;
+  return search(best);
+}
+
 /// Finds the contributions that the op can leave as they are: the axes that
 /// all its partial operands share.
 bool Chooser::findKept() {
@@ -712,12 +747,12 @@ bool Chooser::findKept() {
 
 OpSharding Chooser::run() {
   OpSharding eager(*view.rule), lazy(*view.rule);
-  std::optional<Cost> eagerCost = search(eager);
+  std::optional<Cost> eagerCost = searchApart(eager);
   if (!findKept())
     return eager;
   // Work that is not a contraction does not count here: contributions that
   // are scaled and added on more ranks still save a collective.
-  std::optional<Cost> lazyCost = search(lazy);
+  std::optional<Cost> lazyCost = searchApart(lazy);
   auto weigh = [](const Cost &cost) { return cost.moved + cost.computed; };
   return lazyCost && weigh(*lazyCost) <= weigh(*eagerCost) ? lazy : eager;
 }

@@ -450,15 +450,17 @@ const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
 }
 
 int64_t ReshardPlanner::countRounds(llvm::ArrayRef<AxisRef> axes) const {
-  bool isSerial = llvm::any_of(
-      axes, [&](const AxisRef &axis) { return axis.axis == serialAxis; });
-  return isSerial ? mesh.axisSize(serialAxis) : 1;
+  bool hasSerial =
+      llvm::any_of(axes, [&](const AxisRef &axis) { return isSerial(axis); });
+  return hasSerial ? mesh.axisSize(serialAxis) : 1;
 }
 
-int64_t ReshardPlanner::countBytes(const ReshardPlan &plan) const {
+int64_t ReshardPlanner::countBytes(const ReshardPlan &plan,
+                                   Elements elements) const {
   int64_t bytes = 0;
   for (const ReshardStep &step : plan) {
-    int64_t rounds = countRounds(step.sharding.partial);
+    int64_t rounds =
+        keepsOrderOf(elements) ? countRounds(step.sharding.partial) : 1;
     for (const AxisList &axes : step.sharding.dims)
       rounds = std::max(rounds, countRounds(axes));
     bytes += step.bytes * (countRounds(step.axes) == 1 ? rounds : 1);
@@ -490,7 +492,7 @@ int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
           llvm::SmallVector<int64_t, 4>(globalShape.begin(), globalShape.end()),
           elements));
   if (it != plans.end())
-    return countBytes(it->second);
+    return countBytes(it->second, elements);
   constexpr int64_t kMaxProbes = 4;
   int64_t ranks = mesh.numRanks(), probes = std::min(ranks, kMaxProbes);
   int64_t most = 0;

@@ -152,16 +152,18 @@ public:
   /// Ranks compute the parts of this axis of the mesh one after the other; -1:
   /// none.
   void setSerialAxis(int axis) { serialAxis = axis; }
+  bool isSerial(const AxisRef &axis) const { return axis.axis == serialAxis; }
 
   /// How often a rank does in a step what is sharded over `axes`, or moves a
   /// tensor that is: once for each coordinate along the serial axis.
   int64_t countRounds(llvm::ArrayRef<AxisRef> axes) const;
 
   /// Returns the bytes that a rank receives in that plan. What is moved along
-  /// the serial axis is moved once for all of its coordinates.
+  /// the serial axis is moved once for all of its coordinates. So are sums of
+  /// them, unless they have an order, which may want the others' first.
   int64_t cost(const Sharding &from, const Sharding &to,
                llvm::ArrayRef<int64_t> globalShape, Elements elements) {
-    return countBytes(plan(from, to, globalShape, elements));
+    return countBytes(plan(from, to, globalShape, elements), elements);
   }
 
   /// Returns the bytes of the plan if it is known, else a number that it does
@@ -187,7 +189,7 @@ private:
   using Key =
       std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, Elements>;
 
-  int64_t countBytes(const ReshardPlan &plan) const;
+  int64_t countBytes(const ReshardPlan &plan, Elements elements) const;
 
   Mesh mesh;
   bool keepsOrder;
