@@ -40,6 +40,20 @@ bool isHeavy(linalg::GenericOp op) {
   return llvm::any_of(op.getBody()->getOperations(), isHeavyScalar);
 }
 
+/// Says whether the op is a formula of elements whose rows are too long to be
+/// kept by a kernel, as exponentials of logits are: two readers would read from
+/// memory what they can compute.
+bool isFormulaOfLongRows(linalg::GenericOp op, int64_t scratchBytes) {
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || type.getRank() == 0 || !op->getResult(0).hasNUses(2) ||
+      llvm::any_of(op.getBody()->getOperations(), [](Operation &inner) {
+        return inner.getNumRegions() != 0 || isa<tensor::ExtractOp>(inner);
+      }))
+    return false;
+  int64_t row = type.getShape().back();
+  return row * rt::getElementBytes(type.getElementType()) > scratchBytes;
+}
+
 /// Ops of a producer that may be computed again. Without a bound, a chain whose
 /// links have two readers each, as random bits have, would double at each link.
 constexpr unsigned kMaxRepeatedOps = 16;
@@ -67,10 +81,11 @@ bool readsOnce(OpOperand &use) {
 /// what it is made of takes no more bytes, and nobody needs the result itself:
 /// `mayRepeat` says so of each use. Tensors that are much smaller than the
 /// result are read from a cache.
-bool sparesMemory(linalg::GenericOp producer,
+bool sparesMemory(linalg::GenericOp producer, int64_t scratchBytes,
                   function_ref<bool(OpOperand &)> mayRepeat = readsOnce) {
   if (producer->getNumResults() != 1 || !producer.isAllParallelLoops() ||
-      isHeavy(producer) || isJoin(producer))
+      isJoin(producer) ||
+      (isHeavy(producer) && !isFormulaOfLongRows(producer, scratchBytes)))
     return false;
   Value result = producer->getResult(0);
   int64_t read = 0, written = getBytes(result);
@@ -135,12 +150,13 @@ size_t countOps(linalg::GenericOp op) {
 /// Says whether the producer may be computed again in this consumer. What is
 /// repeated to spare memory has to become one body with it: copies that stay
 /// would double at each link of a chain with two readers each.
-bool shouldRepeat(linalg::GenericOp producer, linalg::GenericOp consumer) {
+bool shouldRepeat(linalg::GenericOp producer, linalg::GenericOp consumer,
+                  int64_t scratchBytes) {
   if (isCheapToRepeat(producer) || isReadSoon(producer))
     return true;
   return countOps(producer) <= kMaxRepeatedOps &&
          countOps(producer) + countOps(consumer) <= kMaxBodyOps &&
-         sparesMemory(producer);
+         sparesMemory(producer, scratchBytes);
 }
 
 /// Upstream's fusion computes a producer with other readers once, as another
@@ -155,14 +171,16 @@ bool shouldFuse(OpOperand *operand) {
 
 /// Gives a consumer its own copy of a producer that is cheap to repeat.
 struct RepeatCheapProducer : OpRewritePattern<linalg::GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
+  RepeatCheapProducer(MLIRContext *context, int64_t scratchBytes)
+      : OpRewritePattern(context), scratchBytes(scratchBytes) {}
 
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
     for (OpOperand *operand : op.getDpsInputOperands()) {
       auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
       if (!producer || producer->hasOneUse() ||
-          producer->getNumResults() != 1 || !shouldRepeat(producer, op) ||
+          producer->getNumResults() != 1 ||
+          !shouldRepeat(producer, op, scratchBytes) ||
           !linalg::areElementwiseOpsFusable(operand))
         continue;
       Operation *copy = rewriter.clone(*producer);
@@ -171,6 +189,8 @@ struct RepeatCheapProducer : OpRewritePattern<linalg::GenericOp> {
     }
     return failure();
   }
+
+  int64_t scratchBytes;
 };
 
 /// Says whether the op converts each element to a wider type.
@@ -186,10 +206,10 @@ bool isWidening(linalg::GenericOp op) {
 /// Each reader of what was widened widens what it reads. Before other fusion:
 /// a conversion that has become one with its producer cannot leave it again,
 /// and what the producer makes would be stored wide.
-void widenInReaders(func::FuncOp func) {
+void widenInReaders(func::FuncOp func, int64_t scratchBytes) {
   SmallVector<linalg::GenericOp> ops;
   func.walk([&](linalg::GenericOp op) {
-    if (isWidening(op) && sparesMemory(op))
+    if (isWidening(op) && sparesMemory(op, scratchBytes))
       ops.push_back(op);
   });
   for (linalg::GenericOp op : ops) {
@@ -278,11 +298,11 @@ bool hasRoom(linalg::GenericOp producer, tensor::ExtractOp extract) {
 
 /// Repeats producers for lookups and behind barriers, where all that is read of
 /// them can be computed by the readers. Says whether there were any.
-bool repeatBehind(func::FuncOp func) {
+bool repeatBehind(func::FuncOp func, int64_t scratchBytes) {
   SmallVector<linalg::GenericOp> producers;
   func.walk([&](linalg::GenericOp op) {
-    if (countOps(op) > kMaxRepeatedOps || !sparesMemory(op, canReach) ||
-        sparesMemory(op) || op.hasIndexSemantics() ||
+    if (countOps(op) > kMaxRepeatedOps || !sparesMemory(op, scratchBytes, canReach) ||
+        sparesMemory(op, scratchBytes) || op.hasIndexSemantics() ||
         !op.getIndexingMapMatchingResult(op->getResult(0)).isIdentity() ||
         !op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty())
       return;
@@ -306,12 +326,12 @@ bool repeatBehind(func::FuncOp func) {
   return !producers.empty();
 }
 
-LogicalResult fuseOnce(func::FuncOp func) {
-  widenInReaders(func);
+LogicalResult fuseOnce(func::FuncOp func, int64_t scratchBytes) {
+  widenInReaders(func, scratchBytes);
   RewritePatternSet patterns(func.getContext());
   linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
   linalg::populateInlineConstantOperandsPatterns(patterns);
-  patterns.add<RepeatCheapProducer>(func.getContext());
+  patterns.add<RepeatCheapProducer>(func.getContext(), scratchBytes);
   // A chain of n ops takes about n rounds, and each round makes fewer of them.
   // There are no branches to simplify.
   GreedyRewriteConfig config;
@@ -330,8 +350,10 @@ LogicalResult fuseOnce(func::FuncOp func) {
 
 } // namespace
 
-LogicalResult mlir::weft::fuseElementwise(func::FuncOp func) {
-  if (failed(fuseOnce(func)))
+LogicalResult mlir::weft::fuseElementwise(func::FuncOp func,
+                                          int64_t scratchBytes) {
+  if (failed(fuseOnce(func, scratchBytes)))
     return failure();
-  return repeatBehind(func) ? fuseOnce(func) : success();
+  return repeatBehind(func, scratchBytes) ? fuseOnce(func, scratchBytes)
+                                          : success();
 }

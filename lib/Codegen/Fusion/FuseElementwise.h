@@ -18,8 +18,10 @@ bool isHeavyScalar(Operation &op);
 
 /// Fuses elementwise producers into their consumers. One with several readers
 /// gets a copy for each where that does little, and reads no more memory than
-/// what it makes would take. Fails if rewriting does not come to an end.
-LogicalResult fuseElementwise(func::FuncOp func);
+/// what it makes would take; so do formulas, if rows of their result have more
+/// than `scratchBytes`, which no kernel keeps. Fails if rewriting does not come
+/// to an end.
+LogicalResult fuseElementwise(func::FuncOp func, int64_t scratchBytes);
 
 } // namespace mlir::weft
 

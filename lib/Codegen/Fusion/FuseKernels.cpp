@@ -630,11 +630,11 @@ struct FuseKernelsPass
       fillElements(func);
       computeByParts(func);
       moveOrdersIntoBodies(func);
-      LogicalResult fused = fuseElementwise(func);
+      FusionLimits limits = target->getFusionLimits(getOperation());
+      LogicalResult fused = fuseElementwise(func, limits.scratchBytes);
       moveOrdersOutOfBodies(func);
       if (failed(fused))
         return signalPassFailure();
-      FusionLimits limits = target->getFusionLimits(getOperation());
       if (limits.alignsViews)
         for (Block *block : getBlocks(func))
           alignViews(*block);

@@ -133,3 +133,85 @@ func.func @broadcast(%x: tensor<512x1024xf32>, %y: tensor<512x1024xf32>, %v: ten
   } -> tensor<512x1024xf32>
   return %a, %b : tensor<512x1024xf32>, tensor<512x1024xf32>
 }
+
+// -----
+
+#matrix = affine_map<(i, j) -> (i, j)>
+#rows = affine_map<(i, j) -> (i)>
+
+// Exponentials of rows that no kernel keeps are computed for their sum and for
+// what is divided by it: one kernel, and none of them in memory.
+
+// CHECK-LABEL: func @long_rows
+// CHECK-COUNT-1: weft_rt.fused
+// CHECK-COUNT-2: math.exp
+// CHECK-NOT: weft_rt.fused
+// CHECK: return
+func.func @long_rows(%x: tensor<64x65536xbf16>) -> tensor<64x65536xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x65536xf32>
+  %n = tensor.empty() : tensor<64x65536xbf16>
+  %r = tensor.empty() : tensor<64xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%r : tensor<64xf32>) -> tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x65536xbf16>) outs(%e : tensor<64x65536xf32>) {
+  ^bb0(%p: bf16, %o: f32):
+    %w = arith.extf %p : bf16 to f32
+    %m = math.exp %w : f32
+    linalg.yield %m : f32
+  } -> tensor<64x65536xf32>
+  %s = linalg.generic {indexing_maps = [#matrix, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%y : tensor<64x65536xf32>) outs(%zr : tensor<64xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %m = arith.addf %o, %p : f32
+    linalg.yield %m : f32
+  } -> tensor<64xf32>
+  %d = linalg.generic {indexing_maps = [#matrix, #rows, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %s : tensor<64x65536xf32>, tensor<64xf32>) outs(%n : tensor<64x65536xbf16>) {
+  ^bb0(%p: f32, %q: f32, %o: bf16):
+    %m = arith.divf %p, %q : f32
+    %t = arith.truncf %m : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<64x65536xbf16>
+  return %d : tensor<64x65536xbf16>
+}
+
+// -----
+
+#matrix = affine_map<(i, j) -> (i, j)>
+#rows = affine_map<(i, j) -> (i)>
+
+// Rows that a kernel keeps are computed once.
+
+// CHECK-LABEL: func @short_rows
+// CHECK: math.exp
+// CHECK-NOT: math.exp
+// CHECK: return
+func.func @short_rows(%x: tensor<64x512xbf16>) -> tensor<64x512xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x512xf32>
+  %n = tensor.empty() : tensor<64x512xbf16>
+  %r = tensor.empty() : tensor<64xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%r : tensor<64xf32>) -> tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x512xbf16>) outs(%e : tensor<64x512xf32>) {
+  ^bb0(%p: bf16, %o: f32):
+    %w = arith.extf %p : bf16 to f32
+    %m = math.exp %w : f32
+    linalg.yield %m : f32
+  } -> tensor<64x512xf32>
+  %s = linalg.generic {indexing_maps = [#matrix, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%y : tensor<64x512xf32>) outs(%zr : tensor<64xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %m = arith.addf %o, %p : f32
+    linalg.yield %m : f32
+  } -> tensor<64xf32>
+  %d = linalg.generic {indexing_maps = [#matrix, #rows, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %s : tensor<64x512xf32>, tensor<64xf32>) outs(%n : tensor<64x512xbf16>) {
+  ^bb0(%p: f32, %q: f32, %o: bf16):
+    %m = arith.divf %p, %q : f32
+    %t = arith.truncf %m : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<64x512xbf16>
+  return %d : tensor<64x512xbf16>
+}
