@@ -213,9 +213,7 @@ public:
   void prepare() {
     for (Operation *op : getOps()) {
       auto generic = dyn_cast<linalg::GenericOp>(op);
-      if (auto take = dyn_cast<TakeOp>(op))
-        addZero(take);
-      else if (generic && needsOrder(op))
+      if (generic && needsOrder(op))
         splitReduction(generic);
     }
   }
@@ -369,23 +367,6 @@ private:
     op.replaceAllUsesWith(narrow);
     op.erase();
     return wide;
-  }
-
-  /// A rank without the row has +0, so that the sum of a -0 with others is +0.
-  void addZero(TakeOp op) {
-    auto type = cast<RankedTensorType>(op.getType());
-    if (!isa<FloatType>(type.getElementType()))
-      return;
-    OpBuilder builder(context);
-    builder.setInsertionPointAfter(op);
-    Value sum =
-        map(builder, op.getLoc(), op.getResult(), type,
-            [&](OpBuilder &body, Location loc, Value value) -> Value {
-              Value zero = arith::ConstantOp::create(
-                  body, loc, body.getFloatAttr(type.getElementType(), 0.0));
-              return arith::AddFOp::create(body, loc, value, zero);
-            });
-    op.getResult().replaceAllUsesExcept(sum, sum.getDefiningOp());
   }
 
   /// Emits a linalg.generic that computes each element from one of `input`.

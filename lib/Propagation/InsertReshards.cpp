@@ -21,7 +21,9 @@
 #include "weft/Rules/ShardingConversion.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 
 #include <memory>
@@ -57,6 +59,8 @@ struct ValueState {
   bool isWeight = false;
   /// As in TensorView.
   AxisList scattered;
+  /// Contributions are one element that is looked up, and zeros.
+  bool isLookedUp = false;
   /// Made by an op that is free to redo; then there may be no version yet.
   bool isFree = false;
 };
@@ -301,6 +305,19 @@ SmallVector<Operation *> ReshardInsertion::getUsesToCome(Value value,
   return users;
 }
 
+/// Says whether the op only moves elements, or converts them to another
+/// floating-point type: a zero keeps its sign, and stays one.
+bool keepsZeros(Operation *op) {
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          tensor::ExtractSliceOp, tensor::ConcatOp, linalg::TransposeOp,
+          linalg::BroadcastOp>(op))
+    return true;
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && llvm::all_of(*generic.getBody(), [](Operation &inner) {
+           return isa<arith::ExtFOp, arith::TruncFOp, linalg::YieldOp>(inner);
+         });
+}
+
 /// Says whether all users could do with the contributions. Of their other
 /// operands, those that are not made yet count as whole.
 bool ReshardInsertion::mayStayPartial(Value value,
@@ -311,7 +328,8 @@ bool ReshardInsertion::mayStayPartial(Value value,
     return false;
   return llvm::all_of(users, [&](Operation *user) {
     if (isa<ShardOp, func::ReturnOp>(user) ||
-        !llvm::is_contained(user->getOperands(), value))
+        !llvm::is_contained(user->getOperands(), value) ||
+        (getState(value).isLookedUp && !keepsZeros(user)))
       return false;
     SmallVector<bool> isPartial;
     for (Value operand : user->getOperands()) {
@@ -739,6 +757,12 @@ void ReshardInsertion::processWithRule(Operation *op,
     addResult(result, made);
     getState(result).wish = view.results[i].wish;
     getState(result).isWeight = isPlainImage(view);
+    getState(result).isLookedUp =
+        made.isPartial() && (getComputeClass(op) == ComputeClass::Lookup ||
+                             llvm::any_of(op->getOperands(), [&](Value operand) {
+                               return isTensor(operand) &&
+                                      getState(operand).isLookedUp;
+                             }));
     if (getInvariance(func))
       getState(result).scattered = getScatteredAxes(view, made);
   }

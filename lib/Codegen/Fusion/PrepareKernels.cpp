@@ -8,6 +8,7 @@
 
 #include "weft/Canonicalize/MissingElements.h"
 #include "weft/Codegen/Fusion/Passes.h"
+#include "weft/Dialect/Weft/IR/Lookups.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Rules/ReductionOrder.h"
 #include "weft/Target/Target.h"
@@ -41,7 +42,7 @@ Value getLocalIndex(OpBuilder &builder, Location loc, Value index, Value base) {
 }
 
 /// weft.take -> generic that looks into the table:
-///   0 <= i - base < n ? table[.., i - base, ..] : 0
+///   0 <= i - base < n ? table[.., i - base, ..] : -0
 struct TakeToGeneric : OpRewritePattern<TakeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -53,7 +54,7 @@ struct TakeToGeneric : OpRewritePattern<TakeOp> {
     AffineMap tableMap = op.getTableMap();
     auto emitBody = [&](OpBuilder &b, Location loc, ValueRange args) {
       Value none = arith::ConstantOp::create(
-          b, loc, b.getZeroAttr(type.getElementType()));
+          b, loc, getMissingElement(type.getElementType()));
       if (tableType.getNumElements() == 0) {
         linalg::YieldOp::create(b, loc, none);
         return;

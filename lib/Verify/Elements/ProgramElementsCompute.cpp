@@ -6,6 +6,7 @@
 #include "ProgramElements.h"
 
 #include "weft/Analysis/LoopSizes.h"
+#include "weft/Dialect/Weft/IR/Lookups.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -307,8 +308,8 @@ const Element *ProgramElements::getLocalIndex(const Element *index,
 LogicalResult ProgramElements::liftTake(TakeOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   auto tableType = cast<RankedTensorType>(op.getTable().getType());
-  const Element *none = table.getConstant(
-      Builder(op.getContext()).getZeroAttr(type.getElementType()));
+  const Element *none =
+      table.getConstant(getMissingElement(type.getElementType()));
   if (tableType.getNumElements() == 0) {
     set(op, op.getResult(), none);
     return success();

@@ -174,10 +174,6 @@ LogicalResult LocalLifter::uniteParts(
     isWhole &= int64_t(parts.size()) == contribution.parts;
     united.push_back(getSet(std::move(parts)));
   }
-  // The sum of one element and zeros.
-  if (contribution.kind == Contribution::Disjoint &&
-      isa<FloatType>(value.form->element))
-    value.form = forms.getAddZero(value.form, op);
   contribution.part = intern(std::move(united));
   if (isWhole)
     contribution = Contribution();

@@ -93,7 +93,7 @@ struct Contribution {
     Ordered,
     /// Parts that may be combined in any order.
     Exact,
-    /// One rank has the element, all others +0.0 or 0.
+    /// One rank has the element, all others what adds nothing: -0.0 or 0.
     Disjoint
   };
   Kind kind = Whole;

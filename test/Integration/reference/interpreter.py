@@ -136,9 +136,14 @@ def lookup_indices(op, shape, table_shape, indices, base):
 def take(op, table, indices, base=0):
     shape = op.result_types[0].shape
     if table.size == 0:
-        return np.zeros(shape, table.dtype)
+        return np.full(shape, missing_element(table.dtype))
     where, valid = lookup_indices(op, shape, table.shape, indices, base)
-    return np.where(valid, table[tuple(where)], np.zeros((), table.dtype))
+    return np.where(valid, table[tuple(where)], missing_element(table.dtype))
+
+
+def missing_element(dtype):
+    """What a lookup outside the table gives: what no sum changes by."""
+    return np.zeros((), dtype) if dtype.kind in "iub" else np.array(-0.0).astype(dtype)
 
 
 def scatter_add(op, init, indices, updates, base=0):

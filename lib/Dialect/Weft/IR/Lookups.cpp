@@ -3,12 +3,22 @@
 // What weft.take and weft.scatter_add say by way of interfaces. No index may
 // find a row that lies in the padding of a local table.
 
+#include "weft/Dialect/Weft/IR/Lookups.h"
+
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::weft;
+
+TypedAttr mlir::weft::getMissingElement(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  if (!type || !APFloat::semanticsHasSignedRepr(type.getFloatSemantics()))
+    return Builder(element.getContext()).getZeroAttr(element);
+  return FloatAttr::get(
+      type, APFloat::getZero(type.getFloatSemantics(), /*Negative=*/true));
+}
 
 //===----------------------------------------------------------------------===//
 // Sharding

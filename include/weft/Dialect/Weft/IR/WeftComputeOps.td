@@ -88,9 +88,10 @@ def Weft_TakeOp : Weft_Op<"take", [Pure,
     The iteration space is the result's index space.
     `result[i] = table[table_map(i) with the looked-up index inserted at axis]`,
     where the looked-up index is `indices[index_map(i)] - base` (base: 0 if
-    absent). An index outside the table gives zero. A rank that holds rows from
-    `base` on of a sharded table gets its contribution this way; the sum over
-    ranks is the whole result.
+    absent). An index outside the table gives a zero that no sum changes by: -0.0
+    of floats, else 0. A rank that holds rows from `base` on of a sharded table
+    gets its contribution this way; the sum over ranks is the whole result, zeros
+    with their signs.
 
     Constraints:
     1. (c1) the maps are projected permutations without constants over the
