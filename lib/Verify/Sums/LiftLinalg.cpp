@@ -432,7 +432,8 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   FailureOr<Contribution> carried = getCarried(op, *form);
   if (failed(carried))
     return failure();
-  if (combiner.isExact)
+  // Over the reals sums of floats are exact, too, and may declare an order.
+  if (combiner.isExact && !isa<arith::AddFOp, arith::MulFOp>(combiner.op))
     value.contribution = makeParts(reduced, Contribution::Exact);
   else if (failed(makeOrder(op, reduced, lifter.lastIsReduction(), made.element,
                             made.order, value.contribution)))
