@@ -325,8 +325,19 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
   return success();
 }
 
+/// Adds axes of which others of the same lists may cut another loop.
+static void addSome(SmallVector<AxisList> &lists) {
+  SmallVector<AxisList> some;
+  for (const AxisList &all : lists)
+    for (size_t count = 1; count < all.size(); ++count)
+      for (size_t first = 0; first + count <= all.size(); ++first)
+        some.emplace_back(all.begin() + first, all.begin() + first + count);
+  llvm::append_range(lists, some);
+}
+
 /// The axes along which collectives after an op combine something: those of the
-/// first one, of the first two, and so on. What is combined first is minor.
+/// first one, of the first two, and so on, and some of each. What is combined
+/// first is minor.
 static SmallVector<AxisList>
 findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
   constexpr unsigned kMaxOps = 64;
@@ -346,6 +357,7 @@ findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
     }
     later.insert_range(later[i]->getUsers());
   }
+  addSome(found);
   return found;
 }
 

@@ -301,6 +301,8 @@ private:
   Likeness cutChunks(Likeness likeness, int64_t pieces);
   Likeness joinChunks(Likeness likeness, int64_t neighbours);
   Likeness nestLikeness(ArrayRef<LocalDim> dims);
+  Likeness expandLikeness(Likeness likeness, ArrayRef<int64_t> counts,
+                          unsigned dim);
   Likeness meetLikeness(Likeness a, Likeness b);
   bool collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
                         LocalDim &result, SmallVectorImpl<int64_t> &sizes);
