@@ -197,6 +197,16 @@ public:
   /// notes some, and lists them.
   void noteSizes(const Form *source, ArrayRef<int64_t> sizes);
   ArrayRef<SmallVector<int64_t>> getNotedSizes(const Form *source) const;
+  /// The places, computed from data, that the reference says to be from 0 to
+  /// `last`: notes one, and asks for one.
+  void notePlace(const Form *place, int64_t last) {
+    auto [it, isNew] = lastPlaces.try_emplace(place, last);
+    it->second = std::min(it->second, last);
+  }
+  bool isPlace(const Form *place, int64_t last) const {
+    auto it = lastPlaces.find(place);
+    return it != lastPlaces.end() && it->second <= last;
+  }
   /// The slices, pads and transposes that the program makes of a tensor to
   /// which another is compared.
   void noteSlice(const Form *source, NotedSlice slice) {
@@ -261,6 +271,7 @@ private:
   DenseMap<const Form *, SmallVector<SmallVector<int64_t>>> shapes, sizes;
   /// The sizes of what reshapes are made of, where that does not say them.
   DenseMap<const Form *, SmallVector<int64_t>> reshaped;
+  DenseMap<const Form *, int64_t> lastPlaces;
   DenseMap<const Form *, std::vector<NotedSlice>> slices;
   DenseMap<const Form *, std::vector<NotedPad>> pads;
   DenseMap<const Form *, std::vector<NotedTranspose>> transposes;
