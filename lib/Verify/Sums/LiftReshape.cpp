@@ -253,7 +253,12 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
     if ((known == kAnySize && dim.isGuess && dim.isConstant) ||
         (made == kAnySize && !isReference))
       made = known;
-  bool hasAll = !llvm::is_contained(all, kAnySize) &&
+  // Dimensions of one element move nothing, whatever the sizes of the others.
+  bool joinsAny = llvm::any_of(reassociation, [&](ArrayRef<int64_t> group) {
+    return llvm::count_if(group, [&](int64_t dim) { return all[dim] != 1; }) >
+           1;
+  });
+  bool hasAll = joinsAny && !llvm::is_contained(all, kAnySize) &&
                 !llvm::is_contained(shape, kAnySize) &&
                 computeProduct(all) == computeProduct(shape);
   value.form = hasAll && llvm::is_contained(source->shape, kAnySize)
