@@ -40,8 +40,10 @@ Places::Range Places::getRange(const Element *place) const {
       return range;
     auto a = llvm::checkedMul(own->first, factor);
     auto b = llvm::checkedMul(own->second, factor);
-    auto least = a && b ? llvm::checkedAdd(low, std::min(*a, *b)) : std::nullopt;
-    auto most = a && b ? llvm::checkedAdd(high, std::max(*a, *b)) : std::nullopt;
+    auto least =
+        a && b ? llvm::checkedAdd(low, std::min(*a, *b)) : std::nullopt;
+    auto most =
+        a && b ? llvm::checkedAdd(high, std::max(*a, *b)) : std::nullopt;
     if (!least || !most)
       return range;
     low = *least;

@@ -271,8 +271,8 @@ const Form *FormTable::getReshape(const Form *operand, ArrayRef<int64_t> shape,
     return operand->operands[0];
   if (!llvm::is_contained(shape, kAnySize))
     if (auto it = reshaped.find(operand); it != reshaped.end())
-      return getReshapeOf(operand->operands[0], SmallVector<int64_t>(it->second),
-                          shape, op);
+      return getReshapeOf(operand->operands[0],
+                          SmallVector<int64_t>(it->second), shape, op);
   if (llvm::is_contained(shape, kAnySize) ||
       llvm::is_contained(operand->shape, kAnySize))
     return getMove("reshape", std::move(groups), operand, shape, op);

@@ -255,11 +255,9 @@ FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
     bool isSameKind = other.kind == Contribution::Exact &&
                       carried.kind == Contribution::Exact &&
                       other.reduction == carried.reduction;
-    // Integers may be added in any order, too.
-    bool isExact =
-        isIdempotent(other.reduction) ||
-        (other.reduction == ReduceKind::Sum &&
-         (forms.isOfReals() || it->second.form->element.isIntOrIndex()));
+    // Integers may be added and multiplied in any order, too.
+    bool isExact = isIdempotent(other.reduction) || forms.isOfReals() ||
+                   it->second.form->element.isIntOrIndex();
     if (isSameKind && isExact) {
       carried = addParts(carried, other);
       continue;
@@ -273,9 +271,11 @@ FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
   }
   if (carried.kind != Contribution::Exact)
     return carried;
-  bool isMixed = llvm::any_of(parts, [&](const Form *part) {
-    return llvm::is_contained(wholes, part);
-  });
+  // Of bounds the whole is one of the parts, and may meet them once more.
+  bool isMixed = !isIdempotent(carried.reduction) &&
+                 llvm::any_of(parts, [&](const Form *part) {
+                   return llvm::is_contained(wholes, part);
+                 });
   Share share = getShare(form, parts, carried.reduction);
   if (isMixed || (share != Share::Part && share != Share::Zero))
     return op->emitOpError("does with contributions what does not commute with "

@@ -3,8 +3,9 @@
 // Orders of sums, from the global program to that of a rank. What ranks compute
 // over the reals says nothing of them. In invariant mode the program of a rank
 // is compared with the one-rank program inside, and that with the global one,
-// both bit by bit. Else an order is a promise of single ops: each has the leaves
-// of the global program's op, divided by the parts in which ranks have it.
+// both bit by bit. Else an order is a promise of single ops: each has the
+// leaves of the global program's op, divided by the parts in which ranks have
+// it.
 
 #include "Invariance.h"
 #include "LocalLifter.h"
