@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the proofs of all steps against any edit of any program's text.
 
-  tokens.py [--programs KIND,...] [--seeds 0:4] [--per-kind N] [--seconds N] [MODULE...]
+  tokens.py [--programs KIND,...] [--seeds 0:4] [--kinds KIND,...] [--per-kind N] [--seconds N] [MODULE...]
 
 Programs are modules, or else those of programs.py: random ones of integers, training
 steps with attention and with narrow operands, loops. Each goes on one mesh, in fast
 or invariant mode, from step to step. What a step made must be accepted, then
-tokens and lines of it are changed (token_edits.py), and `weft-verify --from` is asked
+tokens and lines of it are changed (token_edits.py), or properties, operands and
+arguments in generic form (generic_edits.py), and `weft-verify --from` is asked
 again. What it accepts runs without further proofs, and must give the same bytes, or
 over the reals the same numbers. See driver.py.
 """
@@ -19,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import generic_edits
 from driver import Check, Example, are_close
 from programs import MAKERS, Program
 from run import BIN, call
@@ -45,7 +47,8 @@ class Step(Example):
             self.before, made = made, folder / f"{phase}.mlir"
             self.make("weft-compile", self.before, made, "--to", phase, *options)
             options = []
-        self.program, self.text = made, self.print_plain(made)
+        self.program = made
+        self.text = self.print_plain(made), self.print_generic()
         self.COMPILE = ["--no-proofs"]
 
     def print_plain(self, path):
@@ -55,6 +58,12 @@ class Step(Example):
         plain = path.with_suffix(".plain.mlir")
         self.make("weft-opt", path, plain, "--mlir-print-local-scope")
         return plain.read_text()
+
+    def print_generic(self):
+        """With all properties of each op."""
+        generic = self.folder / "generic.mlir"
+        self.make("weft-opt", self.program, generic, "--mlir-print-op-generic", "--mlir-print-local-scope")
+        return generic.read_text()
 
     def is_accepted(self, path):
         """None: not a program."""
@@ -75,6 +84,17 @@ class Step(Example):
         return are_close(one, other) if self.phase in ("source", "global") else one == other
 
 
+class Edits:
+    """Of both forms of a program."""
+
+    def __init__(self, text, seed):
+        plain, generic = text
+        self.makers = [TokenEdits(plain, seed), generic_edits.GenericEdits(generic, seed)]
+
+    def __getattr__(self, name):
+        return next(getattr(maker, name) for maker in self.makers if hasattr(maker, name))
+
+
 def draw_settings(program):
     rng = random.Random(program.path.name)
     mode = rng.choice(["fast", "fast", "invariant"])
@@ -86,11 +106,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--programs", default=",".join(MAKERS), help="kinds of programs, if no module is given")
     parser.add_argument("--seeds", default="0:4", help="of programs of each kind")
+    parser.add_argument("--kinds", default=",".join(KINDS + generic_edits.KINDS), help="of edits")
     parser.add_argument("--per-kind", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=90, help="begin no program after this")
     parser.add_argument("modules", nargs="*", type=Path)
     options = parser.parse_args()
-    check, begin = Check(Step, TokenEdits, KINDS), time.monotonic()
+    check, begin = Check(Step, Edits, options.kinds.split(",")), time.monotonic()
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         first, end = map(int, options.seeds.split(":"))
         made = (MAKERS[kind](seed, Path(work)) for seed in range(first, end) for kind in options.programs.split(","))

@@ -56,7 +56,8 @@ values that it must, and the ranks cannot hang.
   weft-verify --from global g.mlir l.mlir
                                         the ranks of l.mlir, of phase local,
                                         compute what g.mlir does, which is in
-                                        canonical form (weft-compile --to global)
+                                        canonical form (weft-compile --to global),
+                                        with sums in the orders declared there
   weft-verify --from source m.mlir g.mlir
                                         g.mlir, of phase global, is the
                                         canonical form of m.mlir
@@ -131,7 +132,9 @@ Proof getProofFrom(StringRef phase) {
             })
       .Case("global",
             [](ModuleOp before, ModuleOp after) {
-              return weft::verifyPartitioning(before, after);
+              return success(
+                  succeeded(weft::verifyPartitioning(before, after)) &&
+                  succeeded(weft::verifyOrders(before, after)));
             })
       .Case("local", weft::verifyScheduling)
       .Default(nullptr);

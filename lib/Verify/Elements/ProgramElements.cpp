@@ -66,12 +66,16 @@ const Element *ProgramElements::getIndexOf(OpFoldResult value) {
   return get(cast<Value>(value));
 }
 
-const Element *ProgramElements::getOffset(OpFoldResult value, int64_t span,
-                                          int64_t size) {
+const Element *ProgramElements::getOffset(Operation *op, OpFoldResult value,
+                                          int64_t span, int64_t size) {
   if (isGlobal() && span >= size)
     return table.getIndex(0);
   const Element *offset = getIndexOf(value);
-  return isGlobal() ? clamp(offset, size - span) : offset;
+  if (isGlobal())
+    return clamp(offset, size - span);
+  if (!getConstantIntValue(value))
+    places.push_back({op, offset, size - span});
+  return offset;
 }
 
 /// All attributes. Most ops have those of the one before of their name.

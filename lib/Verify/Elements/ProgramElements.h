@@ -11,6 +11,7 @@
 #define WEFT_LIB_VERIFY_ELEMENTS_PROGRAMELEMENTS_H
 
 #include "Elements.h"
+#include "Places.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
@@ -46,6 +47,9 @@ public:
   ArrayRef<const Element *> getResults() const { return results; }
   /// The first op that made it, or null.
   Operation *getOrigin(const Element *element) const;
+  /// Where slices and insertions begin, of programs that may assume that these
+  /// are inside of their tensors.
+  ArrayRef<PlaceUse> getPlaces() const { return places; }
 
 private:
   using Elements = SmallVector<const Element *, 4>;
@@ -162,7 +166,8 @@ private:
                         ArrayRef<const Element *> indices);
   const Element *getIndexOf(OpFoldResult value);
   /// Where a slice of `span` elements of `size` begins.
-  const Element *getOffset(OpFoldResult value, int64_t span, int64_t size);
+  const Element *getOffset(Operation *op, OpFoldResult value, int64_t span,
+                           int64_t size);
   DictionaryAttr getAttributes(Operation *op);
   DictionaryAttr getDetails(Operation *op, ArrayRef<StringRef> without = {});
 
@@ -178,6 +183,7 @@ private:
   /// Regions around them whose arguments stand for themselves.
   int64_t depth = 0;
   SmallVector<const Element *> results;
+  std::vector<PlaceUse> places;
   /// What ops made, in their order, and by what each was made first. The
   /// latter is of use in diagnostics only, and made for them.
   std::vector<std::pair<const Element *, Operation *>> made;

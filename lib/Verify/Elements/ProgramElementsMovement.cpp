@@ -173,7 +173,7 @@ void ProgramElements::insertBetween(tensor::InsertSliceOp op) {
     int64_t stride = size == 1 ? 1 : op.getStaticStrides()[i];
     int64_t span = (size - 1) * stride + 1;
     const Element *index = table.getVariable(i, shape[i]);
-    const Element *begin = getOffset(offset, span, shape[i]);
+    const Element *begin = getOffset(op, offset, span, shape[i]);
     if (size != shape[i] || begin != table.getIndex(0)) {
       index = table.add(index, begin, -1);
       // Unsigned: a negative index is a large one.
@@ -207,7 +207,7 @@ bool ProgramElements::liftInsertSlice(tensor::InsertSliceOp op) {
   for (auto [i, offset] : llvm::enumerate(op.getMixedOffsets())) {
     int64_t span = (sizes[i] - 1) * op.getStaticStrides()[i] + 1;
     auto number = dyn_cast_if_present<IntegerAttr>(
-        table.getConstantValue(getOffset(offset, span, shape[i])));
+        table.getConstantValue(getOffset(op, offset, span, shape[i])));
     if (number)
       offsets.push_back(number.getInt());
   }
@@ -338,7 +338,7 @@ bool ProgramElements::liftExtractSlice(tensor::ExtractSliceOp op) {
   unsigned dim = 0;
   for (auto [i, offset] : llvm::enumerate(op.getMixedOffsets())) {
     int64_t size = op.getStaticSizes()[i], stride = op.getStaticStrides()[i];
-    const Element *index = getOffset(offset, (size - 1) * stride + 1,
+    const Element *index = getOffset(op, offset, (size - 1) * stride + 1,
                                      op.getSourceType().getDimSize(i));
     if (!dropped[i]) {
       const Element *own = table.getVariable(dim++, size);

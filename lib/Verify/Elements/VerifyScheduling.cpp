@@ -33,10 +33,22 @@ public:
     for (auto [i, element] : llvm::enumerate(after.getResults()))
       if (const Element *other = before.getResults()[i]; element != other)
         return report(i, findParting(after, element, before, other));
-    return success();
+    return checkPlaces();
   }
 
 private:
+  /// Slices are inside of their tensors if those before are.
+  LogicalResult checkPlaces() {
+    Places known(before.getPlaces());
+    for (const PlaceUse &use : after.getPlaces())
+      if (!known.areWithin(use.place, use.last))
+        return use.op->emitOpError("begins at a place that may be past ")
+               << use.last
+               << ", the last one that is inside of its tensor: the program "
+                  "before does not say that it is not";
+    return success();
+  }
+
   LogicalResult report(unsigned result, ElementParting parting) {
     Operation *op = parting.ownOp ? parting.ownOp
                                   : scheduled.getBody().front().getTerminator();

@@ -208,8 +208,12 @@ LogicalResult StreamProof::checkInner(Operation *op) {
   for (const std::vector<Operation *> &list : ops)
     begin.push_back(list.size());
   unsigned passes = isa<scf::ForOp>(op) ? 2 : 1;
+  std::vector<Operation *> inner;
   for (mlir::Region &region : op->getRegions()) {
-    events = eventsBefore; // another branch's are not recorded
+    // Of two branches one runs: what the other one does and records is not
+    // before it.
+    events = eventsBefore;
+    clocks = before;
     for (unsigned pass = 0; pass < passes; ++pass)
       for (Block &block : region)
         if (failed(checkBlock(block)) ||
@@ -217,15 +221,14 @@ LogicalResult StreamProof::checkInner(Operation *op) {
           return failure();
     begin.resize(ops.size(), 0);
     before.resize(ops.size());
-    for (unsigned stream = kCompute + 1; stream < ops.size(); ++stream) {
-      auto first = ops[stream].begin() + begin[stream];
-      llvm::append_range(ops[kCompute],
-                         llvm::make_range(first, ops[stream].end()));
-      ops[stream].resize(begin[stream]);
+    for (auto [list, first] : llvm::zip_equal(ops, begin)) {
+      inner.insert(inner.end(), list.begin() + first, list.end());
+      list.resize(first);
     }
-    set(before[kCompute], kCompute, ops[kCompute].size());
-    clocks = before;
   }
+  llvm::append_range(ops[kCompute], inner);
+  set(before[kCompute], kCompute, ops[kCompute].size());
+  clocks = std::move(before);
   op->walk([&](rt::RecordOp record) { eventsBefore.erase(record.getEvent()); });
   events = std::move(eventsBefore);
   return success();

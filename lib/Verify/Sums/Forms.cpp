@@ -269,6 +269,10 @@ const Form *FormTable::getReshape(const Form *operand, ArrayRef<int64_t> shape,
       operand->details == groups && StringRef(groups).starts_with("[") &&
       isPossible(operand->operands[0]->shape, shape))
     return operand->operands[0];
+  if (!llvm::is_contained(shape, kAnySize))
+    if (auto it = reshaped.find(operand); it != reshaped.end())
+      return getReshapeOf(operand->operands[0],
+                          SmallVector<int64_t>(it->second), shape, op);
   if (llvm::is_contained(shape, kAnySize) ||
       llvm::is_contained(operand->shape, kAnySize))
     return getMove("reshape", std::move(groups), operand, shape, op);
@@ -288,7 +292,23 @@ const Form *FormTable::getReshape(const Form *operand, ArrayRef<int64_t> shape,
   return getMove("reshape", "", operand, shape, op);
 }
 
+const Form *FormTable::getReshapeOf(const Form *operand,
+                                    ArrayRef<int64_t> sizes,
+                                    ArrayRef<int64_t> shape, Operation *op) {
+  if (shape == sizes)
+    return operand;
+  std::string details = "of ";
+  llvm::raw_string_ostream os(details);
+  llvm::interleave(sizes, os, "x");
+  const Form *form = getMove("reshape", details, operand, shape, op);
+  reshaped.try_emplace(form, sizes);
+  return form;
+}
+
 const Form *FormTable::rebuild(const Form *move, const Form *operand) {
+  if (auto it = reshaped.find(move); it != reshaped.end())
+    return getReshapeOf(operand, SmallVector<int64_t>(it->second), move->shape,
+                        move->op);
   return getMove(move->name, move->details, operand, move->shape, move->op,
                  ArrayRef(move->operands).drop_front());
 }
@@ -333,6 +353,20 @@ void FormTable::noteExpansion(const Form *source, StringRef groups,
   };
   add(expansions[{source, groups.str()}]);
   add(shapes[getReshaped(source)]);
+}
+
+void FormTable::noteSizes(const Form *source, ArrayRef<int64_t> noted) {
+  SmallVector<SmallVector<int64_t>> &known = sizes[source];
+  if (!llvm::is_contained(known, SmallVector<int64_t>(noted)))
+    known.emplace_back(noted);
+}
+
+ArrayRef<SmallVector<int64_t>>
+FormTable::getNotedSizes(const Form *source) const {
+  auto it = sizes.find(source);
+  if (it == sizes.end())
+    return {};
+  return it->second;
 }
 
 SmallVector<SmallVector<int64_t>> FormTable::getShapes(const Form *form) const {

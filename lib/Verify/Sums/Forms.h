@@ -178,6 +178,10 @@ public:
   /// The tensor with another shape and the same elements in the same order.
   const Form *getReshape(const Form *operand, ArrayRef<int64_t> shape,
                          std::string groups, Operation *op);
+  /// The same of a tensor that does not say all of its sizes, which are
+  /// `sizes`: whatever shapes it had in between, these and the last one count.
+  const Form *getReshapeOf(const Form *operand, ArrayRef<int64_t> sizes,
+                           ArrayRef<int64_t> shape, Operation *op);
   const Form *getAddZero(const Form *operand, Operation *op);
   /// Adds an outermost level to the reduction that `form` moves; null if it
   /// moves none.
@@ -189,6 +193,20 @@ public:
                      ArrayRef<int64_t> shape);
   ArrayRef<SmallVector<int64_t>> getExpansions(const Form *source,
                                                StringRef groups) const;
+  /// The sizes that a tensor has where the reference gives it another shape:
+  /// notes some, and lists them.
+  void noteSizes(const Form *source, ArrayRef<int64_t> sizes);
+  ArrayRef<SmallVector<int64_t>> getNotedSizes(const Form *source) const;
+  /// The places, computed from data, that the reference says to be from 0 to
+  /// `last`: notes one, and asks for one.
+  void notePlace(const Form *place, int64_t last) {
+    auto [it, isNew] = lastPlaces.try_emplace(place, last);
+    it->second = std::min(it->second, last);
+  }
+  bool isPlace(const Form *place, int64_t last) const {
+    auto it = lastPlaces.find(place);
+    return it != lastPlaces.end() && it->second <= last;
+  }
   /// The slices, pads and transposes that the program makes of a tensor to
   /// which another is compared.
   void noteSlice(const Form *source, NotedSlice slice) {
@@ -250,7 +268,10 @@ private:
            SmallVector<SmallVector<int64_t>>>
       expansions;
   /// By what is reshaped.
-  DenseMap<const Form *, SmallVector<SmallVector<int64_t>>> shapes;
+  DenseMap<const Form *, SmallVector<SmallVector<int64_t>>> shapes, sizes;
+  /// The sizes of what reshapes are made of, where that does not say them.
+  DenseMap<const Form *, SmallVector<int64_t>> reshaped;
+  DenseMap<const Form *, int64_t> lastPlaces;
   DenseMap<const Form *, std::vector<NotedSlice>> slices;
   DenseMap<const Form *, std::vector<NotedPad>> pads;
   DenseMap<const Form *, std::vector<NotedTranspose>> transposes;

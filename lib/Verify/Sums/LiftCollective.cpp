@@ -107,17 +107,21 @@ void LocalLifter::scatter(LocalDim &dim) {
   dim.chunk = known;
 }
 
+/// An order of a collective is one of its members' parts.
+LogicalResult LocalLifter::checkJoined(Operation *op, OrderAttr order) {
+  if (order.getLeaves() == groupSize && order.getLanes() == 1)
+    return success();
+  return op->emitOpError("has an order of ")
+         << order.getLeaves() << " leaves in " << order.getLanes()
+         << " lanes, but joins " << groupSize << " parts";
+}
+
 /// Joins parts of a tree.
 LogicalResult LocalLifter::joinParts(Operation *op, LocalValue &value) {
-  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
-  if (!order)
+  if (!op->hasAttr(WeftDialect::kOrderAttr))
     return op->emitOpError("adds up ")
            << groupSize << " parts of " << value.form->str()
            << " in an open order: it has no 'weft.order'";
-  if (order.getLeaves() != groupSize || order.getLanes() != 1)
-    return op->emitOpError("has an order of ")
-           << order.getLeaves() << " leaves in " << order.getLanes()
-           << " lanes, but joins " << groupSize << " parts";
   for (int64_t rank = 0; rank < numRanks; ++rank) {
     if (getMember(rank, 0) != rank)
       continue; // as its group's first member
@@ -213,6 +217,9 @@ LogicalResult LocalLifter::combine(Operation *op, ReduceKind kind,
     return op->emitOpError("combines contributions to a ")
            << stringifyReduceKind(contribution.reduction) << " by "
            << stringifyReduceKind(kind);
+  auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  if (order && failed(checkJoined(op, order)))
+    return failure();
   if (contribution.kind != Contribution::Ordered)
     return uniteMembers(op, value);
   if (contribution.parts % groupSize != 0)

@@ -110,17 +110,32 @@ LogicalResult LocalLifter::checkNested(Operation *op,
   return success();
 }
 
+/// Over the reals an order changes nothing, but it has to be one of the
+/// `local` elements that a rank sums.
+LogicalResult LocalLifter::noteOrder(Operation *op, int64_t local,
+                                     int64_t parts) {
+  auto attr = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  if (!attr)
+    return success();
+  if (local % attr.getLeaves() != 0)
+    return op->emitOpError("has ")
+           << attr.getLeaves() << " leaves, which do not divide " << local
+           << " elements";
+  declared.push_back({op, attr.getLeaves(), attr.getLanes(), parts});
+  return success();
+}
+
 LogicalResult LocalLifter::makeOrder(Operation *op, ArrayRef<LocalDim> loops,
                                      bool lastIsReduction, Type joinType,
                                      Order &order, Contribution &contribution) {
-  if (forms.isOfReals()) {
-    contribution = makeParts(loops, Contribution::Exact);
-    return success();
-  }
   int64_t global = 1, local = 1;
   for (const LocalDim &loop : loops) {
     global *= loop.size;
     local *= loop.extent;
+  }
+  if (forms.isOfReals()) {
+    contribution = makeParts(loops, Contribution::Exact);
+    return noteOrder(op, local, contribution.parts);
   }
   auto attr = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
   // Also of one element: an open order may leave out the zero that a sum begins

@@ -255,11 +255,9 @@ FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
     bool isSameKind = other.kind == Contribution::Exact &&
                       carried.kind == Contribution::Exact &&
                       other.reduction == carried.reduction;
-    // Integers may be added in any order, too.
-    bool isExact =
-        isIdempotent(other.reduction) ||
-        (other.reduction == ReduceKind::Sum &&
-         (forms.isOfReals() || it->second.form->element.isIntOrIndex()));
+    // Integers may be added and multiplied in any order, too.
+    bool isExact = isIdempotent(other.reduction) || forms.isOfReals() ||
+                   it->second.form->element.isIntOrIndex();
     if (isSameKind && isExact) {
       carried = addParts(carried, other);
       continue;
@@ -273,9 +271,11 @@ FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
   }
   if (carried.kind != Contribution::Exact)
     return carried;
-  bool isMixed = llvm::any_of(parts, [&](const Form *part) {
-    return llvm::is_contained(wholes, part);
-  });
+  // Of bounds the whole is one of the parts, and may meet them once more.
+  bool isMixed = !isIdempotent(carried.reduction) &&
+                 llvm::any_of(parts, [&](const Form *part) {
+                   return llvm::is_contained(wholes, part);
+                 });
   Share share = getShare(form, parts, carried.reduction);
   if (isMixed || (share != Share::Part && share != Share::Zero))
     return op->emitOpError("does with contributions what does not commute with "
@@ -325,8 +325,19 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
   return success();
 }
 
+/// Adds axes of which others of the same lists may cut another loop.
+static void addSome(SmallVector<AxisList> &lists) {
+  SmallVector<AxisList> some;
+  for (const AxisList &all : lists)
+    for (size_t count = 1; count < all.size(); ++count)
+      for (size_t first = 0; first + count <= all.size(); ++first)
+        some.emplace_back(all.begin() + first, all.begin() + first + count);
+  llvm::append_range(lists, some);
+}
+
 /// The axes along which collectives after an op combine something: those of the
-/// first one, of the first two, and so on. What is combined first is minor.
+/// first one, of the first two, and so on, and some of each. What is combined
+/// first is minor.
 static SmallVector<AxisList>
 findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
   constexpr unsigned kMaxOps = 64;
@@ -346,6 +357,7 @@ findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
     }
     later.insert_range(later[i]->getUsers());
   }
+  addSome(found);
   return found;
 }
 
@@ -432,7 +444,8 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   FailureOr<Contribution> carried = getCarried(op, *form);
   if (failed(carried))
     return failure();
-  if (combiner.isExact)
+  // Over the reals sums of floats are exact, too, and may declare an order.
+  if (combiner.isExact && !isa<arith::AddFOp, arith::MulFOp>(combiner.op))
     value.contribution = makeParts(reduced, Contribution::Exact);
   else if (failed(makeOrder(op, reduced, lifter.lastIsReduction(), made.element,
                             made.order, value.contribution)))

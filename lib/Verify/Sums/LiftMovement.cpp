@@ -67,14 +67,25 @@ LogicalResult LocalLifter::sliceAt(tensor::ExtractSliceOp op, unsigned index,
                                    const Form *place, LocalDim &dim,
                                    SliceCut &cut) {
   int64_t size = op.getStaticSizes()[index];
+  int64_t span = (size - 1) * op.getStaticStrides()[index] + 1;
+  if (dim.chunk && failed(fixWhole(op, dim,
+                                   "cuts at a place that is computed from data "
+                                   "a dimension")))
+    return failure();
+  // That a place is inside is taken for granted of the global program only: the
+  // elements of what does not change say nothing of it.
+  int64_t last = op.getSourceType().getDimSize(index) - span;
+  if (isReference)
+    forms.notePlace(place, last);
+  else if (!dim.chunk && !forms.isPlace(place, last))
+    return op.emitOpError("cuts dim ")
+           << index << " at a place that is computed from data, of which "
+           << "nothing says that it is not past " << last
+           << ", the last one that is inside";
   if (!dim.chunk) {
     dim.extent = size; // the same everywhere
     return success();
   }
-  if (failed(fixWhole(op, dim,
-                      "cuts at a place that is computed from data a "
-                      "dimension")))
-    return failure();
   cut.details += std::to_string(index) + ": data + " + std::to_string(size) +
                  " * " + std::to_string(op.getStaticStrides()[index]) + ", ";
   cut.places.push_back(place);
@@ -119,6 +130,14 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
   if (number == 0 && size == dim.extent && *stride == 1)
     return success();
   if (!dim.chunk) {
+    int64_t last = op.getSourceType().getDimSize(index) - (size - 1) * *stride;
+    if (size > 0 && llvm::any_of(*offset, [&](int64_t begin) {
+          return begin < 0 || begin >= last;
+        }))
+      return op.emitOpError("cuts dim ")
+             << index << " at " << describeRanks(offset)
+             << ", which is past the end of its "
+             << op.getSourceType().getDimSize(index) << " elements";
     dim.extent = size; // the same everywhere
     return success();
   }

@@ -110,6 +110,26 @@ Likeness LocalLifter::nestLikeness(ArrayRef<LocalDim> dims) {
   });
 }
 
+/// Of a dimension that becomes several with `counts` chunks: those of one are
+/// alike if they are with whichever chunks of the others.
+Likeness LocalLifter::expandLikeness(Likeness likeness,
+                                     ArrayRef<int64_t> counts, unsigned dim) {
+  if (!likeness || counts[dim] == 1)
+    return nullptr;
+  int64_t below = 1, all = 1;
+  for (auto [i, count] : llvm::enumerate(counts)) {
+    all *= count;
+    below *= i > dim ? count : 1;
+  }
+  return getLikeness(counts[dim], [&](int64_t own) {
+    std::vector<int64_t> made;
+    for (int64_t chunk = 0; chunk < all; ++chunk)
+      if (chunk / below % counts[dim] == own)
+        made.push_back(getFirst(likeness, chunk));
+    return made;
+  });
+}
+
 /// Of what is made of two: chunks that are alike in both.
 Likeness LocalLifter::meetLikeness(Likeness a, Likeness b) {
   if (a == b || !a || !b)

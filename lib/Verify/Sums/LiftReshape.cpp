@@ -214,6 +214,7 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
                         ArrayRef<int64_t> known) {
   SmallVector<LocalDim, 4> dims;
   std::string groups = print(reassociation);
+  SmallVector<int64_t> all;
   bool isKnown = !known.empty();
   SmallVector<int64_t> sizes(reassociation.size(), kAnySize);
   if (isKnown)
@@ -226,6 +227,7 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
     // What does not change along any of them there does not here.
     if (isKnown && size == kAnySize && llvm::none_of(made, proof::hasPadding)) {
       dims.push_back({kAnySize, countLocal(made)});
+      all.append(made.size(), kAnySize);
       continue;
     }
     if (size == kPlacesOfAnySize)
@@ -234,12 +236,15 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
       return failure();
     describeRows(rows, groups);
     dims.push_back(dim);
+    llvm::append_range(all, rows.empty() ? getSizes(made) : rows);
   }
   if (dims.empty())
     for (LocalDim &dim : value.dims)
       if (failed(fixWhole(op, dim, "drops a dimension")))
         return failure();
   const Form *source = value.form;
+  auto extents = llvm::map_to_vector(
+      value.dims, [](const LocalDim &dim) { return dim.extent; });
   value.dims = std::move(dims);
   SmallVector<int64_t> shape = getSizes(value.dims);
   for (auto [dim, made, known] : llvm::zip(value.dims, shape, sizes))
@@ -248,10 +253,22 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
     if ((known == kAnySize && dim.isGuess && dim.isConstant) ||
         (made == kAnySize && !isReference))
       made = known;
-  value.form = forms.getReshape(source, shape, groups, op);
-  if (isReference)
+  // Dimensions of one element move nothing, whatever the sizes of the others.
+  bool joinsAny = llvm::any_of(reassociation, [&](ArrayRef<int64_t> group) {
+    return llvm::count_if(group, [&](int64_t dim) { return all[dim] != 1; }) >
+           1;
+  });
+  bool hasAll = joinsAny && !llvm::is_contained(all, kAnySize) &&
+                !llvm::is_contained(shape, kAnySize) &&
+                computeProduct(all) == computeProduct(shape);
+  value.form = hasAll && llvm::is_contained(source->shape, kAnySize)
+                   ? forms.getReshapeOf(source, all, shape, op)
+                   : forms.getReshape(source, shape, groups, op);
+  if (isReference) {
     forms.noteExpansion(source, describeCollapse(reassociation),
                         getSizesToTell(value.dims));
+    forms.noteSizes(source, extents);
+  }
   return value;
 }
 
@@ -267,6 +284,23 @@ LocalLifter::getCollapses(const LocalValue &value,
   llvm::erase_if(known, [&](ArrayRef<int64_t> sizes) {
     return sizes.size() != groups.size();
   });
+  if (!known.empty())
+    return known;
+  // It has no such groups, but others: what is repeated has a size there.
+  for (ArrayRef<int64_t> noted : forms.getNotedSizes(value.form)) {
+    if (noted.size() != value.dims.size())
+      continue;
+    SmallVector<int64_t> sizes;
+    for (ArrayRef<int64_t> group : groups) {
+      bool isAny = llvm::all_of(
+          group, [&](int64_t dim) { return isRepeated(value.dims[dim]); });
+      int64_t size = 1;
+      for (int64_t dim : group)
+        size *= noted[dim];
+      sizes.push_back(isAny ? kAnySize : size);
+    }
+    known.push_back(std::move(sizes));
+  }
   return known;
 }
 
@@ -335,9 +369,9 @@ LogicalResult LocalLifter::expandGroup(const LocalDim &dim,
         [&](int64_t rank) { return (*dim.chunk)[rank] / below % counts[i]; });
     results.push_back({sizes[i], extent, chunk});
   }
-  // Chunks are those of the one that is cut.
-  if (others == 1)
-    results[cut - counts.begin()].likeness = dim.likeness;
+  for (unsigned i = 0; i < counts.size(); ++i)
+    results[results.size() - counts.size() + i].likeness =
+        expandLikeness(dim.likeness, counts, i);
   return success();
 }
 

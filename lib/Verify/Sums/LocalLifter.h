@@ -166,6 +166,12 @@ struct LiftedReduction {
   const Form *form;
 };
 
+/// The order that an op declares of a sum of which ranks have `parts` parts.
+struct DeclaredOrder {
+  Operation *op;
+  int64_t leaves, lanes, parts;
+};
+
 class BodyLifter;
 
 class LocalLifter {
@@ -179,6 +185,12 @@ public:
 
   ArrayRef<const Form *> getResults() const { return results; }
   ArrayRef<LiftedReduction> getReductions() const { return reductions; }
+  /// Over the reals, where forms do not have them.
+  ArrayRef<DeclaredOrder> getDeclaredOrders() const { return declared; }
+  /// What the first result of an op is.
+  const Form *getFormOf(Operation *op) const {
+    return tensors.at(op->getResult(0)).form;
+  }
   /// The first op that made a tensor of this form, or null.
   Operation *getOrigin(const Form *form) const { return origins.lookup(form); }
 
@@ -207,6 +219,7 @@ private:
   LogicalResult gather(Operation *op, LocalDim &dim);
   void scatter(LocalDim &dim);
   LogicalResult combine(Operation *op, ReduceKind kind, LocalValue &value);
+  LogicalResult checkJoined(Operation *op, OrderAttr order);
   LogicalResult joinParts(Operation *op, LocalValue &value);
   LogicalResult
   uniteParts(Operation *op, LocalValue &value,
@@ -288,6 +301,8 @@ private:
   Likeness cutChunks(Likeness likeness, int64_t pieces);
   Likeness joinChunks(Likeness likeness, int64_t neighbours);
   Likeness nestLikeness(ArrayRef<LocalDim> dims);
+  Likeness expandLikeness(Likeness likeness, ArrayRef<int64_t> counts,
+                          unsigned dim);
   Likeness meetLikeness(Likeness a, Likeness b);
   bool collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
                         LocalDim &result, SmallVectorImpl<int64_t> &sizes);
@@ -358,6 +373,7 @@ private:
                           MutableArrayRef<LocalDim> loops);
   LogicalResult meet(Operation *op, LocalDim &a, const LocalDim &b);
   /// The order of a reduction over `loops`, and which part of it ranks hold.
+  LogicalResult noteOrder(Operation *op, int64_t local, int64_t parts);
   LogicalResult makeOrder(Operation *op, ArrayRef<LocalDim> loops,
                           bool lastIsReduction, Type joinType, Order &order,
                           Contribution &contribution);
@@ -442,6 +458,7 @@ private:
   SmallVector<const Form *> results;
   DenseMap<const Form *, Operation *> origins;
   SmallVector<LiftedReduction> reductions;
+  SmallVector<DeclaredOrder> declared;
 };
 
 /// Follows scalar ops: those of a linalg body, with its loops, or those of the

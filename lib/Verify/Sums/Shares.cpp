@@ -64,10 +64,12 @@ static Share getLinearShare(StringRef name, ArrayRef<Share> shares) {
       return Share::Zero;
     return shares[0] == shares[1] ? Share::Broken : Share::Part;
   }
-  if (is({"arith.divf"}))
+  // A shift multiplies in the ring of integers of a width.
+  if (is({"arith.divf", "arith.shli"}))
     return shares[1] == Share::Whole ? Share::Part : Share::Broken;
-  return is({"arith.negf", "arith.extf", "arith.truncf"}) ? Share::Part
-                                                          : Share::Broken;
+  return is({"arith.negf", "arith.extf", "arith.truncf", "arith.trunci"})
+             ? Share::Part
+             : Share::Broken;
 }
 
 static bool hasInfinity(Type type) {
@@ -92,6 +94,10 @@ static Share getScalarShare(const Form *form, ArrayRef<Share> shares,
     return hasInfinity(form->element) ? Share::Part : Share::Broken;
   if (isCast && kind == ReduceKind::Prod)
     return Share::Part;
+  // (a b) (c d) = (a c) (b d).
+  if (kind == ReduceKind::Prod &&
+      (name == "arith.muli" || name == "arith.mulf"))
+    return addShares(shares[0], shares[1]);
   auto combines = [&](ReduceKind other, ArrayRef<StringRef> names) {
     return kind == other && llvm::is_contained(names, name);
   };

@@ -6,6 +6,7 @@
 // operands.
 
 #include "Certificate.h"
+#include "Invariance.h"
 #include "LocalLifter.h"
 #include "Parting.h"
 
@@ -30,7 +31,8 @@ public:
                   InvarianceAttr invariance)
       : module(module), reference(reference), invariance(invariance) {}
 
-  LogicalResult run() {
+  /// With `certifies`, the module gets the certificate.
+  LogicalResult run(bool certifies) {
     Mesh own = getMesh(module), other = getMesh(reference);
     if (failed(checkMeshes(own, other)))
       return failure();
@@ -51,10 +53,11 @@ public:
     if (failed(otherProgram.run()) || failed(program.run()) ||
         failed(compare(func, program, otherProgram)))
       return failure();
-    module->setAttr(
-        WeftDialect::kCertificateAttr,
-        StringAttr::get(module.getContext(),
-                        writeCertificate(otherProgram, otherFunc, invariance)));
+    if (certifies)
+      module->setAttr(WeftDialect::kCertificateAttr,
+                      StringAttr::get(module.getContext(),
+                                      writeCertificate(otherProgram, otherFunc,
+                                                       invariance)));
     return success();
   }
 
@@ -157,19 +160,22 @@ struct VerifyInvariancePass
     : public weft::impl::VerifyInvariancePassBase<VerifyInvariancePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto invariance =
-        module->getAttrOfType<InvarianceAttr>(WeftDialect::kInvarianceAttr);
-    if (!invariance)
+    if (!module->hasAttr(WeftDialect::kInvarianceAttr))
       return markAllAnalysesPreserved();
-    auto reference = module.lookupSymbol<ModuleOp>(kOneRankModule);
-    if (!reference) {
-      module.emitError("has 'weft.invariance', but no module @")
-          << kOneRankModule << " to compare with";
-      return signalPassFailure();
-    }
-    if (failed(InvarianceProof(module, reference, invariance).run()))
+    if (failed(proveInvariance(module, /*certifies=*/true)))
       signalPassFailure();
   }
 };
 
 } // namespace
+
+LogicalResult mlir::weft::proof::proveInvariance(ModuleOp module,
+                                                 bool certifies) {
+  auto reference = module.lookupSymbol<ModuleOp>(kOneRankModule);
+  if (!reference)
+    return module.emitError("has 'weft.invariance', but no module @")
+           << kOneRankModule << " to compare with";
+  auto invariance =
+      module->getAttrOfType<InvarianceAttr>(WeftDialect::kInvarianceAttr);
+  return InvarianceProof(module, reference, invariance).run(certifies);
+}

@@ -63,3 +63,21 @@ func.func @loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [
   weft_rt.copy %b to %a : memref<8xf32> to memref<8xf32>
   return
 }
+
+// Of two branches one runs: what both write on different streams is written
+// once.
+func.func @exclusive(%cond: i1) attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %a = weft_rt.buffer arena 0 "a" : memref<8xf32>
+  %b = weft_rt.buffer arena 64 "b" : memref<8xf32>
+  weft_rt.record 0
+  scf.if %cond {
+    weft_rt.copy %a to %b : memref<8xf32> to memref<8xf32>
+  } else {
+    weft_rt.await 0 {weft_rt.stream = @reduce.dp}
+    weft_rt.copy %a to %b {weft_rt.stream = @reduce.dp} : memref<8xf32> to memref<8xf32>
+    weft_rt.record 1 {weft_rt.stream = @reduce.dp}
+    weft_rt.await 1
+  }
+  weft_rt.copy %b to %a : memref<8xf32> to memref<8xf32>
+  return
+}

@@ -31,7 +31,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 
 // -----
 
-// A part of a maximum and all of it.
+// A part of a maximum, which met all of it, is still one to be combined.
 
 module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>} {
   weft.mesh @mesh = <["tp"=2]>
@@ -44,12 +44,12 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
       linalg.yield %s : f32
     } -> tensor<f32>
     %w = weft.all_reduce max %0 on @mesh <{"tp"}> : (tensor<f32>) -> tensor<f32>
-    // expected-error @+1 {{does with contributions what does not commute with their max}}
     %1 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%0, %w : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
     ^bb0(%a: f32, %b: f32, %o: f32):
       %s = arith.maximumf %a, %b : f32
       linalg.yield %s : f32
     } -> tensor<f32>
+    // expected-error @+1 {{result #0 is a contribution: one of 2 parts of arith.maximumf}}
     return %1 : tensor<f32>
   }
   module @one_rank {

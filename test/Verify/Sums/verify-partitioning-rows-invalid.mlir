@@ -24,7 +24,7 @@ module {
       %h = arith.subf %f, %g : f32
       linalg.yield %h : f32
     } -> tensor<2x2xf32>
-    // expected-error@+1 {{makes result #0 another one: reshape 10xf32 ([[0, 1]], 5x2), but in the global program reshape 10xf32 ([[0, 1]], 2x5)}}
+    // expected-error@+1 {{makes result #0 another one: reshape 10xf32 (of 5x2), but in the global program reshape 10xf32 (of 2x5)}}
     %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
     %e1 = tensor.empty() : tensor<4xf32>
     %2 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%1, %x : tensor<4xf32>, tensor<4xf32>) outs(%e1 : tensor<4xf32>) {
