@@ -72,8 +72,8 @@ private:
 
 } // namespace
 
-/// What keeps as much as `within` bytes allow, by the estimate; if nothing does,
-/// what keeps least, with the bytes that it needs.
+/// What keeps as much as `within` bytes allow, by the estimate; if nothing
+/// does, what keeps least, with the bytes that it needs.
 RecomputeSearch::Program RecomputeSearch::chooseWithin(int64_t within,
                                                        bool waists) {
   SmallVector<RecomputePrice> prices =
@@ -169,8 +169,8 @@ RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within) {
 
 /// What no choice fits: less and less is looked for, from what computing all
 /// again needs, until the limit is kept or nothing less is found. That does not
-/// depend on the limit, and with a limit of one byte less than the last the same
-/// was looked for, so it is the least.
+/// depend on the limit, and with a limit of one byte less than the last the
+/// same was looked for, so it is the least.
 MemoryLoop::Fitted RecomputeSearch::fitLeastOfLarge() {
   Program least = getAsWritten();
   least.bytes = getLeast(fused);
