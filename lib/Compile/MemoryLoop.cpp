@@ -69,6 +69,7 @@ SchedulePassOptions MemoryLoop::choose(StringRef policy, int64_t reserve,
   chosen.policy = policy.str();
   chosen.reserve = reserve;
   chosen.lean = isLean;
+  chosen.within = within;
   // Of many plans of a small step one is explained.
   chosen.brief = !isLarge();
   return chosen;
@@ -120,6 +121,7 @@ MemoryLoop::Plan &MemoryLoop::getLeast() {
                   int64_t within) {
     SchedulePassOptions chosen = choose(policy, reserve, isLean);
     chosen.within = within;
+    chosen.brief = true;
     return attempt(chosen);
   };
   least = plan("sync", 0, /*isLean=*/false, -1);
@@ -289,12 +291,11 @@ MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
           plan.nanoseconds, nullptr};
 }
 
-MemoryLoop::Fitted MemoryLoop::reportTooLarge() {
+void MemoryLoop::reportTooLarge(int64_t bytes) {
   SchedulePassOptions chosen = options;
-  chosen.leastBytes = getLeast().bytes;
+  chosen.leastBytes = bytes;
   OwningOpRef<ModuleOp> copy = fused.clone();
   (void)schedule(*copy, chosen);
-  return {};
 }
 
 int64_t MemoryLoop::getLeastBytes() {
@@ -304,6 +305,7 @@ int64_t MemoryLoop::getLeastBytes() {
 MemoryLoop::Estimate MemoryLoop::estimate() {
   SchedulePassOptions chosen = choose("sync", 0, /*isLean=*/false);
   chosen.within = -1;
+  chosen.brief = true;
   Plan plan = attempt(chosen, /*plans=*/false);
   if (!plan.module)
     return {};
@@ -313,6 +315,7 @@ MemoryLoop::Estimate MemoryLoop::estimate() {
 int64_t MemoryLoop::estimateLeanBytes() {
   SchedulePassOptions chosen = choose("sync", 0, /*isLean=*/true);
   chosen.within = -1;
+  chosen.brief = true;
   Plan plan = attempt(chosen, /*plans=*/false);
   return plan.module ? plan.estimatedBytes
                      : std::numeric_limits<int64_t>::max();
@@ -321,6 +324,7 @@ int64_t MemoryLoop::estimateLeanBytes() {
 int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
   SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
   chosen.within = -1;
+  chosen.brief = true;
   return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
 }
 
@@ -332,8 +336,10 @@ MemoryLoop::Fitted MemoryLoop::fit() {
     // What has no plan at all says why.
     if (!getLeast().module)
       return tell(std::move(getLeast()));
-    if (getLeast().bytes > limit)
-      return reportTooLarge();
+    if (getLeast().bytes > limit) {
+      reportTooLarge(getLeast().bytes);
+      return {};
+    }
   }
   Plan best = fitPolicy(options.policy, std::move(first));
   if (options.policy == "best") {

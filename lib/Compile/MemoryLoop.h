@@ -49,8 +49,16 @@ public:
         remarks(remarks), schedule(std::move(schedule)),
         planMemory(std::move(planMemory)) {}
 
+  /// Lets plans need no more than `bytes` instead of the limit. What there is
+  /// to say is still said of the limit.
+  void keepWithin(int64_t bytes) { limit = within = bytes; }
+
   /// The plan, whose diagnostics and remarks are told.
   Fitted fit();
+
+  /// Says that nothing needs less than `bytes`, which are more than the limit,
+  /// and what of this program needs most.
+  void reportTooLarge(int64_t bytes);
 
   /// Bytes of the plan that needs least of those that are found; 0 if there is
   /// none.
@@ -104,12 +112,13 @@ private:
   void tryOtherPolicies(Plan &best);
   void tryLessMemory(Plan &best);
   Fitted tell(Plan plan);
-  Fitted reportTooLarge();
 
   ModuleOp fused;
   const SchedulePassOptions &options;
   const Machine &machine;
   int64_t limit;
+  /// What the scheduler is to keep to; 0: the limit of the options.
+  int64_t within = 0;
   RemarkLog &remarks;
   Schedule schedule;
   PlanMemory planMemory;

@@ -72,11 +72,10 @@ private:
 
 } // namespace
 
-/// What keeps as much as fits, by the estimate; if nothing does, what keeps
-/// least, with the bytes that it needs. `estimated` is what the step as written
-/// needs.
-RecomputeSearch::Program RecomputeSearch::chooseForLimit(bool waists,
-                                                         int64_t estimated) {
+/// What keeps as much as `within` bytes allow, by the estimate; if nothing
+/// does, what keeps least, with the bytes that it needs.
+RecomputeSearch::Program RecomputeSearch::chooseWithin(int64_t within,
+                                                       bool waists) {
   SmallVector<RecomputePrice> prices =
       getRecomputePrices(*plain, machine, waists);
   if (prices.size() < 2)
@@ -84,9 +83,9 @@ RecomputeSearch::Program RecomputeSearch::chooseForLimit(bool waists,
   prices.back().price *= 2;
   ChoiceLine line(prices);
   Program best;
-  int64_t others = estimated - line.getKept(0), tooLarge = -1;
+  int64_t others = estimatedAsWritten - line.getKept(0), tooLarge = -1;
   for (int i = 0; i < kMaxChoices; ++i) {
-    int64_t place = std::min(std::max(line.find(limit - others), tooLarge + 1),
+    int64_t place = std::min(std::max(line.find(within - others), tooLarge + 1),
                              line.getLast());
     auto [price, share, latePrice] = line.get(place);
     Program program = choose({price, share, latePrice, waists});
@@ -94,10 +93,10 @@ RecomputeSearch::Program RecomputeSearch::chooseForLimit(bool waists,
       return {};
     program.bytes = makeLoop(*program.module).estimate().bytes;
     others = program.bytes - line.getKept(place);
-    bool fits = program.bytes <= limit;
+    bool fits = program.bytes <= within;
     bool isEnough =
-        fits && (limit - program.bytes) / kLeftPercent < limit / 100;
-    if (fits || best.bytes == 0 || best.bytes > limit)
+        fits && (within - program.bytes) / kLeftPercent < within / 100;
+    if (fits || best.bytes == 0 || best.bytes > within)
       best = std::move(program);
     if (isEnough || (!fits && place >= line.getLast()))
       break;
@@ -135,41 +134,80 @@ RecomputeSearch::Program RecomputeSearch::repeatMost(const Program &program,
   return best;
 }
 
-/// Of what keeps least, single kernels are computed again: as much as brings it
-/// to the limit, or else as much as needs least.
-MemoryLoop::Fitted
-RecomputeSearch::fitLeastOfLarge(std::vector<Program> least) {
-  if (least.empty())
-    least.push_back({fused.clone(), recomputed, {}, -1, 0});
-  const Program &first = *std::min_element(
-      least.begin(), least.end(),
-      [](const Program &a, const Program &b) { return a.bytes < b.bytes; });
-  Program repeated = repeat(first, limit);
-  if (!repeated.module)
+/// A plan that needs no more than `within` bytes, which may be more than the
+/// limit: of the step as written, unless that is clearly too large; else with
+/// what is handed on between layers kept, then without; else with single
+/// kernels computed again.
+RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within) {
+  Found found;
+  auto find = [&](Program &program) {
+    found.attempt = attempt(program, within);
+    bool isFound = bool(found.attempt.fitted.planned);
+    if (isFound)
+      found.program = std::move(program);
+    return isFound;
+  };
+  Program least = getAsWritten();
+  if (estimatedAsWritten / 51 <= within / 50 && find(least))
+    return found;
+  if (!plain && failed(makePlain()))
     return {};
-  Attempt attempted = attempt(repeated);
-  if (attempted.fitted.planned)
-    return tell(std::move(attempted));
-  Program most = repeatMost(first, limit);
-  return most.module ? tell(attempt(most)) : MemoryLoop::Fitted();
-}
-
-/// With what is handed on between layers kept, then without. `estimated` is
-/// what the step as written needs.
-MemoryLoop::Fitted RecomputeSearch::fitLarge(int64_t estimated) {
-  if (failed(makePlain()))
-    return {};
-  std::vector<Program> least;
   for (bool waists : {true, false}) {
-    Program program = chooseForLimit(waists, estimated);
+    Program program = chooseWithin(within, waists);
     if (!program.module)
       continue;
-    if (program.bytes <= limit) {
-      Attempt attempted = attempt(program);
-      if (attempted.fitted.planned)
-        return tell(std::move(attempted));
-    }
-    least.push_back(std::move(program));
+    if (program.bytes <= within && find(program))
+      return found;
+    if (least.bytes == 0 || program.bytes < least.bytes)
+      least = std::move(program);
   }
-  return fitLeastOfLarge(std::move(least));
+  Program repeated = repeat(least, within);
+  if (!repeated.module || !find(repeated))
+    return {};
+  return found;
+}
+
+/// What no choice fits: less and less is looked for, from what computing all
+/// again needs, until the limit is kept or nothing less is found. That does not
+/// depend on the limit, and with a limit of one byte less than the last the
+/// same was looked for, so it is the least.
+MemoryLoop::Fitted RecomputeSearch::fitLeastOfLarge() {
+  Program least = getAsWritten();
+  least.bytes = getLeast(fused);
+  if (least.bytes <= 0) // It has no plan.
+    return tell(attempt(least));
+  Program most;
+  for (bool waists : {true, false})
+    if (Program program = chooseWithin(0, waists);
+        program.module && (!most.module || program.bytes < most.bytes))
+      most = std::move(program);
+  if (most.module)
+    if (Program repeated = repeatMost(most, limit);
+        repeated.module && repeated.bytes > 0 && repeated.bytes < least.bytes)
+      least = std::move(repeated);
+  if (least.bytes <= limit)
+    return tell(attempt(least));
+  for (int i = 0; i < kMaxRounds; ++i) {
+    Found found;
+    for (int64_t part : {10, 0}) {
+      found = findWithin(least.bytes - 1 - least.bytes / 1000 * part);
+      if (found.program.module)
+        break;
+    }
+    if (!found.program.module)
+      break;
+    if (found.attempt.fitted.bytes <= limit)
+      return tell(std::move(found.attempt));
+    found.program.bytes = found.attempt.fitted.bytes;
+    least = std::move(found.program);
+  }
+  makeLoop(*least.module).reportTooLarge(least.bytes);
+  return {};
+}
+
+MemoryLoop::Fitted RecomputeSearch::fitLarge() {
+  estimatedAsWritten = makeLoop(fused).estimate().bytes;
+  if (Found found = findWithin(limit); found.program.module)
+    return tell(std::move(found.attempt));
+  return fitLeastOfLarge();
 }

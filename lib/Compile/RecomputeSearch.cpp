@@ -54,6 +54,13 @@ void RecomputeSearch::add(Program program) {
   programs.push_back(std::move(program));
 }
 
+RecomputeSearch::Program RecomputeSearch::getAsWritten() {
+  Program program;
+  program.module = fused.clone();
+  program.recomputed = recomputed;
+  return program;
+}
+
 /// The program without marks where values are kept or computed again by price.
 RecomputeSearch::Program RecomputeSearch::choose(const Choice &choice) {
   Program changed;
@@ -87,7 +94,7 @@ LogicalResult RecomputeSearch::makePlain() {
 LogicalResult RecomputeSearch::collect() {
   if (failed(makePlain()))
     return failure();
-  add({fused.clone(), recomputed, {}, -1, 0});
+  add(getAsWritten());
   for (const RecomputePrice &price :
        getRecomputePrices(*plain, machine, /*waists=*/false))
     add(choose({price.price}));
@@ -134,6 +141,15 @@ void RecomputeSearch::keepUseful() {
 
 RecomputeSearch::Attempt RecomputeSearch::attempt(const Program &program) {
   MemoryLoop loop = makeLoop(*program.module);
+  return attempt(loop, program.recomputed);
+}
+
+/// A plan that needs `within` bytes at most, whatever the limit is.
+RecomputeSearch::Attempt RecomputeSearch::attempt(const Program &program,
+                                                  int64_t within) {
+  MemoryLoop loop = makeLoop(*program.module);
+  if (within != limit)
+    loop.keepWithin(within);
   return attempt(loop, program.recomputed);
 }
 
@@ -258,7 +274,8 @@ RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
 /// again. If none fits either, the error is of what needs least.
 MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   std::vector<Program> candidates;
-  Program written{fused.clone(), recomputed, {}, -1, neededAsWritten};
+  Program written = getAsWritten();
+  written.bytes = neededAsWritten;
   candidates.push_back(recompute(written, neededAsWritten));
   if (!programs.empty()) {
     const Program &last = programs.back();
@@ -332,15 +349,11 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
   int64_t numOps = countOps(unfused);
   bool isLarge = numOps > kMaxOps;
   isTiny = numOps <= kMaxTinyOps;
+  if (isLarge)
+    return fitLarge();
   MemoryLoop asWritten = makeLoop(fused);
-  // What is clearly too large need not be planned.
-  int64_t estimated = isLarge ? asWritten.estimate().bytes : 0;
-  if (estimated / 51 > limit / 50)
-    return fitLarge(estimated);
   Attempt written = attempt(asWritten, recomputed);
-  if (written.fitted.planned &&
-      (isLarge || isFastEnough(written.fitted, asWritten)))
+  if (written.fitted.planned && isFastEnough(written.fitted, asWritten))
     return tell(std::move(written));
-  return isLarge ? fitLarge(estimated)
-                 : fitSmall(asWritten, std::move(written));
+  return fitSmall(asWritten, std::move(written));
 }

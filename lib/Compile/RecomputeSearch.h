@@ -59,6 +59,13 @@ private:
     MemoryLoop::Estimate estimate;
   };
 
+  /// An attempt that has a plan, and what it is a plan of; or neither.
+  struct Found {
+    Attempt attempt;
+    Program program;
+  };
+
+  Program getAsWritten();
   void add(Program program);
   Program choose(const Choice &choice);
   Program mix(int64_t lower, int64_t higher);
@@ -66,6 +73,7 @@ private:
   LogicalResult collect();
   void keepUseful();
   Attempt attempt(const Program &program);
+  Attempt attempt(const Program &program, int64_t within);
   Attempt attempt(MemoryLoop &loop, ArrayAttr recomputed);
   bool canFit(int64_t least) const;
   bool isFastEnough(const MemoryLoop::Fitted &fitted, MemoryLoop &loop) const;
@@ -75,9 +83,10 @@ private:
   Program recompute(const Program &program, int64_t needed);
   MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
-  MemoryLoop::Fitted fitLarge(int64_t estimated);
-  Program chooseForLimit(bool waists, int64_t estimated);
-  MemoryLoop::Fitted fitLeastOfLarge(std::vector<Program> least);
+  MemoryLoop::Fitted fitLarge();
+  Program chooseWithin(int64_t within, bool waists);
+  Found findWithin(int64_t within);
+  MemoryLoop::Fitted fitLeastOfLarge();
   Program repeatMost(const Program &program, int64_t enough);
   MemoryLoop::Fitted tell(Attempt attempt);
   void describe(const Attempt &chosen);
@@ -94,6 +103,8 @@ private:
   /// The unfused program without its marks.
   OwningOpRef<ModuleOp> plain;
   bool isTiny = false;
+  /// What a large step as written needs, by the estimate.
+  int64_t estimatedAsWritten = 0;
   /// From those that compute least to those that compute most.
   std::vector<Program> programs;
 };

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <queue>
 #include <random>
 
@@ -63,8 +64,8 @@ public:
       if (event.kind != ScheduleEvent::Wait)
         order.push_back(event.task);
     setOrder(std::move(order));
-    if (std::vector<ScheduleEvent> line = makeLine(current); !line.empty())
-      note(std::move(line));
+    if (makeLine(current))
+      note(made.events);
   }
 
   ScheduleResult run() {
@@ -72,7 +73,7 @@ public:
       tryAll();
     else
       tryMoves();
-    return std::move(best);
+    return takeBest();
   }
 
   ScheduleResult anneal();
@@ -85,10 +86,10 @@ private:
       place[current[i]] = i;
   }
 
-  std::vector<ScheduleEvent>
-  makeLine(const std::vector<int> &order,
-           int64_t most = std::numeric_limits<int64_t>::max()) const;
+  bool makeLine(const std::vector<int> &order,
+                int64_t most = std::numeric_limits<int64_t>::max());
   bool note(std::vector<ScheduleEvent> events);
+  ScheduleResult takeBest() { return replay(problem, std::move(best.events)); }
   void tryAll();
   void descend(int64_t now, std::vector<int64_t> &freeAt);
   void tryMoves();
@@ -109,7 +110,7 @@ private:
   std::vector<int> putOff(int task, std::mt19937 &random) const;
   bool tryOrder(std::vector<int> order, int64_t slack = 0);
   void shake(std::mt19937 &random);
-  void take(std::vector<int> order, ScheduleResult result);
+  void take(std::vector<int> order, const ScheduleResult &result);
 
   const ScheduleProblem &problem;
   int64_t limit, bound;
@@ -120,8 +121,13 @@ private:
   std::vector<int64_t> work;
   /// The order of the best schedule.
   std::vector<int> bestOrder;
-  /// What comes of it.
-  ScheduleResult reached;
+  /// What comes of it, and of the last order that was looked at: all but how
+  /// many bytes are alive.
+  ScheduleResult reached, made;
+  /// While an order is looked at: what has been computed or waited for, and
+  /// what each resource has left to do and when it is free.
+  std::vector<char> isPassed;
+  std::vector<int64_t> freeAt, left;
   /// The collectives that are waited for, and the places in the order in front
   /// of which that is.
   std::vector<std::pair<int, int>> waits;
@@ -134,35 +140,39 @@ private:
 
 /// What is done by then is waited for at once, which frees its memory; the
 /// rest, where it is needed, or where the limit leaves no room for what comes
-/// next. Empty if that is not enough, or if it takes longer than `most`: then,
-/// with what is left to do, that mostly shows early.
-std::vector<ScheduleEvent> OrderSearch::makeLine(const std::vector<int> &order,
-                                                 int64_t most) const {
-  std::vector<ScheduleEvent> line;
-  line.reserve(2 * order.size());
-  std::vector<bool> isWaited(problem.size(), false);
-  std::vector<int64_t> end(problem.size(), 0);
-  std::vector<int64_t> freeAt(problem.getNumResources(), 0), left = work;
+/// next. Says whether that is enough, and it takes no longer than `most`: with
+/// what is left to do, that mostly shows early. Times are those of `replay`.
+bool OrderSearch::makeLine(const std::vector<int> &order, int64_t most) {
+  made.events.clear();
+  made.begin.assign(problem.size(), 0);
+  made.end.assign(problem.size(), 0);
+  made.exposed.assign(problem.size(), 0);
+  isPassed.assign(problem.size(), false);
+  freeAt.assign(problem.getNumResources(), 0);
+  left = work;
   std::priority_queue<std::pair<int64_t, int>,
                       std::vector<std::pair<int64_t, int>>, std::greater<>>
       inFlight;
-  LiveBytes live(problem);
+  std::optional<LiveBytes> live;
+  if (limit > 0)
+    live.emplace(problem);
   int64_t now = 0;
   auto wait = [&](int task) {
-    if (isWaited[task])
+    if (isPassed[task])
       return;
-    isWaited[task] = true;
-    now = std::max(now, end[task]);
-    line.push_back({ScheduleEvent::Wait, task});
-    if (limit > 0)
-      live.release(task);
+    isPassed[task] = true;
+    made.exposed[task] = std::max<int64_t>(0, made.end[task] - now);
+    now += made.exposed[task];
+    made.events.push_back({ScheduleEvent::Wait, task});
+    if (live)
+      live->release(task);
   };
   auto waitForDone = [&] {
     for (; !inFlight.empty() && inFlight.top().first <= now; inFlight.pop())
       wait(inFlight.top().second);
   };
   auto hasRoom = [&](int task) {
-    for (; limit > 0 && live.getBytesWith(task) > limit; inFlight.pop()) {
+    for (; live && live->getBytesWith(task) > limit; inFlight.pop()) {
       if (inFlight.empty())
         return false;
       wait(inFlight.top().second);
@@ -172,32 +182,34 @@ std::vector<ScheduleEvent> OrderSearch::makeLine(const std::vector<int> &order,
   for (int task : order) {
     waitForDone();
     for (int before : problem.predecessors(task))
-      if (problem.task(before).isCollective())
-        wait(before);
+      wait(before);
     waitForDone();
     if (!hasRoom(task) || now > most - left[0])
-      return {};
-    if (limit > 0)
-      live.allocate(task);
+      return false;
+    if (live)
+      live->allocate(task);
     int resource = problem.resource(task);
-    int64_t &free = freeAt[resource];
-    end[task] = free = std::max(now, free) + problem.task(task).duration;
-    left[resource] -= problem.task(task).duration;
+    int64_t duration = problem.task(task).duration, &free = freeAt[resource];
+    made.begin[task] = std::max(now, free);
+    made.end[task] = free = made.begin[task] + duration;
+    left[resource] -= duration;
     if (free > most - left[resource])
-      return {};
+      return false;
     if (problem.task(task).isCollective()) {
-      line.push_back({ScheduleEvent::Start, task});
-      inFlight.emplace(end[task], task);
+      made.events.push_back({ScheduleEvent::Start, task});
+      inFlight.emplace(free, task);
     } else {
-      line.push_back({ScheduleEvent::Compute, task});
-      now = end[task];
-      if (limit > 0)
-        live.release(task);
+      made.events.push_back({ScheduleEvent::Compute, task});
+      now = free;
+      isPassed[task] = true;
+      if (live)
+        live->release(task);
     }
   }
   for (; !inFlight.empty(); inFlight.pop())
     wait(inFlight.top().second);
-  return line;
+  made.time = now;
+  return true;
 }
 
 /// Takes `events` as the best if they are.
@@ -221,8 +233,8 @@ void OrderSearch::descend(int64_t now, std::vector<int64_t> &freeAt) {
   if (now >= best.time || best.time <= bound || ++steps > kMaxSteps)
     return;
   if (taken.size() == place.size()) {
-    if (std::vector<ScheduleEvent> line = makeLine(taken); !line.empty())
-      note(std::move(line));
+    if (makeLine(taken))
+      note(made.events);
     return;
   }
   for (int i = 0; i < problem.size(); ++i) {
@@ -247,9 +259,9 @@ void OrderSearch::descend(int64_t now, std::vector<int64_t> &freeAt) {
   }
 }
 
-void OrderSearch::take(std::vector<int> order, ScheduleResult result) {
+void OrderSearch::take(std::vector<int> order, const ScheduleResult &result) {
   setOrder(std::move(order));
-  reached = std::move(result);
+  reached = result;
   waits.clear();
   int at = 0;
   for (const ScheduleEvent &event : reached.events) {
@@ -561,14 +573,10 @@ bool OrderSearch::tryOrder(std::vector<int> order, int64_t slack) {
   if (order == current)
     return false;
   int64_t most = reached.time + slack;
-  std::vector<ScheduleEvent> line = makeLine(order, most);
-  if (line.empty())
+  if (!makeLine(order, most) || made.time > most)
     return false;
-  ScheduleResult result = replay(problem, std::move(line));
-  if (result.time > most || (limit > 0 && result.peakBytes > limit))
-    return false;
-  bool isFaster = result.time < reached.time;
-  take(std::move(order), std::move(result));
+  bool isFaster = made.time < reached.time;
+  take(std::move(order), made);
   if (reached.time < best.time) {
     best = reached;
     bestOrder = current;
@@ -582,11 +590,10 @@ void OrderSearch::shake(std::mt19937 &random) {
   setOrder(bestOrder);
   for (int i = 0; i < kNumMoves; ++i)
     setOrder(move(current[random() % current.size()], random));
-  std::vector<ScheduleEvent> line = makeLine(current);
-  if (line.empty())
-    take(bestOrder, best);
+  if (makeLine(current))
+    take(current, made);
   else
-    take(current, replay(problem, std::move(line)));
+    take(bestOrder, best);
 }
 
 void OrderSearch::tryMoves() {
@@ -635,7 +642,7 @@ ScheduleResult OrderSearch::anneal() {
       ++count;
     }
   if (count == 0)
-    return std::move(best);
+    return takeBest();
   std::mt19937 random(1);
   bestOrder = current;
   const ScheduleResult first = best;
@@ -647,7 +654,7 @@ ScheduleResult OrderSearch::anneal() {
     take(firstOrder, first);
     cool(heat * sum / count, random);
   }
-  return std::move(best);
+  return takeBest();
 }
 
 } // namespace

@@ -7,21 +7,30 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <numeric>
 
 using namespace mlir::weft;
 
 Adjacency::Adjacency(int count, const std::vector<std::pair<int, int>> &pairs)
-    : starts(count + 1, 0) {
-  std::vector<std::pair<int, int>> sorted = pairs;
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  values.reserve(sorted.size());
-  for (auto [from, to] : sorted) {
+    : starts(count + 1, 0), values(pairs.size()) {
+  // By source, each in the order of the pairs, which mostly ascends.
+  for (const auto &[from, to] : pairs)
     ++starts[from + 1];
-    values.push_back(to);
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<int> next(starts.begin(), starts.end() - 1);
+  for (const auto &[from, to] : pairs)
+    values[next[from]++] = to;
+  auto kept = values.begin();
+  for (int i = 0; i < count; ++i) {
+    auto first = values.begin() + starts[i], last = values.begin() + next[i];
+    if (!std::is_sorted(first, last))
+      std::sort(first, last);
+    starts[i] = static_cast<int>(kept - values.begin());
+    for (last = std::unique(first, last); first != last; ++first)
+      *kept++ = *first;
   }
-  for (int i = 0; i < count; ++i)
-    starts[i + 1] += starts[i];
+  starts[count] = static_cast<int>(kept - values.begin());
+  values.erase(kept, values.end());
 }
 
 int ScheduleProblem::addTask(const ScheduleTask &task) {

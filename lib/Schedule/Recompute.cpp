@@ -9,6 +9,7 @@
 
 #include "BlockProblem.h"
 #include "DescribeSchedule.h"
+#include "SimplePolicies.h"
 #include "weft/Schedule/Passes.h"
 
 #include "weft/Cost/Machine.h"
@@ -68,9 +69,7 @@ class Round {
 public:
   Round(BlockProblem &block, int64_t fixedBytes) : block(block) {
     block.problem.fixedBytes = fixedBytes;
-    ScheduleOptions sync;
-    sync.policy = SchedulePolicy::Sync;
-    result = makeSchedule(block.problem, sync).result;
+    result = replay(block.problem, scheduleSync(block.problem));
   }
 
   int64_t getPeak() const { return result.peakBytes; }

@@ -116,7 +116,7 @@ LogicalResult FunctionScheduling::reportTooLarge(const BlockProblem &block) {
   constexpr size_t kMaxNamed = 5;
   ScheduleOptions lean;
   lean.policy = SchedulePolicy::Sync;
-  lean.isLean = true;
+  lean.isLean = lean.isBrief = true;
   ScheduleResult least = makeSchedule(block.problem, lean).result;
   // A plan that was tried knows better than the estimate.
   int64_t needed = limits.leastBytes > 0 ? limits.leastBytes
@@ -196,6 +196,7 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
     ScheduleOptions options;
     options.policy = *chosen;
     options.isLean = lean;
+    options.isBrief = brief;
     bool isMachine = memoryLimit == 0 && description->memoryBytes > 0;
     Limits limits{isMachine ? description->memoryBytes
                             : std::max<int64_t>(0, memoryLimit),

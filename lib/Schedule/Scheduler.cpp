@@ -145,7 +145,10 @@ Schedule scheduleAll(const ScheduleProblem &problem,
                      const ScheduleOptions &options) {
   Schedule schedule;
   schedule.kept.assign(problem.size(), false);
-  schedule.bound = computeLowerBound(problem);
+  if (options.isBrief && options.policy == SchedulePolicy::Sync)
+    schedule.bound.compute = problem.getComputeTime();
+  else
+    schedule.bound = computeLowerBound(problem);
   schedule.result = makeResult(problem, options, schedule.bound.get());
   return schedule;
 }
@@ -210,7 +213,6 @@ void renumber(const std::vector<int> &order, Schedule &schedule) {
 Schedule makeTooLarge(const ScheduleProblem &problem, ScheduleResult least) {
   Schedule schedule;
   schedule.kept.assign(problem.size(), false);
-  schedule.bound = computeLowerBound(problem);
   schedule.result = std::move(least);
   schedule.fits = false;
   return schedule;

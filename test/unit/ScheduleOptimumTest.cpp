@@ -106,9 +106,10 @@ TEST(ScheduleOptimumTest, SmallProblemsAreNearTheFastestLineWithinALimit) {
       int64_t best = run(problem, SchedulePolicy::Best, limit).result.time;
       ASSERT_GE(best, fastest) << seed;
       ASSERT_GE(fastest, unlimited) << seed;
-      double over = static_cast<double>(best) /
-                        static_cast<double>(std::max<int64_t>(fastest, 1)) -
-                    1;
+      double over =
+          fastest == 0
+              ? 0
+              : static_cast<double>(best) / static_cast<double>(fastest) - 1;
       sum += over;
       worst = std::max(worst, over);
       ++count;

@@ -41,6 +41,9 @@ struct ScheduleOptions {
   bool isLean = false;
   /// Searches longer where the schedule is not near its bound.
   bool isThorough = true;
+  /// Of program order it need not be known how much faster another order could
+  /// be at most: of its bounds only that of compute is made.
+  bool isBrief = false;
 };
 
 /// A schedule and what there is to say about it.

@@ -4,12 +4,14 @@
 
     limits.py order STEP.mlir          writes a step whose own order needs much
     limits.py sweep STEP.mlir NUMBER [options of weft-compile]
+    limits.py least STEP.mlir [options of weft-compile]
 
 The sweep asks for the least limit of each policy, by the error that one byte
 gives; that limit must compile, and one byte less must not. From the least on,
 and without a limit, `best` must be no slower than any other policy, and no plan
 above its limit; nor may it be slower with more memory by more than SLACK. With 0
-for NUMBER only what has no limit is compared.
+for NUMBER only what has no limit is compared. With `least`, only the least limit
+of `best` is looked at.
 """
 
 import re
@@ -71,6 +73,15 @@ def compare(step, limit, options):
     return rows["best"][0]
 
 
+def check_least(step, options):
+    limit = compile_step(step, "best", 1, options)[1]
+    time, total = compile_step(step, "best", limit, options)
+    if time is None or total > limit:
+        sys.exit(f"{limit} B are named as the least, and {total} B are needed")
+    if compile_step(step, "best", limit - 1, options) != (None, limit):
+        sys.exit(f"{limit} B are named as the least, and one less is enough")
+
+
 def sweep(step, number, options):
     unlimited = compare(step, None, options)
     if number == 0:
@@ -95,5 +106,7 @@ def sweep(step, number, options):
 if __name__ == "__main__":
     if sys.argv[1] == "order":
         write_order(sys.argv[2])
+    elif sys.argv[1] == "least":
+        check_least(sys.argv[2], sys.argv[3:])
     else:
         sweep(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
