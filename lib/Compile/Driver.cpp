@@ -182,7 +182,8 @@ LogicalResult Driver::partition() {
   if (options.proofs)
     canonical = runner.keep(*module);
   if (failed(runPipeline([&](OpPassManager &pm) {
-        buildPartitionPipeline(pm, {options.accumulate, regather});
+        buildPartitionPipeline(
+            pm, {options.accumulate, regather, options.ringAttention});
       })))
     return failure();
   if (options.proofs && failed(runner.timed("proof of partitioning", [&] {

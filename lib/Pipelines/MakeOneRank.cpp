@@ -54,9 +54,9 @@ struct MakeOneRankPass
 } // namespace
 
 void weft::buildPartitionPipeline(OpPassManager &pm,
-                                  const Accumulation &accumulation) {
+                                  const PartitionChoices &choices) {
   pm.addPass(std::make_unique<MakeOneRankPass>());
-  buildPartitionStepsPipeline(pm, accumulation);
+  buildPartitionStepsPipeline(pm, choices);
 }
 
 void weft::registerMakeOneRankPass() { PassRegistration<MakeOneRankPass>(); }

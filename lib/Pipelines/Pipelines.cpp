@@ -173,11 +173,11 @@ static std::unique_ptr<Pass> createCanonicalizeBlockPass() {
 }
 
 void weft::buildPartitionStepsPipeline(OpPassManager &pm,
-                                       const Accumulation &accumulation) {
+                                       const PartitionChoices &choices) {
   // From the user's shardings to one for each value ...
   pm.addPass(createPropagateShardingsPass());
   // ... and where two of them meet, the cheapest way from one to the other.
-  pm.addPass(createInsertReshardsPass({accumulation.axis}));
+  pm.addPass(createInsertReshardsPass({choices.accumulate}));
   // What partitioning relies on: it would miscompile what this rejects.
   pm.addPass(createVerifyShardingPass());
   // Types become local, reshards become collectives.
@@ -186,11 +186,14 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizeBlockPass());
   pm.addPass(createCSEPass());
   // One rank goes through the microbatches: collectives between them are gone.
-  if (!accumulation.axis.empty()) {
-    pm.addPass(
-        createAccumulatePass({accumulation.axis, accumulation.regather}));
+  if (!choices.accumulate.empty()) {
+    pm.addPass(createAccumulatePass({choices.accumulate, choices.regather}));
     pm.addPass(createCanonicalizeBlockPass());
   }
+  // Keys that only attention needs whole. Permutes, of which no two merge.
+  RingAttentionPassOptions ring;
+  ring.when = choices.ringAttention;
+  pm.addPass(createRingAttentionPass(ring));
   // Fewer and smaller collectives, now that all are there.
   pm.addPass(createMergeCollectivesPass());
   pm.addPass(createCanonicalizeBlockPass());
@@ -251,7 +254,8 @@ void weft::registerWeftPipelines() {
       "weft-global-to-local", "from the global to the local phase",
       [](OpPassManager &pm, const GlobalOptions &options) {
         buildCanonicalizeGlobalPipeline(pm, options);
-        buildPartitionPipeline(pm, {options.accumulate});
+        buildPartitionPipeline(pm, {options.accumulate, /*regather=*/false,
+                                    options.ringAttention});
         // Of a program whose bits must not depend on the mesh.
         pm.addPass(createVerifyInvariancePass());
       });

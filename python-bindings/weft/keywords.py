@@ -27,6 +27,8 @@ class Options(TypedDict, total=False):
     leaves: leaves of a sum's tree, the most parts of it (default: 8)
     partials: partial sums of narrow contractions (default: f32)
     attention: whether attention that is written out becomes one op (default: raise)
+    ring_attention: whether keys that are cut over ranks travel instead of being gathered
+        (default: auto)
     quantize: narrow operands of linear layers: fp8, fp8-block, mxfp8 or nvfp4; with
         =PATTERN of weights with such names
     schedule: order of the step (default: best)
@@ -56,6 +58,7 @@ class Options(TypedDict, total=False):
     leaves: int | None
     partials: Literal["f32", "bf16"] | None
     attention: Literal["raise", "keep"] | None
+    ring_attention: Literal["never", "auto", "always"] | None
     quantize: str | Sequence[str] | None
     schedule: Literal["sync", "next-layer", "greedy", "best"] | None
     machine: str | bytes | os.PathLike | None

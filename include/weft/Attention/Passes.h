@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The pass that finds attention in what users wrote.
+// The passes that find attention in what users wrote, and cut it in pieces.
 
 #ifndef WEFT_ATTENTION_PASSES_H
 #define WEFT_ATTENTION_PASSES_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The pass that finds attention in what users wrote.
+// The passes that find attention in what users wrote, and cut it in pieces.
 
 #ifndef WEFT_ATTENTION_PASSES_TD
 #define WEFT_ATTENTION_PASSES_TD
@@ -84,6 +84,68 @@ def RaiseAttentionPass : Pass<"weft-raise-attention", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::mlir::arith::ArithDialect", "::mlir::weft::WeftDialect"
+  ];
+}
+
+def RingAttentionPass : Pass<"weft-ring-attention", "::mlir::ModuleOp"> {
+  let summary = "let keys and values travel instead of gathering them";
+  let description = [{
+    An attention whose keys and values are gathered over axes becomes one for
+    each piece of them that a rank has: in step t rank r of n computes with piece
+    (r - t) mod n, and passes it on to the next rank by a weft.permute that needs
+    nothing of the step. Outputs join by their log-sum-exps, in f32. Of a
+    gradient, `dq` is added up step by step, in f32, and `dk` and `dv` travel
+    with their piece, in their type, until they are where it came from. Steps in
+    which no rank's queries see a key are left out. No rank has all keys at any
+    time.
+
+    Kept as they are: attention with declared orders (`weft.invariance`), a
+    dropout, a bias or a finite fill, gradients that are not summed over the ranks that keys are gathered
+    from or whose forward pass is no ring, keys that are cut unequally, and with
+    `when=auto` those for which a rank would need less than `min-spared` bytes
+    less. A remark says which and why.
+
+    *Requires*: a module of phase `local`.
+
+    *Ensures*: the module computes the same, up to rounding.
+
+    Example: causal attention. Rank 0 sees nothing of the second piece.
+    ```mlir
+    #q = affine_map<(i, j, d, e) -> (i, d)>
+    #k = affine_map<(i, j, d, e) -> (j, d)>
+    #v = affine_map<(i, j, d, e) -> (j, e)>
+    #out = affine_map<(i, j, d, e) -> (i, e)>
+    #lse = affine_map<(i, j, d, e) -> (i)>
+    weft.mesh @mesh = <["cp"=2]>
+    func.func @f(%q: tensor<8x4xf32>, %k: tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %c8 = arith.constant 8 : index
+      %0 = weft.all_gather %k on @mesh <{"cp"}> dims [0] : (tensor<8x4xf32>) -> tensor<16x4xf32>
+      %i = weft.axis_index @mesh <{"cp"}>
+      %start = arith.muli %i, %c8 : index
+      %out, %lse = weft.attention %q, %0, %0 start %start {config = #weft.attention<scale = 1.0 : f32, right = 0>, indexing_maps = [#q, #k, #v, #out, #lse]} : (tensor<8x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, index) -> (tensor<8x4xf32>, tensor<8xf32>)
+      return %out : tensor<8x4xf32>
+    }
+    ```
+    `weft-opt --weft-ring-attention=when=always` prints:
+    ```text
+    %2:2 = weft.permute %arg1, %arg1 on @mesh <{"cp"}> sources [1, 0] ...
+    %out, %lse = weft.attention %arg0, %arg1, %arg1 {...
+    %out_1, %lse_2 = weft.attention %arg0, %2#0, %2#1 start %7 {...
+    ```
+  }];
+  let options = [
+    Option<"when", "when", "std::string", "\"auto\"",
+           "never, auto or always">,
+    Option<"minSpared", "min-spared", "int64_t", "268435456",
+           "with auto, bytes that a rank needs less in pieces, at least">
+  ];
+  let statistics = [
+    Statistic<"numForward", "forward", "weft.attention ops cut">,
+    Statistic<"numGradients", "gradients", "weft.attention_grad ops cut">
+  ];
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
   ];
 }
 

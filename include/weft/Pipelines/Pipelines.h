@@ -66,6 +66,10 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
       *this, "attention",
       llvm::cl::desc("make weft.attention of attention that is written out"),
       llvm::cl::init(true)};
+  Option<std::string> ringAttention{
+      *this, "ring-attention",
+      llvm::cl::desc("whether keys and values travel: never, auto or always"),
+      llvm::cl::init("auto")};
   ListOption<std::string> quantize{
       *this, "quantize",
       llvm::cl::desc("formats of linear layers: FORMAT or FORMAT=PATTERN")};
@@ -94,23 +98,26 @@ void buildOrderGlobalPipeline(OpPassManager &pm, const GlobalOptions &options);
 void buildCanonicalizeGlobalPipeline(OpPassManager &pm,
                                      const GlobalOptions &options);
 
-/// Gradient accumulation.
-struct Accumulation {
-  /// The mesh axis whose parts each rank computes one after the other; empty:
-  /// none.
-  std::string axis;
+/// What each rank computes piece by piece.
+struct PartitionChoices {
+  /// The mesh axis whose parts, the microbatches, each rank computes one after
+  /// the other; empty: none.
+  std::string accumulate;
   /// Weights are gathered for each microbatch: less memory, more bytes.
   bool regather = false;
+  /// Whether keys and values of attention travel instead of being gathered:
+  /// never, auto or always.
+  std::string ringAttention = "auto";
 };
 
 /// Canonical `global` to `local`. An invariant module gets its program for one
 /// rank as well, as a module inside.
 void buildPartitionPipeline(OpPassManager &pm,
-                            const Accumulation &accumulation = {});
+                            const PartitionChoices &choices = {});
 
 /// The same without the program for one rank.
 void buildPartitionStepsPipeline(OpPassManager &pm,
-                                 const Accumulation &accumulation = {});
+                                 const PartitionChoices &choices = {});
 
 void registerMakeOneRankPass();
 

@@ -213,6 +213,9 @@ LogicalResult LocalLifter::combine(Operation *op, ReduceKind kind,
   if (contribution.kind == Contribution::Whole)
     return op->emitOpError("combines whole values, not contributions: ")
            << value.form->str();
+  if (contribution.kind == Contribution::Attention)
+    return op->emitOpError("combines attention over some of the keys: ")
+           << value.form->str();
   if (kind != contribution.reduction)
     return op->emitOpError("combines contributions to a ")
            << stringifyReduceKind(contribution.reduction) << " by "

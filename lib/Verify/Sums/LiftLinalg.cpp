@@ -664,6 +664,10 @@ LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
 }
 
 LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
+  if (hasKeyParts(op))
+    return liftKeyParts(op);
+  if (isRoundedJoin(op))
+    return liftRoundedJoin(op);
   if (isJoin(op))
     return liftJoin(op);
   // The index of a loop of one local iteration is folded: whichever loop it may

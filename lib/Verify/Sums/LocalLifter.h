@@ -50,6 +50,8 @@ class WhileOp;
 
 namespace mlir::weft {
 struct AttentionPart;
+struct AttentionShape;
+enum class AttentionTensor;
 } // namespace mlir::weft
 
 namespace mlir::weft::proof {
@@ -94,11 +96,14 @@ struct Contribution {
     /// Parts that may be combined in any order.
     Exact,
     /// One rank has the element, all others what adds nothing: -0.0 or 0.
-    Disjoint
+    Disjoint,
+    /// Outputs and log-sum-exps of attention over some of the keys, which join
+    /// by weights (LiftRing.cpp). A part is a set of chunks of the keys.
+    Attention
   };
   Kind kind = Whole;
   ReduceKind reduction = ReduceKind::Sum;
-  /// Which part a rank has; of Exact and Disjoint ones, the number of its set.
+  /// Which part a rank has; of all but Ordered ones, the number of its set.
   RankVector part = nullptr;
   int64_t parts = 1;
 
@@ -170,6 +175,16 @@ struct LiftedReduction {
 struct DeclaredOrder {
   Operation *op;
   int64_t leaves, lanes, parts;
+};
+
+/// What an output over some keys counts in that over more.
+struct AttentionWeight {
+  /// The log-sum-exp of all keys.
+  const Form *sum = nullptr;
+  /// The keys of one and of the other; null: all.
+  RankVector from = nullptr, to = nullptr;
+  /// Of a gradient times it: which of its dimensions the weight has.
+  AffineMap rows;
 };
 
 class BodyLifter;
@@ -343,6 +358,10 @@ private:
   bool isJoin(linalg::LinalgOp op) const;
   bool joinNeighbours(LocalValue &a, const LocalValue &b);
   LogicalResult liftJoin(linalg::LinalgOp op);
+  const Form *skipRounding(const Form *form);
+  const Form *getRounded(const Form *form, Type element, Operation *op);
+  bool isRoundedJoin(linalg::LinalgOp op);
+  LogicalResult liftRoundedJoin(linalg::LinalgOp op);
   LogicalResult readOperands(linalg::LinalgOp op, BodyLifter &body,
                              ArrayRef<LocalDim> loops, bool reduces);
   FailureOr<Contribution> getCarried(linalg::LinalgOp op, const Form *form);
@@ -354,7 +373,27 @@ private:
   LogicalResult setAttentionResult(Operation *op, const AttentionPart &part,
                                    ArrayRef<int> summed,
                                    ArrayRef<LocalDim> loops, Form form);
-  LogicalResult checkStart(Operation *op, Value start, const LocalDim &queries);
+  LogicalResult checkStart(Operation *op, Value start, const LocalDim &queries,
+                           const LocalDim &keys);
+  LogicalResult checkKeys(Operation *op, const AttentionShape &shape,
+                          LocalDim &keys);
+  Contribution getKeyParts(const AttentionShape &shape, AttentionTensor tensor,
+                           ArrayRef<LocalDim> loops, Contribution made);
+  void noteRows(Operation *op, const AttentionShape &shape);
+
+  // Attention by pieces of the keys.
+  bool hasKeyParts(linalg::LinalgOp op) const;
+  LogicalResult liftKeyParts(linalg::LinalgOp op);
+  LogicalResult uniteKeys(linalg::LinalgOp op, LocalValue &a,
+                          const LocalValue &b);
+  LogicalResult joinSums(linalg::LinalgOp op);
+  LogicalResult weighPart(linalg::LinalgOp op);
+  LogicalResult joinOutputs(linalg::LinalgOp op);
+  LogicalResult weigh(linalg::LinalgOp op);
+  FailureOr<LocalValue> getAttentionInput(Operation *op,
+                                          const AttentionPart &part);
+  LogicalResult checkSums(Operation *op, const AttentionShape &shape,
+                          ArrayRef<LocalDim> loops);
   LogicalResult checkSummed(Operation *op, const LocalValue &value,
                             const AttentionPart &part, ArrayRef<int> summed,
                             ArrayRef<LocalDim> loops);
@@ -436,6 +475,13 @@ private:
   DenseMap<Value, LocalValue> tensors;
   /// Other ways to see values, as right as that one.
   DenseMap<Value, std::vector<LocalValue>> otherWays;
+  /// Of the outputs of attention, the log-sum-exp of the same op, and which
+  /// dimensions of the output that has.
+  DenseMap<const Form *, std::pair<const Form *, AffineMap>> rowSums;
+  DenseMap<Value, AttentionWeight> weights;
+  /// Outputs, and gradients of outputs, times a weight: what was multiplied,
+  /// and the weight.
+  DenseMap<Value, std::pair<LocalValue, AttentionWeight>> weighted;
   /// The entries of values that are stacked, to be gathered and picked.
   DenseMap<Value, std::vector<LocalValue>> stacks;
   DenseMap<Value, LocalScalar> scalars;

@@ -32,7 +32,8 @@ import mlir_text
 TO_LOCAL = [
     "--weft-raise", "--weft-infer-storage", "--weft-propagate-shardings",
     "--weft-insert-reshards", "--weft-verify-sharding", "--weft-partition",
-    "--weft-verify-local", "--canonicalize", "--cse", "--weft-merge-collectives",
+    "--weft-verify-local", "--canonicalize", "--cse", "--weft-ring-attention=when={ring}",
+    "--weft-merge-collectives",
 ]  # fmt: skip
 # Relative to the largest element, and for what is left after cancellation. What
 # was once rounded to a narrow type is only as good as that.
@@ -156,9 +157,10 @@ def compare(expected, actual, tolerance, where):
 # ---- back ends
 
 
-def run_interpreter(text, arrays):
+def run_interpreter(text, arrays, ring):
     """Returns the valid part of each result on each rank, with its place."""
-    machine = interpreter.Interpreter(weft_opt(text, *TO_LOCAL), poison)
+    passes = [step.format(ring=ring) for step in TO_LOCAL]
+    machine = interpreter.Interpreter(weft_opt(text, *passes), poison)
     ranks = range(machine.mesh.ranks)
     ins = layouts(machine.func, machine.mesh, "arg")
     outs = layouts(machine.func, machine.mesh, "res")
@@ -205,7 +207,7 @@ def run_command(*command):
         raise Mismatch(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
 
 
-def run_host(text, arrays):
+def run_host(text, arrays, ring):
     """Compiles and runs the program; the runtime joins the parts."""
     func = interpreter.Interpreter(weft_opt(text)).func
     mesh = interpreter.Interpreter(weft_opt(text)).mesh
@@ -216,7 +218,8 @@ def run_host(text, arrays):
         named = {a["weft.name"]: (array, t.element)
                  for a, array, t in zip(func.attrs.get("arg_attrs", []), arrays, types)}  # fmt: skip
         write_safetensors(folder / "in.safetensors", named)
-        run_command("weft-compile", folder / "step.mlir", "-o", folder / "step.so")
+        run_command("weft-compile", folder / "step.mlir", "-o", folder / "step.so",
+                    f"--ring-attention={ring}")  # fmt: skip
         run_command("weft-run", folder / "step.so", "--ranks", mesh.ranks,
                     "--inputs", folder / "in.safetensors",
                     "--outputs", folder / "out.safetensors")  # fmt: skip
@@ -230,8 +233,9 @@ def run_host(text, arrays):
 BACKENDS = {"interpreter": run_interpreter, "host": run_host}
 
 
-def check(text, meshes, backend="interpreter", seed=0):
-    """Raises Mismatch if the program means something else on some mesh."""
+def check(text, meshes, backend="interpreter", seed=0, ring="auto"):
+    """Raises Mismatch if the program means something else on some mesh; `ring`
+    says whether keys of attention travel: never, auto or always."""
     reference = interpreter.Interpreter(weft_opt(text, "--linalg-generalize-named-ops"))
     rng = np.random.default_rng(seed)
     inputs = reference.func.attrs["function_type"][1]
@@ -239,7 +243,7 @@ def check(text, meshes, backend="interpreter", seed=0):
     arrays = [random_array(rng, type) for type in inputs]
     [expected] = reference.run([arrays])
     for sizes in meshes:
-        for i, rank, layout, actual in BACKENDS[backend](with_mesh(text, sizes), arrays):
+        for i, rank, layout, actual in BACKENDS[backend](with_mesh(text, sizes), arrays, ring):
             where = f"mesh {sizes}: result {i} on rank {rank}"
             compare(layout.part(expected[i], rank), actual, tolerance, where)
 
@@ -254,9 +258,10 @@ def main():
     parser.add_argument("--mesh", action="append", type=parse_mesh, required=True)
     parser.add_argument("--backend", choices=BACKENDS, default="interpreter")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ring", default="auto")
     args = parser.parse_args()
     try:
-        check(args.program.read_text(), args.mesh, args.backend, args.seed)
+        check(args.program.read_text(), args.mesh, args.backend, args.seed, args.ring)
     except (Mismatch, elements.Fault) as problem:
         sys.exit(f"{args.program}: {problem}")
     print(f"{len(args.mesh)} meshes agree")

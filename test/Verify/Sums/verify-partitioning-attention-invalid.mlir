@@ -84,7 +84,7 @@ module {
     %rank = weft.axis_index @mesh <{"cp"}>
     %chunk = arith.constant 4 : index
     %start = arith.muli %rank, %chunk : index
-    // expected-error@+1 {{needs whole a loop of size 8, of which a rank has 4 elements}}
+    // expected-error@+1 {{begins at query [0, 4], but the rank's queries begin at [0, 0]}}
     %out, %lse = weft.attention %q, %k, %k start %start {config = #weft.attention<scale = 0.5 : f32, right = 0>, indexing_maps = [#q, #k, #v, #out, #lse]}
         : (tensor<2x4x4xf32>, tensor<2x4x4xf32>, tensor<2x4x4xf32>, index) -> (tensor<2x4x4xf32>, tensor<2x4xf32>)
     %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %out, %lse, %dout start %start {config = #weft.attention<scale = 0.5 : f32, right = 0>,
