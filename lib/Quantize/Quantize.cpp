@@ -464,8 +464,7 @@ private:
   /// but one for the rest may find none, in one step of several.
   LogicalResult checkUses(ArrayRef<Request> requests) {
     bool hasRest = true;
-    for (auto [request, text, use] :
-         llvm::zip_equal(requests, formats, uses)) {
+    for (auto [request, text, use] : llvm::zip_equal(requests, formats, uses)) {
       bool isRest = !request.pattern && hasRest;
       hasRest &= request.pattern.has_value();
       if (!use.isFirst && failed(reportUnused(text, use, isRest)))
