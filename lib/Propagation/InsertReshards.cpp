@@ -89,6 +89,9 @@ private:
   const Version &getCheapest(Value value, const Sharding &needed);
   Value materialize(Value value, const Sharding &needed, Operation *user);
   Value materializeFree(Value value, const Sharding &needed, Operation *user);
+  std::optional<FactorSharding> getFactors(Value value, const Sharding &made);
+  std::optional<int64_t> getNarrowCost(Value value, const Sharding &needed);
+  Value widenAfterMove(Value value, const Sharding &needed, Operation *user);
   Value insertReshard(Value value, Version source, const Sharding &to,
                       Operation *user);
   void reportReshard(ReshardOp reshard, const Sharding &from,
@@ -247,7 +250,95 @@ Value ReshardInsertion::materialize(Value value, const Sharding &needed,
       return insertReshard(value, source, target, user);
     }
   }
+  // Weights move as storage axes are gathered.
+  if (!source.sharding.isPartial() && !state.isWeight)
+    if (std::optional<int64_t> cost = getNarrowCost(value, needed);
+        cost && *cost < getCost(value, source.sharding, needed))
+      return widenAfterMove(value, needed, user);
   return insertReshard(value, source, needed, user);
+}
+
+/// Says whether the op makes of each element another, in more bytes than all
+/// that it reads has.
+static bool isWidening(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic->getNumResults() != 1 ||
+      generic.getNumReductionLoops() != 0)
+    return false;
+  auto getBits = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.getNumElements() * getElementBits(type);
+  };
+  int64_t read = 0;
+  for (Value input : generic.getDpsInputs())
+    read += isTensor(input) ? getBits(input) : 0;
+  return read < getBits(generic.getResult(0));
+}
+
+/// What the op of a value has on its factors if it is to make the value so.
+std::optional<FactorSharding>
+ReshardInsertion::getFactors(Value value, const Sharding &made) {
+  std::optional<ShardingRule> rule = getShardingRule(value.getDefiningOp());
+  if (!rule)
+    return std::nullopt;
+  bool isExact = true;
+  FactorSharding factors =
+      projectToFactors(*rule, rule->results[0], made, &isExact);
+  if (!isExact || !isLegal(*rule, factors))
+    return std::nullopt;
+  return factors;
+}
+
+/// Returns what it costs to move what a value was widened from, if it was.
+std::optional<int64_t> ReshardInsertion::getNarrowCost(Value value,
+                                                       const Sharding &needed) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumResults() != 1)
+    return std::nullopt;
+  bool isReshape = isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+  if (!isReshape && !isWidening(op))
+    return std::nullopt;
+  std::optional<FactorSharding> factors = getFactors(value, needed);
+  if (!factors)
+    return std::nullopt;
+  ShardingRule rule = *getShardingRule(op);
+  int64_t cost = 0;
+  for (auto [operand, own] : llvm::zip(op->getOperands(), rule.operands)) {
+    if (!isTensor(operand) || getState(operand).isFree)
+      continue;
+    if (getState(operand).versions.empty())
+      return std::nullopt;
+    Sharding sharding = getTensorSharding(own, *factors);
+    std::optional<int64_t> part =
+        isReshape ? getNarrowCost(operand, sharding)
+                  : getCost(operand, getCheapest(operand, sharding).sharding,
+                            sharding);
+    if (!part)
+      return std::nullopt;
+    cost += *part;
+  }
+  return cost;
+}
+
+/// Moves what a value was widened from, and widens that again.
+Value ReshardInsertion::widenAfterMove(Value value, const Sharding &needed,
+                                       Operation *user) {
+  Operation *op = value.getDefiningOp();
+  ShardingRule rule = *getShardingRule(op);
+  FactorSharding factors = *getFactors(value, needed);
+  builder.setInsertionPoint(user);
+  Operation *made = builder.clone(*op);
+  processed.insert(made);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (isTensor(operand))
+      made->setOperand(
+          i, materialize(operand, getTensorSharding(rule.operands[i], factors),
+                         made));
+  Sharding sharding = getTensorSharding(rule.results[0], factors);
+  setStatedShardings(made, sharding, mesh);
+  getState(value).versions.push_back(
+      {made->getResult(0), sharding, std::nullopt});
+  return made->getResult(0);
 }
 
 /// Gives the op of a free value the sharding, or a copy of the op.

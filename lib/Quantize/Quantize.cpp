@@ -99,9 +99,12 @@ public:
   explicit Quantizer(func::FuncOp func) : builder(func.getContext()) {}
 
   /// `blocks`: elements along each dimension; `mixed`: the dimension whose runs
-  /// are mixed, if the format asks for that.
+  /// are mixed, if the format asks for that. Where a user says that ranks are
+  /// to have the wide value in another way, narrow ones are what moves.
   Narrow get(Value wide, ArrayRef<int64_t> blocks, const OperandFormat &format,
              unsigned mixed) {
+    while (auto shard = wide.getDefiningOp<ShardOp>())
+      wide = shard.getInput();
     NarrowKey key{wide, SmallVector<int64_t>(blocks), format};
     for (auto &[other, narrow] : made)
       if (other == key)
