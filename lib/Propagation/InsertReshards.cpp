@@ -15,18 +15,14 @@
 // Fills, constants and the like have no sharding of their own: each sharding
 // that a use needs is one copy of the op.
 
-#include "weft/Propagation/Passes.h"
-#include "weft/Rules/OpSharding.h"
-#include "weft/Rules/ReductionOrder.h"
-#include "weft/Rules/ShardingConversion.h"
+#include "ReshardInsertion.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Propagation/Passes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
-
-#include <memory>
 
 #define DEBUG_TYPE "weft-insert-reshards"
 
@@ -37,257 +33,6 @@ namespace mlir::weft {
 
 using namespace mlir;
 using namespace mlir::weft;
-
-namespace {
-
-bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-/// A value with the sharding that it has.
-struct Version {
-  Value value;
-  Sharding sharding;
-  /// For a gather of storage axes: how many gathers of other values were
-  /// before it.
-  std::optional<int64_t> gatherCount;
-};
-
-/// What is known of a value of the original program.
-struct ValueState {
-  SmallVector<Version, 0> versions;
-  std::optional<Sharding> wish;
-  /// An argument, or made from one by ops that keep each element.
-  bool isWeight = false;
-  /// As in TensorView.
-  AxisList scattered;
-  /// Contributions are one element that is looked up, and zeros.
-  bool isLookedUp = false;
-  /// Made by an op that is free to redo; then there may be no version yet.
-  bool isFree = false;
-};
-
-class ReshardInsertion {
-public:
-  ReshardInsertion(func::FuncOp func, const NamedMesh &mesh, StringRef serial)
-      : func(func), mesh(mesh),
-        planner(mesh.mesh, /*keepsOrder=*/getInvariance(func) != nullptr),
-        builder(func.getContext()), isAccumulated(!serial.empty()) {
-    planner.setSerialAxis(mesh.mesh.axisIndex(serial).value_or(-1));
-  }
-
-  void run();
-
-  int64_t numReshards = 0;
-
-private:
-  ValueState &getState(Value value);
-  void addResult(Value value, const Sharding &made);
-
-  //===--------------------------------------------------------------------===//
-  // Versions
-  //===--------------------------------------------------------------------===//
-
-  bool isValid(const Version &version) const {
-    return !version.gatherCount || *version.gatherCount == numGathers;
-  }
-  int64_t getCost(Value value, const Sharding &from, const Sharding &to);
-  const Version &getCheapest(Value value, const Sharding &needed);
-  Value materialize(Value value, const Sharding &needed, Operation *user);
-  Value materializeFree(Value value, const Sharding &needed, Operation *user);
-  Value insertReshard(Value value, Version source, const Sharding &to,
-                      Operation *user);
-  void reportReshard(ReshardOp reshard, const Sharding &from,
-                     const Sharding &to, Operation *user);
-
-  void reportOrder(const OpView &view, const OpSharding &choice);
-  void reportGather(const OpView &view, const OpSharding &choice);
-  void processArguments();
-  void processOp(Operation *op);
-  void processFree(Operation *op);
-  void processShard(ShardOp op);
-  void processBarrier(OptimizationBarrierOp op);
-  void processReturn(func::ReturnOp op);
-  void processUnknown(Operation *op);
-  void processWithRule(Operation *op, const ShardingRule &rule);
-  void replicateCaptures(Operation *op);
-  Sharding getReturned(unsigned index, Value value);
-
-  TensorView viewOperand(Operation *op, Value value,
-                         const TensorFactors &factors);
-  OpView viewOp(Operation *op, const ShardingRule &rule);
-  SmallVector<Operation *> getUsesToCome(Value value, Operation *op);
-  bool mayStayPartial(Value value, ArrayRef<Operation *> users);
-  void findSummands(Value value, TensorView &view);
-  AxisList getJoinedWith(Value value);
-  bool addSummand(Value value, TensorView &view);
-  AxisList getStorage(const OpView &view, const OpSharding &choice,
-                      unsigned index) const;
-  AxisList getScatteredAxes(const OpView &view, const Sharding &made) const;
-  bool isPlainImage(const OpView &view) const;
-
-  func::FuncOp func;
-  const NamedMesh &mesh;
-  ReshardPlanner planner;
-  OpBuilder builder;
-  bool isAccumulated;
-  llvm::DenseMap<Value, std::unique_ptr<ValueState>> states;
-  llvm::DenseMap<Operation *, SmallVector<Value, 2>> freeOperands;
-  llvm::DenseSet<Operation *> processed;
-  SmallVector<Operation *> toErase;
-  Value lastGathered;
-  int64_t numGathers = 0;
-};
-
-//===----------------------------------------------------------------------===//
-// Versions
-//===----------------------------------------------------------------------===//
-
-ValueState &ReshardInsertion::getState(Value value) {
-  std::unique_ptr<ValueState> &state = states[value];
-  if (!state)
-    state = std::make_unique<ValueState>();
-  return *state;
-}
-
-void ReshardInsertion::addResult(Value value, const Sharding &made) {
-  getState(value).versions.push_back({value, made, std::nullopt});
-}
-
-int64_t ReshardInsertion::getCost(Value value, const Sharding &from,
-                                  const Sharding &to) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return planner.cost(from, to, type.getShape(), getElements(type));
-}
-
-/// Returns the version from which `needed` costs the fewest bytes, the oldest
-/// of such.
-const Version &ReshardInsertion::getCheapest(Value value,
-                                             const Sharding &needed) {
-  ArrayRef<Version> versions = getState(value).versions;
-  Elements elements = getElements(cast<RankedTensorType>(value.getType()));
-  const Version *best = &versions.front();
-  int64_t bestCost = getCost(value, best->sharding, needed);
-  for (const Version &version : versions.drop_front()) {
-    if (!isValid(version) ||
-        !planner.canReshard(version.sharding, needed, elements).empty())
-      continue;
-    int64_t cost = getCost(value, version.sharding, needed);
-    if (cost < bestCost) {
-      best = &version;
-      bestCost = cost;
-    }
-  }
-  return *best;
-}
-
-void ReshardInsertion::reportReshard(ReshardOp reshard, const Sharding &from,
-                                     const Sharding &to, Operation *user) {
-  if (!func->getContext()->getRemarkEngine())
-    return;
-  auto type = cast<RankedTensorType>(reshard.getType());
-  std::string steps;
-  llvm::raw_string_ostream os(steps);
-  for (const ReshardStep &step :
-       planner.plan(from, to, type.getShape(), getElements(type))) {
-    os << (steps.empty() ? "" : "; ");
-    printStep(os, step, mesh.mesh);
-  }
-  remark::passed(reshard.getLoc(),
-                 remark::RemarkOpts::name("reshard").category("weft-reshard"))
-      << remark::add("'{0}' needs {1}, its operand is {2}: {3}",
-                     user->getName().getStringRef().str(), to.str(mesh.mesh),
-                     from.str(mesh.mesh), steps)
-      << remark::metric("bytes", getCost(reshard, from, to));
-}
-
-Value ReshardInsertion::insertReshard(Value value, Version source,
-                                      const Sharding &to, Operation *user) {
-  Version made{{}, to, std::nullopt};
-  bool gathersStorage =
-      llvm::any_of(source.sharding.storage, [&](const AxisRef &axis) {
-        return !anyOverlap(to.usedAxes(), axis);
-      });
-  if (gathersStorage) {
-    if (lastGathered != value)
-      ++numGathers;
-    lastGathered = value;
-    made.gatherCount = numGathers;
-  }
-  builder.setInsertionPoint(user);
-  auto reshard =
-      ReshardOp::create(builder, user->getLoc(), source.value,
-                        mesh.toAttr(source.sharding), mesh.toAttr(to));
-  setStatedShardings(reshard, to, mesh);
-  processed.insert(reshard);
-  ++numReshards;
-  reportReshard(reshard, source.sharding, to, user);
-  made.value = reshard;
-  auto &versions = getState(value).versions;
-  llvm::erase_if(versions,
-                 [&](const Version &version) { return !isValid(version); });
-  versions.push_back(made);
-  return reshard;
-}
-
-/// Makes a version of a value in front of `user`, or finds one.
-Value ReshardInsertion::materialize(Value value, const Sharding &needed,
-                                    Operation *user) {
-  ValueState &state = getState(value);
-  if (state.isFree)
-    return materializeFree(value, needed, user);
-  for (const Version &version : state.versions)
-    if (isValid(version) && version.sharding.isSameLayout(needed))
-      return version.value;
-  Version source = getCheapest(value, needed);
-  if (source.sharding.isPartial() && !needed.isPartial()) {
-    // What was combined once serves all later uses: do it where it is wished.
-    Sharding target = getTarget(state.wish, source.sharding);
-    if (!target.isSameLayout(needed) &&
-        getCost(value, source.sharding, target) +
-                getCost(value, target, needed) <=
-            getCost(value, source.sharding, needed)) {
-      Value combined = insertReshard(value, source, target, user);
-      source = {combined, target, std::nullopt};
-    } else if (target.isSameLayout(needed)) {
-      return insertReshard(value, source, target, user);
-    }
-  }
-  return insertReshard(value, source, needed, user);
-}
-
-/// Gives the op of a free value the sharding, or a copy of the op.
-Value ReshardInsertion::materializeFree(Value value, const Sharding &needed,
-                                        Operation *user) {
-  ValueState &state = getState(value);
-  for (const Version &version : state.versions)
-    if (version.sharding.isSameLayout(needed))
-      return version.value;
-  Operation *op = value.getDefiningOp();
-  ShardingRule rule = *getShardingRule(op);
-  bool isExact = true;
-  FactorSharding factors =
-      projectToFactors(rule, rule.results[0], needed, &isExact);
-  if (!isExact || !isLegal(rule, factors)) {
-    Version whole{{}, Sharding::replicated(needed.rank()), std::nullopt};
-    whole.value = materializeFree(value, whole.sharding, user);
-    return insertReshard(value, whole, needed, user);
-  }
-  Operation *made = op;
-  if (!state.versions.empty()) {
-    builder.setInsertionPointAfter(op);
-    made = builder.clone(*op);
-    processed.insert(made);
-  }
-  for (auto [i, operand] : llvm::enumerate(freeOperands[op]))
-    if (isTensor(operand))
-      made->setOperand(
-          i, materialize(operand, getTensorSharding(rule.operands[i], factors),
-                         made));
-  Sharding sharding = getTensorSharding(rule.results[0], factors);
-  setStatedShardings(made, sharding, mesh);
-  getState(value).versions.push_back(
-      {made->getResult(0), sharding, std::nullopt});
-  return made->getResult(0);
-}
 
 //===----------------------------------------------------------------------===//
 // What the choice of an op's sharding sees
@@ -307,7 +52,7 @@ SmallVector<Operation *> ReshardInsertion::getUsesToCome(Value value,
 
 /// Says whether the op only moves elements, or converts them to another
 /// floating-point type: a zero keeps its sign, and stays one.
-bool keepsZeros(Operation *op) {
+static bool keepsZeros(Operation *op) {
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
           tensor::ExtractSliceOp, tensor::ConcatOp, linalg::TransposeOp,
           linalg::BroadcastOp>(op))
@@ -803,6 +548,8 @@ void ReshardInsertion::run() {
     if (op.use_empty() && isRematerializable(&op))
       op.erase();
 }
+
+namespace {
 
 struct InsertReshardsPass
     : weft::impl::InsertReshardsPassBase<InsertReshardsPass> {

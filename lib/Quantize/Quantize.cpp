@@ -17,6 +17,8 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/GlobPattern.h"
 
+#include <set>
+
 namespace mlir::weft {
 #define GEN_PASS_DEF_QUANTIZEPASS
 #include "weft/Quantize/Passes.h.inc"
@@ -97,9 +99,12 @@ public:
   explicit Quantizer(func::FuncOp func) : builder(func.getContext()) {}
 
   /// `blocks`: elements along each dimension; `mixed`: the dimension whose runs
-  /// are mixed, if the format asks for that.
+  /// are mixed, if the format asks for that. Where a user says that ranks are
+  /// to have the wide value in another way, narrow ones are what moves.
   Narrow get(Value wide, ArrayRef<int64_t> blocks, const OperandFormat &format,
              unsigned mixed) {
+    while (auto shard = wide.getDefiningOp<ShardOp>())
+      wide = shard.getInput();
     NarrowKey key{wide, SmallVector<int64_t>(blocks), format};
     for (auto &[other, narrow] : made)
       if (other == key)
@@ -427,35 +432,80 @@ struct QuantizePass : weft::impl::QuantizePassBase<QuantizePass> {
         readRequests(getOperation(), formats);
     if (failed(requests))
       return signalPassFailure();
-    SmallVector<bool> isMatched(requests->size());
+    uses.assign(requests->size(), Use());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal())
-        quantizeIn(func, *requests, isMatched);
-    for (auto [request, text, matched] :
-         llvm::zip_equal(*requests, formats, isMatched))
-      if (request.pattern && !matched) {
-        getOperation().emitError("has no linear layer whose weight's name is "
-                                 "like that of '")
-            << text << "'";
-        return signalPassFailure();
-      }
+        quantizeIn(func, *requests);
+    if (failed(checkUses(*requests)))
+      signalPassFailure();
   }
 
 private:
-  void quantizeIn(func::FuncOp func, ArrayRef<Request> requests,
-                  MutableArrayRef<bool> isMatched) {
+  /// What became of an entry of `formats`.
+  struct Use {
+    bool isFirst = false;
+    /// Entries that came before it where it would have counted.
+    std::set<unsigned> others;
+  };
+
+  /// The entry that counts for a weight of that name; null: none. Those after
+  /// it are noted.
+  const Request *choose(ArrayRef<Request> requests, StringRef name) {
+    std::optional<unsigned> first;
+    for (auto [i, candidate] : llvm::enumerate(requests)) {
+      if (candidate.pattern && !candidate.pattern->match(name))
+        continue;
+      if (first)
+        uses[i].others.insert(*first);
+      else
+        uses[first.emplace(i)].isFirst = true;
+    }
+    return first ? &requests[*first] : nullptr;
+  }
+
+  /// An entry that does nothing is a mistake, of the pattern or of the order;
+  /// but one for the rest may find none, in one step of several.
+  LogicalResult checkUses(ArrayRef<Request> requests) {
+    bool hasRest = true;
+    for (auto [request, text, use] : llvm::zip_equal(requests, formats, uses)) {
+      bool isRest = !request.pattern && hasRest;
+      hasRest &= request.pattern.has_value();
+      if (!use.isFirst && failed(reportUnused(text, use, isRest)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult reportUnused(StringRef text, const Use &use, bool isRest) {
+    ModuleOp module = getOperation();
+    if (use.others.empty() && !isRest)
+      return module.emitError("has no linear layer whose weight's name is like "
+                              "that of '")
+             << text << "'";
+    InFlightDiagnostic diagnostic =
+        isRest ? module.emitWarning() : module.emitError();
+    if (use.others.empty()) {
+      diagnostic << "has no linear layer to quantize as '" << text << "'";
+      return success();
+    }
+    diagnostic << "cannot quantize as '" << text
+               << "': each linear layer that it is for has an entry before "
+                  "it, ";
+    llvm::interleaveComma(use.others, diagnostic, [&](unsigned other) {
+      diagnostic << "'" << formats[other] << "'";
+    });
+    return success(isRest);
+  }
+
+  SmallVector<Use> uses;
+
+  void quantizeIn(func::FuncOp func, ArrayRef<Request> requests) {
     Linears linears = findLinears(func);
     Quantizer quantizer(func);
     SmallVector<QuantizationFormat> waiting;
     for (const Linear &linear : linears.ops) {
       std::string name = getWeightName(linear.weight);
-      const Request *request = nullptr;
-      for (auto [i, candidate] : llvm::enumerate(requests))
-        if (!candidate.pattern || candidate.pattern->match(name)) {
-          request = &candidate;
-          isMatched[i] = true;
-          break;
-        }
+      const Request *request = choose(requests, name);
       if (!request)
         continue;
       std::string reason;

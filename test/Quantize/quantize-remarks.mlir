@@ -7,6 +7,11 @@
 // RUN: not weft-opt --weft-quantize=formats=fp6 %s 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: not weft-opt --weft-quantize=formats=fp8=[ %s 2>&1 | FileCheck %s --check-prefix=PATTERN
 // RUN: not weft-opt --weft-quantize=formats=fp8=nothing %s 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: not weft-opt --weft-quantize=formats=mxfp8,fp8 %s 2>&1 | FileCheck %s --check-prefix=DEAD
+// RUN: not weft-opt --weft-quantize=formats=mxfp8=head,nvfp4=*er,fp8={head,router} %s 2>&1 | FileCheck %s --check-prefix=SHADOWED
+// RUN: weft-opt --weft-quantize=formats=mxfp8=head,fp8={head,router} %s 2>&1 | FileCheck %s --check-prefix=PARTLY
+// RUN: weft-opt --weft-quantize=formats=mxfp8=*,fp8 %s 2>&1 | FileCheck %s --check-prefix=REST
+// RUN: echo 'func.func @f() { return }' | weft-opt --weft-quantize=formats=mxfp8 2>&1 | FileCheck %s --check-prefix=NONE
 
 // Which contractions become narrow, and why others do not.
 
@@ -37,6 +42,11 @@
 // FORMAT: error: cannot quantize as 'fp6', expected fp8, fp8-block, mxfp8 or nvfp4
 // PATTERN: error: cannot quantize weights '[': {{.*}}
 // NOTHING: error: has no linear layer whose weight's name is like that of 'fp8=nothing'
+// DEAD: error: cannot quantize as 'fp8': each linear layer that it is for has an entry before it, 'mxfp8'{{$}}
+// SHADOWED: error: cannot quantize as 'fp8={head,router}': each linear layer that it is for has an entry before it, 'mxfp8=head', 'nvfp4=*er'{{$}}
+// PARTLY-NOT: error
+// REST: warning: cannot quantize as 'fp8': each linear layer that it is for has an entry before it, 'mxfp8=*'{{$}}
+// NONE: warning: has no linear layer to quantize as 'mxfp8'
 
 #ik = affine_map<(i, j, k) -> (i, k)>
 #kj = affine_map<(i, j, k) -> (k, j)>

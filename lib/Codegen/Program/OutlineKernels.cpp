@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -60,6 +61,36 @@ BufferList::BufferList(ValueRange operands, ValueRange written) {
       alone &= i == j || !(isWritten(i) || isWritten(j)) ||
                !extents[i].overlaps(extents[j]);
     isPrivate.push_back(alone);
+  }
+}
+
+/// Says whether no op of a group loops: what it costs is its launch.
+bool isScalar(rt::FusedOp op) {
+  return llvm::all_of(
+      op.getBody().getOps<linalg::LinalgOp>(),
+      [](linalg::LinalgOp inner) { return inner.getNumLoops() == 0; });
+}
+
+/// Gives a group without loops its long integers with the launch: those that
+/// differ in these alone, as in the seeds of random bits, share a kernel.
+void passIntegers(rt::FusedOp op) {
+  constexpr unsigned kLong = 16, kMost = 32;
+  SmallVector<arith::ConstantOp> constants;
+  for (auto constant : op.getBody().getOps<arith::ConstantOp>()) {
+    auto integer = dyn_cast<IntegerAttr>(constant.getValue());
+    if (integer && integer.getType().isInteger(32) &&
+        integer.getValue().getActiveBits() > kLong)
+      constants.push_back(constant);
+  }
+  if (!isScalar(op) || constants.size() > kMost)
+    return;
+  OpBuilder builder(op);
+  for (arith::ConstantOp constant : constants) {
+    Operation *given = builder.clone(*constant);
+    op.getScalarsMutable().append(given->getResult(0));
+    constant.replaceAllUsesWith(
+        op.getBody().addArgument(constant.getType(), constant.getLoc()));
+    constant.erase();
   }
 }
 
@@ -284,6 +315,10 @@ LogicalResult OutlineKernelsPass::outlineAll(Outliner &outliner,
     if (mayShare)
       together = takeTogether(ops);
     size_t count = std::max<size_t>(1, together.size());
+    // A launch that is shared was counted with the scalars that it had.
+    if (auto fused = dyn_cast<rt::FusedOp>(ops.front());
+        fused && !fused->hasAttr(kTogetherAttr))
+      passIntegers(fused);
     if (failed(count > 1 ? outliner.outlineTogether(together)
                          : outliner.outline(ops.front())))
       return failure();

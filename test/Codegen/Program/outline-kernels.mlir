@@ -1,4 +1,5 @@
 // RUN: weft-opt %s --weft-outline-kernels | FileCheck %s
+// RUN: weft-opt %s --weft-outline-kernels | FileCheck %s --check-prefix=SEEDS
 
 #row = affine_map<(i) -> (i)>
 
@@ -147,3 +148,43 @@ func.func @base(%b: index) {
 // CHECK: llvm.store %[[SCALAR]]
 // CHECK: llvm.func hidden @weft_k4({{.*}} attributes {weft_rt.takes = [memref<16xf32>, f32]}
 // CHECK: llvm.func hidden @weft_k6({{.*}} attributes {weft_rt.takes = [memref<16x32xf32>, memref<8xi32>, memref<8x32xf32>, index]}
+
+#scalar = affine_map<() -> ()>
+
+// Ops without loops that differ in their seeds are one kernel, which gets them.
+// SEEDS-LABEL: func @seeds
+func.func @seeds() {
+  %k = weft_rt.buffer argument 0 : memref<i32>
+  %l = weft_rt.buffer argument 1 : memref<i32>
+  // SEEDS-DAG: %[[ONE:.*]] = arith.constant 100001 : i32
+  // SEEDS: weft_rt.launch @[[SEEDS:weft_k[0-9]+]](%{{.*}}, %{{.*}} : memref<i32>, memref<i32>) scalars(%[[ONE]] : i32)
+  weft_rt.fused ins(%k : memref<i32>) outs(%l : memref<i32>) {
+  ^bb0(%a: tensor<i32>):
+    %seed = arith.constant 100001 : i32
+    %shift = arith.constant 16 : i32
+    %e = tensor.empty() : tensor<i32>
+    %g = linalg.generic {indexing_maps = [#scalar, #scalar], iterator_types = []} ins(%a : tensor<i32>) outs(%e : tensor<i32>) {
+    ^bb0(%v: i32, %o: i32):
+      %x = arith.xori %v, %seed : i32
+      %s = arith.shrui %x, %shift : i32
+      linalg.yield %s : i32
+    } -> tensor<i32>
+    weft_rt.yield %g : tensor<i32>
+  }
+  // SEEDS-DAG: %[[TWO:.*]] = arith.constant -100002 : i32
+  // SEEDS: weft_rt.launch @[[SEEDS]](%{{.*}}, %{{.*}} : memref<i32>, memref<i32>) scalars(%[[TWO]] : i32)
+  weft_rt.fused ins(%k : memref<i32>) outs(%l : memref<i32>) {
+  ^bb0(%a: tensor<i32>):
+    %seed = arith.constant -100002 : i32
+    %shift = arith.constant 16 : i32
+    %e = tensor.empty() : tensor<i32>
+    %g = linalg.generic {indexing_maps = [#scalar, #scalar], iterator_types = []} ins(%a : tensor<i32>) outs(%e : tensor<i32>) {
+    ^bb0(%v: i32, %o: i32):
+      %x = arith.xori %v, %seed : i32
+      %s = arith.shrui %x, %shift : i32
+      linalg.yield %s : i32
+    } -> tensor<i32>
+    weft_rt.yield %g : tensor<i32>
+  }
+  return
+}

@@ -12,7 +12,8 @@ def OutlineKernelsPass : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Each weft_rt.fused and weft_rt.scatter_add becomes the launch of a kernel
     `weft_k<N>`, a function over the range of its outermost parallel loop.
-    Groups that are equal up to the places of their buffers share a kernel.
+    Groups that are equal up to the places of their buffers share a kernel, and if
+    none of their ops loops, up to integers of more than 16 bits, as seeds are.
 
     *Requires* the `planned` phase.
     *Ensures* that no linalg op and no tensor is left.
