@@ -6,6 +6,7 @@
 
 #include "CheckValues.h"
 #include "weft/Canonicalize/MissingElements.h"
+#include "weft/Dialect/Weft/IR/Lookups.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
@@ -30,8 +31,8 @@ bool isOutside(Value index, int64_t size) {
          (number.isNegative() || number.sge(size));
 }
 
-Value emitZero(OpBuilder &builder, Location loc, Type type) {
-  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+Value emitMissing(OpBuilder &builder, Location loc, Type type) {
+  return arith::ConstantOp::create(builder, loc, getMissingElement(type));
 }
 
 /// Whether an op on tensors computes each element, so that no fold makes a
@@ -84,11 +85,11 @@ bool isInside(DataFlowSolver &solver, Value index, int64_t size) {
 }
 
 /// Reads the first element where the indices in `dims` point to none, and
-/// chooses 0 instead.
+/// chooses what lookups give there instead.
 void guard(tensor::ExtractOp read, ArrayRef<unsigned> dims) {
   OpBuilder builder(read);
   Location loc = read.getLoc();
-  Value zero = emitZero(builder, loc, builder.getIndexType()), inside;
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0), inside;
   for (unsigned dim : dims) {
     OpOperand &index = read.getIndicesMutable()[dim];
     Value size = arith::ConstantIndexOp::create(
@@ -99,7 +100,7 @@ void guard(tensor::ExtractOp read, ArrayRef<unsigned> dims) {
     inside = inside ? arith::AndIOp::create(builder, loc, inside, isIn) : isIn;
   }
   builder.setInsertionPointAfter(read);
-  Value absent = emitZero(builder, loc, read.getType());
+  Value absent = emitMissing(builder, loc, read.getType());
   auto chosen =
       arith::SelectOp::create(builder, loc, inside, read.getResult(), absent);
   read.getResult().replaceAllUsesExcept(chosen, chosen);
@@ -114,7 +115,7 @@ void weft::readMissingAsZero(Operation *root) {
       if (isOutside(index, size)) {
         OpBuilder builder(read);
         read.getResult().replaceAllUsesWith(
-            emitZero(builder, read.getLoc(), read.getType()));
+            emitMissing(builder, read.getLoc(), read.getType()));
         return read.erase();
       }
   });

@@ -503,11 +503,11 @@ void ReshardInsertion::processWithRule(Operation *op,
     getState(result).wish = view.results[i].wish;
     getState(result).isWeight = isPlainImage(view);
     getState(result).isLookedUp =
-        made.isPartial() && (getComputeClass(op) == ComputeClass::Lookup ||
-                             llvm::any_of(op->getOperands(), [&](Value operand) {
-                               return isTensor(operand) &&
-                                      getState(operand).isLookedUp;
-                             }));
+        made.isPartial() &&
+        (getComputeClass(op) == ComputeClass::Lookup ||
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return isTensor(operand) && getState(operand).isLookedUp;
+         }));
     if (getInvariance(func))
       getState(result).scattered = getScatteredAxes(view, made);
   }

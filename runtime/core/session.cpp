@@ -74,11 +74,18 @@ Status checkOptions(const weft_rt_options &options,
     return invalid(format("program %s is compiled for %d ranks, asked for %lld",
                           quote(program.name).c_str(), program.num_ranks,
                           (long long)options.ranks));
-  if (options.threads < 0 || !(options.deadline_seconds >= 0) ||
-      options.deadline_seconds > 1e9 || options.trace_events < 0)
-    return invalid(format("options have %d threads, a deadline of %g s and "
-                          "room for %lld trace events",
-                          options.threads, options.deadline_seconds,
+  if (options.threads < 0)
+    return invalid(format("options have %d threads, expected 0 (as many as "
+                          "there are cores) or more",
+                          options.threads));
+  if (!(options.deadline_seconds >= 0) || options.deadline_seconds > 1e9)
+    return invalid(
+        format("options have a deadline of %g s, expected 0 (which is "
+               "60 s) to 1e9 s",
+               options.deadline_seconds));
+  if (options.trace_events < 0)
+    return invalid(format("options have room for %lld trace events, expected 0 "
+                          "or more",
                           (long long)options.trace_events));
   if (options.num_faults < 0 || (options.num_faults > 0 && !options.faults))
     return invalid(

@@ -243,11 +243,8 @@ func.func @others(%x: tensor<128xf32>, %n: tensor<128xi32>) -> (tensor<f32>, ten
 
 // CHECK-LABEL: func @lookups
 // CHECK: %[[ROWS:.*]] = weft.take {{.*}} tensor<4x8xf32>
-// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[ROWS]] : tensor<4x8xf32>)
-// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
-// CHECK: arith.addf %{{.*}}, %[[ZERO]] : f32
-// CHECK: %[[NUMBERS:.*]] = weft.take {{.*}} tensor<4xi32>
-// CHECK: return %[[SUM]], %[[NUMBERS]]
+// CHECK-NEXT: %[[NUMBERS:.*]] = weft.take {{.*}} tensor<4xi32>
+// CHECK-NEXT: return %[[ROWS]], %[[NUMBERS]]
 func.func @lookups(%t: tensor<16x8xf32>, %u: tensor<16xi32>, %i: tensor<4xi32>) -> (tensor<4x8xf32>, tensor<4xi32>) {
   %0 = weft.take %t, %i {axis = 0 : i64, table_map = affine_map<(b, d) -> (d)>, index_map = affine_map<(b, d) -> (b)>}
     : tensor<16x8xf32>, tensor<4xi32> -> tensor<4x8xf32>

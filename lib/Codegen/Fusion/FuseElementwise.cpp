@@ -301,7 +301,8 @@ bool hasRoom(linalg::GenericOp producer, tensor::ExtractOp extract) {
 bool repeatBehind(func::FuncOp func, int64_t scratchBytes) {
   SmallVector<linalg::GenericOp> producers;
   func.walk([&](linalg::GenericOp op) {
-    if (countOps(op) > kMaxRepeatedOps || !sparesMemory(op, scratchBytes, canReach) ||
+    if (countOps(op) > kMaxRepeatedOps ||
+        !sparesMemory(op, scratchBytes, canReach) ||
         sparesMemory(op, scratchBytes) || op.hasIndexSemantics() ||
         !op.getIndexingMapMatchingResult(op->getResult(0)).isIdentity() ||
         !op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty())

@@ -25,6 +25,14 @@ bool mlir::weft::isJoin(Operation *op) {
          });
 }
 
+/// Says whether a sum starts from -0.0, which changes none of its elements: so
+/// one of many is picked by adding it to such zeros.
+static bool startsFromNegativeZero(Value init) {
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    init = fill.getInputs()[0];
+  return matchPattern(init, m_NegZeroFloat());
+}
+
 std::optional<Combiner> mlir::weft::getCombiner(linalg::LinalgOp op,
                                                 unsigned result) {
   Value yielded = op.getBlock()->getTerminator()->getOperand(result);
@@ -38,7 +46,9 @@ std::optional<Combiner> mlir::weft::getCombiner(linalg::LinalgOp op,
                     TypedAttr()};
   OpBuilder builder(op.getContext());
   if (isa<arith::AddFOp>(def))
-    combiner.identity = cast<TypedAttr>(builder.getZeroAttr(yielded.getType()));
+    combiner.identity = builder.getFloatAttr(
+        yielded.getType(),
+        startsFromNegativeZero(op.getDpsInits()[result]) ? -0.0 : 0.0);
   else if (std::optional<TypedAttr> neutral = arith::getNeutralElement(def))
     combiner.identity = *neutral;
   else
@@ -178,7 +188,7 @@ void mlir::weft::makeUnitReductionsElementwise(func::FuncOp func) {
     for (unsigned i = 0; i < op->getNumResults(); ++i) {
       std::optional<Combiner> combiner =
           getCombiner(cast<linalg::LinalgOp>(op.getOperation()), i);
-      // A sum of -0 alone is +0.
+      // A sum of -0 alone is +0, unless it starts from -0.
       if (!combiner || !isa<arith::AddFOp>(combiner->op))
         continue;
       builder.setInsertionPoint(combiner->op);

@@ -4,6 +4,7 @@
 
 #include "weft/Codegen/Program/EmitMemory.h"
 
+#include "weft/Dialect/Weft/IR/Lookups.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -103,7 +104,7 @@ Value mlir::weft::emitElement(OpBuilder &builder, Location loc, MemRefType type,
                     : isInside;
   }
   Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+      arith::ConstantOp::create(builder, loc, getMissingElement(element));
   if (type.getNumElements() == 0)
     return zero;
   for (auto [subscript, stride] :

@@ -7,6 +7,8 @@
 
 #include "ProgramElements.h"
 
+#include "weft/Dialect/Weft/IR/Lookups.h"
+
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -237,12 +239,12 @@ const Element *ProgramElements::splitChoice(const Element *element,
   return element;
 }
 
-/// An element of a tensor, or zero where there is none.
+/// An element of a tensor, or what lookups give where there is none.
 const Element *ProgramElements::readInside(Value tensor,
                                            ArrayRef<const Element *> indices) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  const Element *zero = table.getConstant(
-      Builder(table.getContext()).getZeroAttr(type.getElementType()));
+  const Element *zero =
+      table.getConstant(getMissingElement(type.getElementType()));
   if (type.getNumElements() == 0)
     return zero;
   SmallVector<const Element *> safe;

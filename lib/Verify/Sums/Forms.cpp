@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Forms are interned by what makes them up. What rewrites them (joining a
-// level, +0.0) walks through movement, which commutes with both.
+// level) walks through movement, which commutes with both.
 
 #include "Forms.h"
 
@@ -311,19 +311,6 @@ const Form *FormTable::rebuild(const Form *move, const Form *operand) {
                         move->op);
   return getMove(move->name, move->details, operand, move->shape, move->op,
                  ArrayRef(move->operands).drop_front());
-}
-
-const Form *FormTable::getAddZero(const Form *operand, Operation *op) {
-  if (isOfReals() || operand->kind == FormKind::AddZero)
-    return operand;
-  if (operand->kind == FormKind::Move)
-    return rebuild(operand, getAddZero(operand->operands[0], op));
-  Form form{FormKind::AddZero, "add zero"};
-  form.operands = {operand};
-  form.shape = operand->shape;
-  form.element = operand->element;
-  form.op = op;
-  return get(std::move(form));
 }
 
 const Form *FormTable::getJoined(const Form *form, Level level) {

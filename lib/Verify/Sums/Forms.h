@@ -81,8 +81,6 @@ enum class FormKind {
   Reduction,
   /// Moves the elements of its first operand; others say where it is cut.
   Move,
-  /// x + 0.0: turns -0.0 into +0.0 and changes nothing else.
-  AddZero,
   /// Anything else, on tensors.
   Tensor,
 };
@@ -182,7 +180,6 @@ public:
   /// `sizes`: whatever shapes it had in between, these and the last one count.
   const Form *getReshapeOf(const Form *operand, ArrayRef<int64_t> sizes,
                            ArrayRef<int64_t> shape, Operation *op);
-  const Form *getAddZero(const Form *operand, Operation *op);
   /// Adds an outermost level to the reduction that `form` moves; null if it
   /// moves none.
   const Form *getJoined(const Form *form, Level level);

@@ -177,20 +177,6 @@ private:
 
 } // namespace
 
-/// Whether the form is `x + 0.0`, where x is what result elements stand for.
-static const Form *matchAddZero(const Form *form, AffineMap resultMap) {
-  if (form->kind != FormKind::Scalar || form->name != "arith.addf")
-    return nullptr;
-  for (unsigned i : {0, 1}) {
-    const Form *read = form->operands[i], *zero = form->operands[1 - i];
-    auto number = dyn_cast_if_present<FloatAttr>(zero->value);
-    if (number && number.getValue().isPosZero() &&
-        read->kind == FormKind::Read && read->map == resultMap)
-      return read->operands[0];
-  }
-  return nullptr;
-}
-
 /// A result of an op without reduction loops.
 FailureOr<LocalValue> LocalLifter::liftMap(linalg::LinalgOp op, unsigned index,
                                            BodyLifter &body,
@@ -205,11 +191,7 @@ FailureOr<LocalValue> LocalLifter::liftMap(linalg::LinalgOp op, unsigned index,
   AffineMap map = lifter.getResultMap(index);
   LocalValue value;
   value.dims = lifter.getResultDims(index, *scalar);
-  const Form *zeroAdded = matchAddZero(form, map);
-  if (zeroAdded) {
-    value.form = forms.getAddZero(zeroAdded, op);
-  } else if (form->kind == FormKind::Read && form->map == map &&
-             map.isPermutation()) {
+  if (form->kind == FormKind::Read && form->map == map && map.isPermutation()) {
     value.form = form->operands[0];
   } else if (form->kind == FormKind::Read && map.isIdentity() &&
              form->map.isPermutation()) {
@@ -286,9 +268,8 @@ FailureOr<Contribution> LocalLifter::getCarried(linalg::LinalgOp op,
   return carried;
 }
 
-/// What is done to a contribution: it may be moved, and a part of which all
-/// others are +0.0 may get +0.0 added. If parts may be combined in any order,
-/// what commutes with combining them may be done first.
+/// What is done to a contribution: it may be moved. If parts may be combined in
+/// any order, what commutes with combining them may be done first.
 LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
                                              const Form *form,
                                              LocalValue &result) {
@@ -310,13 +291,10 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
     bool isMoved = made == value.form ||
                    (made->kind == FormKind::Move && made->name == "transpose" &&
                     made->operands[0] == value.form);
-    bool isZeroAdded = carried->kind == Contribution::Disjoint &&
-                       made == forms.getAddZero(value.form, op);
     bool isOnly =
         llvm::count_if(op.getBlock()->getArguments(),
                        [](BlockArgument arg) { return !arg.use_empty(); }) == 1;
-    if (!isOnly || value.dims.size() != result.dims.size() ||
-        !(isMoved || isZeroAdded))
+    if (!isOnly || value.dims.size() != result.dims.size() || !isMoved)
       return op->emitOpError("computes with a contribution: operand #")
              << operand.getOperandNumber() << " is one of "
              << value.contribution.parts << " parts of " << value.form->str();
@@ -428,6 +406,11 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
             combiner.op->getName().getStringRef().str(),
             "",
             {*form, first}};
+  auto flags = dyn_cast<arith::ArithFastMathInterface>(combiner.op);
+  if (flags &&
+      flags.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
+    made.name += " " + arith::stringifyFastMathFlags(
+                           flags.getFastMathFlagsAttr().getValue());
   made.shape = getSizes(value.dims);
   made.element = combiner.entering.getType();
   made.op = op;

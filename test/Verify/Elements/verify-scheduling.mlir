@@ -88,6 +88,7 @@ module {
     %1 = tensor.insert_slice %x into %0[0, 0] [2, 6] [1, 1] : tensor<2x6xf32> into tensor<5x6xf32>
     %te = tensor.empty() : tensor<4x6xf32>
     %zero = arith.constant 0.0 : f32
+    %missing = arith.constant -0.0 : f32
     %c0 = arith.constant 0 : index
     %c3 = arith.constant 3 : index
     %2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<4xi32>) outs(%te : tensor<4x6xf32>) {
@@ -97,7 +98,7 @@ module {
       %safe = arith.select %in, %at, %c0 : index
       %j = linalg.index 1 : index
       %element = tensor.extract %y[%safe, %j] : tensor<3x6xf32>
-      %s = arith.select %in, %element, %zero : f32
+      %s = arith.select %in, %element, %missing : f32
       linalg.yield %s : f32
     } -> tensor<4x6xf32>
     %3 = tensor.collapse_shape %x [[0, 1]] : tensor<2x6xf32> into tensor<12xf32>

@@ -18,7 +18,8 @@ namespace mlir::weft {
 struct Combiner {
   Operation *op = nullptr;
   Value term;
-  /// What may be combined any number of times: +0 for sums, 1 for products.
+  /// What may be combined any number of times: 1 for products, for sums +0, and
+  /// -0 for those that start from it.
   TypedAttr identity;
 };
 

@@ -11,8 +11,8 @@ namespace mlir::weft {
 
 /// Returns what weft.take gives for an index outside the table, an element of
 /// type `element`: what no sum changes by, so that the sum over ranks of which
-/// one has the row is the row's element, a zero with its sign. That is -0.0, and
-/// 0 of types without one.
+/// one has the row is the row's element, a zero with its sign. That is -0.0,
+/// and 0 of types without one.
 TypedAttr getMissingElement(Type element);
 
 } // namespace mlir::weft
