@@ -125,8 +125,10 @@ LogicalResult Driver::canonicalize() {
   global.partials = options.partials;
   global.accumulate = options.accumulate;
   global.attention = options.attention == "raise";
+  // Twice is once.
   for (const std::string &format : options.quantize)
-    global.quantize.push_back(format);
+    if (!llvm::is_contained(global.quantize, format))
+      global.quantize.push_back(format);
   // What the ops of quantization say, in ops that the proofs read.
   if (failed(runPipeline([](OpPassManager &pm) {
         pm.addPass(createLowerQuantizationPass());

@@ -143,6 +143,9 @@ private:
   void maskReduction(Operation *combiner, BlockArgument accumulator,
                      Value valid) {
     TypedAttr neutral = *arith::getNeutralElement(combiner);
+    // Upstream's is +0.0, which a sum that starts from -0.0 changes by.
+    if (isa<arith::AddFOp>(combiner))
+      neutral = builder.getFloatAttr(neutral.getType(), -0.0);
     OpOperand &entering =
         combiner->getOpOperand(combiner->getOperand(0) == accumulator ? 1 : 0);
     builder.setInsertionPoint(combiner);

@@ -64,7 +64,7 @@ func.func @iota() -> (tensor<8x3xi32> {weft.sharding = #weft.sharding<@mesh, [{"
 // CHECK-SAME: tensor<3xf32>
 // CHECK-DAG: %[[C10:.*]] = arith.constant 10 : index
 // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
-// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant -0.000000e+00 : f32
 // CHECK: %[[I:.*]] = weft.axis_index @mesh <{"tp"}>
 // CHECK: %[[OFF:.*]] = arith.muli %[[I]], %[[C3]]
 // CHECK: %[[COUNT:.*]] = arith.subi %[[C10]], %[[OFF]]

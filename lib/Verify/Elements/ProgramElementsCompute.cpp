@@ -346,6 +346,12 @@ LogicalResult ProgramElements::liftScatterAdd(ScatterAddOp op) {
     indices.push_back(table.evaluate(expr, loops));
   const Element *found = readTensor(op.getIndices(), indices);
   Elements result = getIndices(type.getShape());
+  Type wide = element;
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
+    wide = Float32Type::get(op.getContext());
+  auto widen = [&](const Element *value) {
+    return wide == element ? value : convert(value, wide);
+  };
   // What is left out of the table has one element.
   bool isSingle =
       llvm::all_of(llvm::seq(tableMap.getNumDims()), [&](unsigned dim) {
@@ -362,24 +368,19 @@ LogicalResult ProgramElements::liftScatterAdd(ScatterAddOp op) {
         getLocalIndex(table.substitute(found, at), op.getBase());
     const Element *hit =
         compare(arith::CmpIPredicate::eq, row, result[op.getAxis()]);
-    const Element *init = get(op.getInit());
-    const Element *update = table.substitute(get(op.getUpdates()), at);
+    const Element *init = widen(get(op.getInit()));
+    const Element *update = widen(table.substitute(get(op.getUpdates()), at));
     const Element *sum =
-        compute(isa<FloatType>(element) ? "arith.addf" : "arith.addi", element,
+        compute(isa<FloatType>(element) ? "arith.addf" : "arith.addi", wide,
                 {init, update});
-    set(op, op.getResult(), compute("arith.select", element, {hit, sum, init}));
+    sum = compute("arith.select", wide, {hit, sum, init});
+    set(op, op.getResult(), wide == element ? sum : convert(sum, element));
     return success();
   }
-  Type wide = element;
-  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
-    wide = Float32Type::get(op.getContext());
   Element made{ElementKind::Other, op->getName().getIdentifier(),
                getDetails(op, {"index_map"}), wide};
   auto addTensor = [&](const Element *value, ArrayRef<int64_t> shape) {
     made.operands.push_back(table.getTensor(value, shape));
-  };
-  auto widen = [&](const Element *value) {
-    return wide == element ? value : convert(value, wide);
   };
   addTensor(widen(get(op.getInit())), type.getShape());
   addTensor(found, updatesType.getShape());
