@@ -49,6 +49,10 @@ namespace {
 /// How far apart in the program ops may be that only read the same operand.
 constexpr unsigned kMaxSiblingDistance = 96;
 
+/// Ops become one kernel for what both read if that is one part in so many of
+/// the largest tensor that one of them takes.
+constexpr int64_t kMinSharedPart = 8;
+
 /// What an op without loops takes out of scalar tensors it reads as operands
 /// instead: so it can be seen that it may write the result to their memory.
 void readScalarsAsOperands(linalg::GenericOp op) {
@@ -251,6 +255,14 @@ void materializeSplats(func::FuncOp func) {
       auto fill = linalg::FillOp::create(builder, loc, scalar, empty);
       whole.replaceUsesWithIf(fill.getResult(0), isInit);
     }
+    // A kernel has a splat of its own, not one that it shares with others: they
+    // would become one kernel for its sake.
+    for (OpOperand &use : llvm::make_early_inc_range(whole.getUses()))
+      if (isa<linalg::GenericOp>(use.getOwner()) && !isInit(use)) {
+        builder.setInsertionPoint(use.getOwner());
+        use.set(createSplat(builder, loc, type, scalar));
+      }
+    builder.setInsertionPoint(op);
     if (llvm::all_of(whole.getUses(), isInit))
       continue;
     Value splat = createSplat(builder, loc, type, scalar);
@@ -449,11 +461,17 @@ void Grouping::tryJoin(linalg::GenericOp op) {
     candidates.push_back(
         {-getNumElements(shared), graph.getGroup(graph.getPosition(other))});
   };
+  int64_t most = 0;
+  for (Value operand : op->getOperands())
+    most = std::max(most, getNumElements(operand));
   for (Value operand : op->getOperands()) {
     if (!isa<RankedTensorType>(operand.getType()))
       continue;
     if (Operation *def = operand.getDefiningOp())
       add(def, operand);
+    // To read little together is no reason to wait for one another.
+    if (getNumElements(operand) * kMinSharedPart < most)
+      continue;
     for (Operation *user : llvm::reverse(readers[operand])) {
       if (graph.getPosition(op) - graph.getPosition(user) >=
           kMaxSiblingDistance)

@@ -141,3 +141,32 @@ func.func @elements(%a: i32, %b: i32) -> (tensor<i32>, tensor<2x1xi32>) {
   %two = tensor.from_elements %a, %b : tensor<2x1xi32>
   return %one, %two : tensor<i32>, tensor<2x1xi32>
 }
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// What two ops read together is small beside what each reads alone: one kernel
+// of both would have to wait for all of it.
+
+// CHECK-LABEL: func @small_and_together
+// CHECK-COUNT-2: weft_rt.fused
+// CHECK: return
+func.func @small_and_together(%a: tensor<64x128xf32>, %b: tensor<64x128xf32>, %r: tensor<64xf32>)
+    -> (tensor<64x128xf32>, tensor<64x128xf32>) {
+  %e = tensor.empty() : tensor<64x128xf32>
+  %x = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %r : tensor<64x128xf32>, tensor<64xf32>) outs(%e : tensor<64x128xf32>) {
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %m = arith.mulf %u, %v : f32
+    linalg.yield %m : f32
+  } -> tensor<64x128xf32>
+  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%b, %r : tensor<64x128xf32>, tensor<64xf32>) outs(%e : tensor<64x128xf32>) {
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %m = arith.mulf %u, %v : f32
+    linalg.yield %m : f32
+  } -> tensor<64x128xf32>
+  return %x, %y : tensor<64x128xf32>, tensor<64x128xf32>
+}
