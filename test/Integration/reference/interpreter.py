@@ -95,14 +95,14 @@ def index_into(array, indices):
 
 
 def extract(array, indices):
-    """The element, or zero if there is none."""
+    """The element, or what lookups give if there is none."""
     indices, inside = [np.asarray(i) for i in indices], np.True_
     for i, n in zip(indices, array.shape):
         inside = inside & (i >= 0) & (i < n)
     if array.size == 0:
-        return np.zeros(np.shape(inside), array.dtype)
+        return np.full(np.shape(inside), missing_element(array.dtype))
     found = array[tuple(np.clip(i, 0, n - 1) for i, n in zip(indices, array.shape))]
-    return np.where(inside, found, np.zeros((), array.dtype))
+    return np.where(inside, found, missing_element(array.dtype))
 
 
 def mapped(map, d):
