@@ -3,18 +3,18 @@
 # Builds the runtime alone with AddressSanitizer and UBSan (build/asan) and with
 # ThreadSanitizer (build/tsan), and runs its tests, the fuzz driver included.
 #   test-sanitizers.sh [--all] [asan|tsan]...
-# Without --all it leaves out what takes minutes and
-# is tested without sanitizers on each change: tests with the label `slow`, and the
-# kernels of products and attention by themselves.
+# Without --all it leaves out what takes minutes and is tested without sanitizers
+# on each change: tests with the label `slow`, and the kernels of products and
+# attention by themselves.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 # Abandoning a rank that hangs leaks its session on purpose.
 export LSAN_OPTIONS="suppressions=$PWD/runtime/test/leaks.txt:print_suppressions=0"
 
-one_thread=OFF without=(-LE slow)
+gemm_tests=OFF without=(-LE slow)
 if [ "${1-}" = --all ]; then
-  one_thread=ON without=()
+  gemm_tests=ON without=()
   shift
 fi
 
@@ -35,7 +35,7 @@ run() { # NAME SANITIZERS GEMM_TESTS
 for name in "${@:-asan tsan}"; do
   for one in $name; do
     case $one in
-    asan) run asan address,undefined "$one_thread" ;;
+    asan) run asan address,undefined "$gemm_tests" ;;
     tsan) run tsan thread OFF ;;
     *) echo "unknown sanitizer $one" >&2; exit 2 ;;
     esac

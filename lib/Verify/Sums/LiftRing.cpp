@@ -92,14 +92,6 @@ static bool isWeightOf(Value value, Value part, Value whole) {
   return base && isFiniteOf(base, whole);
 }
 
-static Value skipCast(Value value) {
-  if (auto wider = value.getDefiningOp<arith::ExtFOp>())
-    return wider.getIn();
-  if (auto narrower = value.getDefiningOp<arith::TruncFOp>())
-    return narrower.getIn();
-  return value;
-}
-
 /// Whether `value` is out * weight.
 static bool isWeighted(Value value, Value out, Value weight) {
   return matchEither<arith::MulFOp>(value, [&](Value a, Value b) {

@@ -54,7 +54,7 @@ const Form *LocalLifter::skipRounding(const Form *form) {
   return form;
 }
 
-static Value skipCast(Value value) {
+Value proof::skipCast(Value value) {
   if (auto wider = value.getDefiningOp<arith::ExtFOp>())
     return wider.getIn();
   if (auto narrower = value.getDefiningOp<arith::TruncFOp>())

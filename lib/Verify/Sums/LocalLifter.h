@@ -187,6 +187,9 @@ struct AttentionWeight {
   AffineMap rows;
 };
 
+/// What is converted to another floating-point type, or the value itself.
+Value skipCast(Value value);
+
 class BodyLifter;
 
 class LocalLifter {

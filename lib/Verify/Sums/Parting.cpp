@@ -29,3 +29,18 @@ Parting mlir::weft::proof::findParting(const LocalLifter &ownProgram,
       });
   return parting;
 }
+
+mlir::LogicalResult mlir::weft::proof::reportParting(func::FuncOp func,
+                                                     unsigned result,
+                                                     const Parting &parting) {
+  Operation *op =
+      parting.ownOp ? parting.ownOp : func.getBody().front().getTerminator();
+  InFlightDiagnostic diag = op->emitOpError("makes result #")
+                            << result << " another one: " << parting.own->str()
+                            << ", but in the global program "
+                            << parting.reference->str();
+  if (parting.referenceOp)
+    diag.attachNote(parting.referenceOp->getLoc())
+        << "this op of the global program makes " << parting.reference->str();
+  return diag;
+}

@@ -20,6 +20,11 @@ struct Parting {
 Parting findParting(const LocalLifter &ownProgram, const Form *own,
                     const LocalLifter &referenceProgram, const Form *reference);
 
+/// Says that result `result` of `func` is another one than the global
+/// program's, at the op where they part. Fails.
+LogicalResult reportParting(func::FuncOp func, unsigned result,
+                            const Parting &parting);
+
 } // namespace mlir::weft::proof
 
 #endif // WEFT_LIB_VERIFY_SUMS_PARTING_H

@@ -37,7 +37,8 @@ public:
       return failure();
     for (auto [i, form] : llvm::enumerate(program.getResults()))
       if (const Form *other = expected.getResults()[i]; form != other)
-        return report(i, findParting(program, form, expected, other));
+        return reportParting(func, i,
+                             findParting(program, form, expected, other));
     return success();
   }
 
@@ -70,19 +71,6 @@ private:
   static func::FuncOp findFunction(ModuleOp module) {
     return *llvm::find_if(module.getOps<func::FuncOp>(),
                           [](func::FuncOp func) { return func.isPublic(); });
-  }
-
-  LogicalResult report(unsigned result, Parting parting) {
-    Operation *op =
-        parting.ownOp ? parting.ownOp : func.getBody().front().getTerminator();
-    InFlightDiagnostic diag =
-        op->emitOpError("makes result #")
-        << result << " another one: " << parting.own->str()
-        << ", but in the global program " << parting.reference->str();
-    if (parting.referenceOp)
-      diag.attachNote(parting.referenceOp->getLoc())
-          << "this op of the global program makes " << parting.reference->str();
-    return diag;
   }
 
   LogicalResult report(const DeclaredOrder &order, const DeclaredOrder *other) {

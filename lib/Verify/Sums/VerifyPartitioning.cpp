@@ -104,21 +104,9 @@ private:
                         const LocalLifter &expected) {
     for (auto [i, form] : llvm::enumerate(program.getResults()))
       if (const Form *other = expected.getResults()[i]; form != other)
-        return report(func, i, findParting(program, form, expected, other));
+        return reportParting(func, i,
+                             findParting(program, form, expected, other));
     return success();
-  }
-
-  LogicalResult report(func::FuncOp func, unsigned result, Parting parting) {
-    Operation *op =
-        parting.ownOp ? parting.ownOp : func.getBody().front().getTerminator();
-    InFlightDiagnostic diag =
-        op->emitOpError("makes result #")
-        << result << " another one: " << parting.own->str()
-        << ", but in the global program " << parting.reference->str();
-    if (parting.referenceOp)
-      diag.attachNote(parting.referenceOp->getLoc())
-          << "this op of the global program makes " << parting.reference->str();
-    return diag;
   }
 
   ModuleOp global, local;
