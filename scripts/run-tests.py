@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs weft's test suites on a finished build and adds up what they count.
 
-  run-tests.py [SUITE...]
+  run-tests.py [--all] [SUITE...]
 
-Suites run in the order below; without a name all run. The last line is
+Suites run in the order below; without a name all run. Tests that are slow and
+rarely fail (in pytest with the mark `nightly`, in lit those that require the
+feature `nightly`; ThreadSanitizer) run with --all only, which scripts/nightly
+says; fuzz and mutation are scripts that it calls with more seeds. The last line is
 `N passed, N failed`, with `, N skipped` if any was. Exit code 1 if one failed.
 """
 import json
@@ -21,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 REPORTS = BUILD / "test-reports"
 LLVM_BIN = "/usr/lib/llvm-22/bin"
+NIGHTLY = "--all" in sys.argv[1:]
 
 
 def last_lines(text):
@@ -89,8 +93,9 @@ def suite_lint():
 
 def suite_lit():
     report = REPORTS / "lit.json"
+    only = ["-Dnightly=1"] if NIGHTLY else []
     report.unlink(missing_ok=True)
-    code = run([Path(LLVM_BIN) / "lit", "-q", f"-j{os.cpu_count()}",
+    code = run([Path(LLVM_BIN) / "lit", "-q", f"-j{os.cpu_count()}", *only,
                 "--output", report, BUILD / "test"])
     if not report.exists():
         return Count(failed=1)
@@ -137,9 +142,10 @@ def suite_pytest():
     if folder is None:
         return Count(failed=1)
     environment = dict(os.environ, PYTHONPATH=str(folder), JAX_PLATFORMS="cpu")
+    only = [] if NIGHTLY else ["-m", "not nightly"]
     # A file's tests stay in one process: they share what they compile.
     run([sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()),
-         "--dist", "loadfile", "--junitxml", report,
+         "--dist", "loadfile", *only, "--junitxml", report,
          "python-bindings/tests"], env=environment)
     return count_junit(report) if report.exists() else Count(failed=1)
 
@@ -191,16 +197,16 @@ def suite_fuzz():
         return Count(failed=1)
     count = run_scripts(
         [script("random_programs.py", "--kind", kind, "--backend", backend, "--seeds", seeds, "--seconds", seconds)
-         for kind, backend, seeds, seconds in (("any", "interpreter", "0:600", "60"), ("any", "host", "600:700", "40"),
-                                               ("scan", "host", "0:60", "40"), ("data", "host", "0:60", "40"))]
-        + [script("attention.py", "--seeds", "0:8", "--seconds", "40"),
-           script("recompute.py", "--seeds", "0:12", "--seconds", "40"),
+         for kind, backend, seeds, seconds in (("any", "interpreter", "0:600", "30"), ("any", "host", "600:700", "25"),
+                                               ("scan", "host", "0:60", "25"), ("data", "host", "0:60", "25"))]
+        + [script("attention.py", "--seeds", "0:8", "--seconds", "20"),
+           script("recompute.py", "--seeds", "0:12", "--seconds", "20"),
            script("quantization.py", "--seeds", "0:4", "--seconds", "15"),
-           script("integers.py", "--seeds", "0:36", "--seconds", "40"),
+           script("integers.py", "--seeds", "0:36", "--seconds", "20"),
            script("number_programs.py", "--seeds", "0:6", "--seconds", "15")])
     # These use all cores by themselves.
-    count.add(run_script(*script("malformed.py", "--cases", "60", "--seconds", "80")))
-    count.add(run_script(*script("invariance.py", "--seeds", "0:40", "--seconds", "50", "--meshes", "3", "--control", "6")))
+    count.add(run_script(*script("malformed.py", "--cases", "60", "--seconds", "40")))
+    count.add(run_script(*script("invariance.py", "--seeds", "0:40", "--seconds", "30", "--meshes", "3", "--control", "6")))
     return count
 
 
@@ -210,19 +216,19 @@ def suite_mutation():
     def mutate(name, *options):
         return run_script(sys.executable, ROOT / "test" / "mutation" / name, *options)
 
-    count = mutate("run.py", "--per-kind", "2", "--runs", "6", "--seconds", "60")
+    count = mutate("run.py", "--per-kind", "2", "--runs", "6", "--seconds", "30")
     count.add(mutate("planning.py"))
     for name in ("canonicalization.py", "invariance.py", "partitioning.py", "scheduling.py"):
-        count.add(mutate(name, "--per-kind", "1", "--seconds", "20"))
+        count.add(mutate(name, "--per-kind", "1", "--seconds", "12"))
     # Its programs are exported by the package.
     if not (BUILD / "python").exists() and install_package() is None:
         count.add(Count(failed=1))
-    count.add(mutate("tokens.py", "--per-kind", "1", "--seconds", "45"))
+    count.add(mutate("tokens.py", "--per-kind", "1", "--seconds", "25"))
     return count
 
 
 def suite_sanitizers():
-    return run_script(ROOT / "scripts" / "test-sanitizers.sh")
+    return run_script(ROOT / "scripts" / "test-sanitizers.sh", *(["--all"] if NIGHTLY else ["asan"]))
 
 
 def suite_browser():
@@ -246,7 +252,7 @@ SUITES = {name[len("suite_"):]: function
 
 
 def main():
-    names = sys.argv[1:] or list(SUITES)
+    names = [name for name in sys.argv[1:] if name != "--all"] or list(SUITES)
     for name in names:
         if name not in SUITES:
             sys.exit(f"run-tests.py: unknown suite '{name}'; there are "

@@ -44,3 +44,6 @@ config.substitutions.append(("%same_addresses", " ".join(fixed)))
 
 # `host`: compiled steps run on this machine, with ranks as threads.
 config.available_features.add("host")
+# `nightly`: what is slow and rarely fails runs too (lit -Dnightly=1).
+if lit_config.params.get("nightly"):
+    config.available_features.add("nightly")

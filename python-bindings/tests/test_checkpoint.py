@@ -159,7 +159,9 @@ def least_limit(model, name, below=2, **keywords):
     return int(re.search(r"needs (\d+) bytes at least", str(error.value))[1])
 
 
-@pytest.mark.parametrize("model, is_large", [(in_a_row, False), (with_dropout, True), (as_a_scan, False)])
+@pytest.mark.parametrize("model, is_large", [
+    (in_a_row, False), pytest.param(with_dropout, True, marks=pytest.mark.nightly),
+    pytest.param(as_a_scan, False, marks=pytest.mark.nightly)])
 def test_a_memory_limit_decides(model, is_large):
     """From the limit that an error names up the program fits, and its bits are those without one; one byte less does
     not do. Of large steps few choices are planned, and near the limit others: less may do."""
