@@ -24,7 +24,7 @@ module attributes {weft.target = #weft.target<"null", {arch = "sm_90"}>} {
 
 // -----
 
-// expected-error @+1 {{target 'cuda' has no option "side" = "far", expected arch or cpu and its name}}
+// expected-error @+1 {{target 'cuda' has no option "side" = "far", expected arch, cpu or cubin and its value}}
 module attributes {weft.target = #weft.target<"cuda", {arch = "sm_90", side = "far"}>} {
 }
 

@@ -344,11 +344,38 @@ FailureOr<Datum> ProgramTable::getTensors(ArrayRef<rt::TensorAttr> list,
   return data.list(std::move(tensors));
 }
 
+/// Adds the images that an attribute names, all by the name of the last one,
+/// as forms of one code, and gives the number of the first.
+FailureOr<int64_t> ProgramTable::addImages(LLVM::LLVMFuncOp kernel,
+                                           Attribute named) {
+  SmallVector<Attribute> forms = {named};
+  if (auto list = dyn_cast<ArrayAttr>(named))
+    forms.assign(list.begin(), list.end());
+  StringAttr shared = cast<FlatSymbolRefAttr>(forms.back()).getAttr();
+  auto [it, isNew] = numberOfImage.try_emplace(named, images.size());
+  if (!isNew)
+    return it->second;
+  for (Attribute form : forms) {
+    auto name = cast<FlatSymbolRefAttr>(form);
+    auto global = module.lookupSymbol<LLVM::GlobalOp>(name.getAttr());
+    auto bytes = global ? dyn_cast_or_null<StringAttr>(global.getValueOrNull())
+                        : StringAttr();
+    if (!bytes)
+      return kernel.emitOpError("has its code in ")
+             << name << ", expected a constant string of bytes";
+    record::weft_rt_image image;
+    image.name = data.text(shared);
+    image.data = Datum::pointer(name.getValue());
+    image.size = bytes.size();
+    images.push_back(toDatum(image));
+  }
+  return it->second;
+}
+
 /// Lists of images and kernels. A function that is only declared has its code
-/// in the image that its attribute names, or nowhere.
+/// in the images that its attribute names, or nowhere.
 LogicalResult ProgramTable::finishKernels(record::weft_rt_program &program) {
-  std::vector<Datum> imageList, kernelList;
-  llvm::StringMap<int64_t> images;
+  std::vector<Datum> kernelList;
   for (const Kernel &kernel : kernels) {
     record::weft_rt_kernel_entry entry;
     entry.name = data.text(kernel.name);
@@ -357,27 +384,14 @@ LogicalResult ProgramTable::finishKernels(record::weft_rt_program &program) {
     entry.num_scalars = kernel.numScalars;
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
     function->removeAttr(rt::WeftRTDialect::kTakesAttr);
-    auto name = function->getAttrOfType<FlatSymbolRefAttr>(
-        rt::WeftRTDialect::kImageAttr);
+    Attribute image = function->getAttr(rt::WeftRTDialect::kImageAttr);
     if (!function.isExternal()) {
       entry.function = Datum::pointer(kernel.name);
-    } else if (name) {
-      auto global = module.lookupSymbol<LLVM::GlobalOp>(name.getAttr());
-      auto bytes = global
-                       ? dyn_cast_or_null<StringAttr>(global.getValueOrNull())
-                       : StringAttr();
-      if (!bytes)
-        return function.emitOpError("has its code in ")
-               << name << ", expected a constant string of bytes";
-      auto [it, isNew] = images.try_emplace(name.getValue(), images.size());
-      entry.image = it->second;
-      if (isNew) {
-        record::weft_rt_image image;
-        image.name = data.text(name.getValue());
-        image.data = Datum::pointer(name.getValue());
-        image.size = bytes.size();
-        imageList.push_back(toDatum(image));
-      }
+    } else if (image) {
+      FailureOr<int64_t> number = addImages(function, image);
+      if (failed(number))
+        return failure();
+      entry.image = *number;
     }
     kernelList.push_back(toDatum(entry));
   }
@@ -387,8 +401,8 @@ LogicalResult ProgramTable::finishKernels(record::weft_rt_program &program) {
       function.erase();
   program.num_kernels = kernelList.size();
   program.kernels = data.list(std::move(kernelList));
-  program.num_images = imageList.size();
-  program.images = data.list(std::move(imageList));
+  program.num_images = images.size();
+  program.images = data.list(std::move(images));
   return success();
 }
 

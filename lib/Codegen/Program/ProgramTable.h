@@ -41,7 +41,8 @@ public:
   std::string addCopy(rt::CopyOp op);
   /// Emits the descriptor of a launch; gives its symbol. Lists its kernel, a
   /// function of the module. One that is only declared has its code in an
-  /// image, which its attribute `weft_rt.image` names: a global of bytes.
+  /// image, which its attribute `weft_rt.image` names: a global of bytes, or
+  /// several that are forms of one code.
   FailureOr<std::string> addLaunch(rt::LaunchOp op);
   /// Emits an error at the op if the runtime has no such elements.
   FailureOr<int64_t> getTypeCode(Operation *op, Type element);
@@ -75,6 +76,7 @@ private:
   void addChannel(ChannelOp op);
   FailureOr<Datum> getOperand(rt::StartOp op, unsigned i, int64_t groupSize);
   LogicalResult finishKernels(record::weft_rt_program &program);
+  FailureOr<int64_t> addImages(LLVM::LLVMFuncOp kernel, Attribute named);
   void noteTraffic(rt::StartOp op, int kind, int channel, int64_t groupSize);
 
   ModuleOp module;
@@ -84,6 +86,8 @@ private:
   std::vector<std::pair<std::string, Datum>> channels;
   std::map<std::pair<int, int>, Traffic> traffic;
   std::vector<Kernel> kernels;
+  std::vector<Datum> images;
+  llvm::DenseMap<Attribute, int64_t> numberOfImage;
   std::vector<std::string> ops;
   std::map<std::string, unsigned> unnamed; // per kind
   int64_t maxOperands = 0, numEvents = 0;

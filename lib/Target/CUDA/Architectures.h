@@ -23,6 +23,15 @@ struct Architecture {
 /// The architecture of code for modules that do not name one.
 inline constexpr llvm::StringLiteral kDefaultArchitecture = "sm_80";
 
+/// The global that has the text of kernels.
+inline constexpr llvm::StringLiteral kPTXImage = "weft_ptx";
+
+/// Whether the program has machine code beside PTX, an option of the target:
+/// `auto` (the default) where there is a ptxas that takes the text.
+inline constexpr llvm::StringLiteral kCubinOption = "cubin";
+inline constexpr llvm::StringLiteral kCubinAuto = "auto", kCubinNever = "never",
+                                     kCubinAlways = "always";
+
 /// Null if it is not known.
 const Architecture *findArchitecture(llvm::StringRef name);
 

@@ -96,11 +96,17 @@ public:
 LogicalResult CUDATarget::verifyOptions(ModuleOp module) const {
   for (NamedAttribute option : getOwnTargetOptions(module)) {
     auto name = dyn_cast<StringAttr>(option.getValue());
-    if (option.getName() != "arch" || !name)
+    if ((option.getName() != "arch" && option.getName() != kCubinOption) ||
+        !name)
       return module.emitError("target 'cuda' has no option ")
              << option.getName() << " = " << option.getValue()
-             << ", expected arch or cpu and its name";
-    if (!findArchitecture(name))
+             << ", expected arch, cpu or cubin and its value";
+    if (option.getName() == kCubinOption) {
+      if (name != kCubinAuto && name != kCubinNever && name != kCubinAlways)
+        return module.emitError("target 'cuda' has cubin = ")
+               << name << ", expected " << kCubinAuto << ", " << kCubinAlways
+               << " or " << kCubinNever;
+    } else if (!findArchitecture(name))
       return module.emitError("target 'cuda' has no architecture '")
              << name.getValue() << "', expected one of " << listArchitectures();
   }

@@ -34,8 +34,6 @@ using namespace mlir::weft;
 
 namespace {
 
-constexpr StringLiteral kImage = "weft_ptx";
-
 std::unique_ptr<llvm::TargetMachine>
 createDeviceMachine(const Architecture &architecture) {
   static std::once_flag once;
@@ -168,13 +166,13 @@ void EmitPTXPass::addImage(ModuleOp device, StringRef ptx) {
   std::string bytes = ptx.str() + '\0';
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
   LLVM::GlobalOp::create(builder, device.getLoc(), type, /*isConstant=*/true,
-                         LLVM::Linkage::Internal, kImage,
+                         LLVM::Linkage::Internal, kPTXImage,
                          builder.getStringAttr(bytes));
   for (auto body : device.getOps<LLVM::LLVMFuncOp>())
     if (auto kernel =
             getOperation().lookupSymbol<LLVM::LLVMFuncOp>(body.getSymName()))
       kernel->setAttr(rt::WeftRTDialect::kImageAttr,
-                      FlatSymbolRefAttr::get(&getContext(), kImage));
+                      FlatSymbolRefAttr::get(&getContext(), kPTXImage));
 }
 
 void EmitPTXPass::runOnOperation() {

@@ -29,6 +29,7 @@ void addPasses(OpPassManager &pm, StringRef deviceIR) {
   weft::buildExpandFloatsPipeline(device, /*expandBF16=*/true);
   weft::buildFinishLLVMPipeline(device);
   pm.addPass(weft::createEmitPTXPass({deviceIR.str()}));
+  pm.addPass(weft::createAssemblePTXPass());
   pm.addPass(weft::createConvertWeftRTToLLVMPass());
   // What the entry computes itself.
   weft::buildExpandFloatsPipeline(pm, /*expandBF16=*/true);

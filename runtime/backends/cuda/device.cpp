@@ -8,6 +8,7 @@
 #include "core/status.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace weft::rt::cuda {
 namespace {
@@ -30,6 +31,11 @@ const char *remedyFor(int result) {
   default:
     return "";
   }
+}
+
+/// Says whether an image is the same code as the one before it.
+bool isForm(const weft_rt_image &image, const weft_rt_image &before) {
+  return std::strcmp(image.name, before.name) == 0;
 }
 
 } // namespace
@@ -125,23 +131,28 @@ Status Device::loadKernels(const char *what, const char *ptx,
   return Status();
 }
 
+Result<CUmod_st *> Device::loadImage(const weft_rt_program &program,
+                                     int32_t first) {
+  const weft_rt_image *image = &program.images[first];
+  const weft_rt_image *end = program.images + program.num_images;
+  while (true) {
+    // PTX is a string, which ends in 0; a cubin does not mind.
+    std::string data(reinterpret_cast<const char *>(image->data),
+                     size_t(image->size));
+    Result<CUmod_st *> module =
+        loadModule("the image " + quote(image->name), data.c_str());
+    // A cubin is for its own architecture, and may be newer than the driver.
+    if (module.ok() || ++image == end || !isForm(*image, *(image - 1)))
+      return module;
+  }
+}
+
 Result<std::vector<CUfunc_st *>> Device::load(const weft_rt_program &program) {
   auto known = programs.find(&program);
   if (known != programs.end())
     return known->second;
   CurrentContext current(*this);
-  std::vector<CUmod_st *> images;
-  for (int32_t i = 0; i < program.num_images; ++i) {
-    const weft_rt_image &image = program.images[i];
-    // PTX is a string, which ends in 0; a cubin does not mind.
-    std::string data(reinterpret_cast<const char *>(image.data),
-                     size_t(image.size));
-    Result<CUmod_st *> module =
-        loadModule("the image " + quote(image.name), data.c_str());
-    if (!module.ok())
-      return module.status();
-    images.push_back(*module);
-  }
+  std::vector<CUmod_st *> images(program.num_images, nullptr);
   std::vector<CUfunc_st *> kernels(program.num_kernels, nullptr);
   for (int32_t i = 0; i < program.num_kernels; ++i) {
     const weft_rt_kernel_entry &entry = program.kernels[i];
@@ -152,8 +163,14 @@ Result<std::vector<CUfunc_st *>> Device::load(const weft_rt_program &program) {
                            quote(program.name).c_str(),
                            quote(program.backend).c_str(),
                            quote(entry.name).c_str()));
-    int result =
-        api.cuModuleGetFunction(&kernels[i], images[entry.image], entry.name);
+    CUmod_st *&image = images[entry.image];
+    if (!image) {
+      Result<CUmod_st *> module = loadImage(program, entry.image);
+      if (!module.ok())
+        return module.status();
+      image = *module;
+    }
+    int result = api.cuModuleGetFunction(&kernels[i], image, entry.name);
     if (result != driver::success)
       return within("kernel " + quote(entry.name),
                     driverError(api, "cuModuleGetFunction", result));

@@ -62,6 +62,8 @@ private:
   Device(const DriverApi &api, int ordinal) : api(api), ordinal(ordinal) {}
   Status start();
   Result<CUmod_st *> loadModule(const std::string &what, const void *image);
+  /// Loads the first form of an image that the GPU takes.
+  Result<CUmod_st *> loadImage(const weft_rt_program &program, int32_t first);
   template <typename Args>
   Status launch(CUfunc_st *kernel, const Args &args, CUstream_st *stream) const;
 

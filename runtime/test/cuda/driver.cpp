@@ -439,6 +439,8 @@ int cuModuleLoadDataEx(CUmod_st **module, const void *data, unsigned, int *,
                        void **) {
   FAIL_IF_TOLD();
   FAIL_IF_UNSAFE();
+  if (emulated::Image::isForGpu(data))
+    return driver::noBinaryForGpu;
   std::unique_ptr<emulated::Image> image = emulated::Image::load(data);
   if (!image)
     return driver::invalidImage;

@@ -80,6 +80,12 @@ uint32_t declaredBytes(const std::string &text) {
 
 } // namespace
 
+bool Image::isForGpu(const void *data) {
+  constexpr Elf64_Half cuda = 190;
+  return std::memcmp(data, ELFMAG, SELFMAG) == 0 &&
+         static_cast<const Elf64_Ehdr *>(data)->e_machine == cuda;
+}
+
 std::unique_ptr<Image> Image::load(const void *data) {
   auto image = std::make_unique<Image>();
   if (std::memcmp(data, ELFMAG, SELFMAG) == 0) {

@@ -36,6 +36,8 @@ struct Kernel {
 /// A loaded image.
 class Image {
 public:
+  /// Says whether it is machine code of a GPU, which nothing here runs.
+  static bool isForGpu(const void *data);
   /// Null if there is no code for it; the reason goes to the standard error.
   static std::unique_ptr<Image> load(const void *data);
   ~Image();

@@ -43,4 +43,33 @@ def EmitPTXPass : Pass<"weft-emit-ptx", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def AssemblePTXPass : Pass<"weft-assemble-ptx", "::mlir::ModuleOp"> {
+  let summary = "make machine code of PTX, with ptxas";
+  let description = [{
+    Runs `ptxas`, of the path or of `/usr/local/cuda/bin`, on the global
+    `weft_ptx`, for the architecture of `#weft.target`. The machine code becomes
+    the global `weft_cubin`, and the first form of the kernels' image
+    (`weft_rt.image`): a GPU that it is not for takes the PTX. The target's option
+    `cubin` says what happens without ptxas, or where it fails: with `auto`, the
+    default, a remark; with `always` an error. With `never` nothing is run.
+
+    *Requires* that the module is for `cuda`.
+    *Ensures* that PTX stays, and that each kernel in it has the same forms.
+
+    Example: a kernel without buffers, which does nothing.
+    ```mlir
+    module attributes {weft.target = #weft.target<"cuda", {arch = "sm_90", cubin = "never"}>} {
+      llvm.mlir.global internal constant @weft_ptx(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry weft_k0() { ret; }\00")
+      llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = @weft_ptx}
+    }
+    ```
+    `weft-opt --weft-assemble-ptx` prints:
+    ```text
+    llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = @weft_ptx}
+    ```
+    With `cubin = "always"` that is `{weft_rt.image = [@weft_cubin, @weft_ptx]}`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // WEFT_TARGET_CUDA_PASSES_TD

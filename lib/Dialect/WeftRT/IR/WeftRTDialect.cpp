@@ -334,10 +334,14 @@ LogicalResult verifyKernel(Operation *op, StringRef name, Attribute value) {
     return op->emitOpError("has '")
            << name << "', which only functions may have";
   if (name == WeftRTDialect::kImageAttr) {
-    if (isa<FlatSymbolRefAttr>(value))
+    auto forms = dyn_cast<ArrayAttr>(value);
+    if (isa<FlatSymbolRefAttr>(value) ||
+        (forms && !forms.empty() &&
+         llvm::all_of(forms, llvm::IsaPred<FlatSymbolRefAttr>)))
       return success();
     return op->emitOpError("has '")
-           << name << "' = " << value << ", expected the name of a global";
+           << name << "' = " << value
+           << ", expected the name of a global, or a list of such names";
   }
   auto list = dyn_cast<ArrayAttr>(value);
   bool isRight =

@@ -313,5 +313,15 @@ llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.takes = 2
 
 // -----
 
-// expected-error @+1 {{'llvm.func' op has 'weft_rt.image' = 3 : i64, expected the name of a global}}
+// expected-error @+1 {{'llvm.func' op has 'weft_rt.image' = 3 : i64, expected the name of a global, or a list of such names}}
 llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = 3 : i64}
+
+// -----
+
+// expected-error @+1 {{'llvm.func' op has 'weft_rt.image' = [], expected the name of a global, or a list of such names}}
+llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = []}
+
+// -----
+
+// expected-error @+1 {{'llvm.func' op has 'weft_rt.image' = [@code, 3], expected the name of a global, or a list of such names}}
+llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = [@code, 3]}

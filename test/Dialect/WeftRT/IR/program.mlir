@@ -9,6 +9,8 @@ weft.channel @data.dp on @mesh <{"dp"}> purpose data
 llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.takes = [memref<8x16xf32>, memref<16x4xf32>]}
 // CHECK: llvm.func @weft_k1({{.*}}) attributes {weft_rt.image = @code, weft_rt.takes = [memref<8x4xf32>, index, f32]}
 llvm.func @weft_k1(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = @code, weft_rt.takes = [memref<8x4xf32>, index, f32]}
+// CHECK: llvm.func @weft_k2({{.*}}) attributes {weft_rt.image = [@machine, @code], weft_rt.takes = []}
+llvm.func @weft_k2(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = [@machine, @code], weft_rt.takes = []}
 
 // CHECK-LABEL: func @places
 func.func @places(%i: index) {

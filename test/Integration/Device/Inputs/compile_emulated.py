@@ -17,7 +17,7 @@ import sys
 program, *words = sys.argv[1:]
 out = pathlib.Path(words[words.index("-o") + 1])
 options = [word for word in words if word not in ("-o", str(out), "--target", "cuda")]
-compile_ = ["weft-compile", program, "--target", "cuda", *options]
+compile_ = ["weft-compile", program, "--target", "cuda", "--target-options", "cubin=never", *options]
 subprocess.run([*compile_, "-o", out], check=True)
 lowered = subprocess.run([*compile_, "--to", "llvm", "-o", "-"], check=True, capture_output=True, text=True)
 if "weft_ptx" not in lowered.stdout:  # all is cuBLASLt's

@@ -57,7 +57,7 @@ def main():
     folder = pathlib.Path(folder).resolve()
     library = folder / "kernels.so"
     run(ROOT / "test" / "lib" / "TestOps" / "emulate-kernels.sh", program, library, *options)
-    compiled = ["weft-compile", program, "--target", "cuda", *options]
+    compiled = ["weft-compile", program, "--target", "cuda", "--target-options", "cubin=never", *options]
     run(*compiled, "-o", folder / "step.so")
     run(*compiled, "--to", "llvm", "-o", folder / "llvm.mlir")
     ptx = read_image((folder / "llvm.mlir").read_text())

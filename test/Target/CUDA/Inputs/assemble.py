@@ -56,7 +56,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "kernels.ptx")
         for name in names:
-            text = run("weft-compile", program, "--target", f"cuda:{name}", "--to", "llvm", "-o", "-", *options)
+            text = run("weft-compile", program, "--target", f"cuda:{name}", "--target-options", "cubin=never",
+                       "--to", "llvm", "-o", "-", *options)
             ptx = read_image(text)
             if left := re.search(r"\.extern \.func.*", ptx):
                 sys.exit(f"{name}: {left.group()}")

@@ -66,7 +66,9 @@ def WeftRT_Dialect : Dialect {
     *Kernels.* A kernel is a function that a `weft_rt.launch` names. Its
     attribute `weft_rt.takes` lists the types of the buffers and then of the
     scalars that it is launched with. One that is only declared may have
-    `weft_rt.image`, which names the global whose bytes are its code.
+    `weft_rt.image`, which names the global whose bytes are its code; or a list
+    of such names, the same code in several forms, of which a device takes the
+    first that it can load.
   }];
   let extraClassDeclaration = [{
     /// On ops that touch memory: a value id per buffer operand.
