@@ -587,6 +587,49 @@ void LocalLifter::moveCutOutwards(Operation *op, LocalValue &value,
   }
 }
 
+/// Of two parts of one tensor what both know of a dimension; false if they
+/// contradict each other.
+static bool joinKnown(LocalDim &own, const LocalDim &other) {
+  if (own.extent != other.extent)
+    return false;
+  LocalDim sized = other;
+  if (own.size == kAnySize) {
+    own.size = other.size;
+    own.isGuess = other.isGuess;
+  } else if (other.size != kAnySize) {
+    if (!takeSize(own, other.size) && !takeSize(sized, own.size))
+      return false;
+    own.isGuess &= other.isGuess;
+  }
+  if (own.padding != sized.padding)
+    own.padding = nullptr;
+  return true;
+}
+
+/// The first of neighbours that are these parts of a dimension, on each rank;
+/// null if they are none. Parts of what does not change along it are any.
+RankVector LocalLifter::joinNumbers(ArrayRef<RankVector> chunks,
+                                    Likeness likeness) {
+  int64_t count = chunks.size();
+  auto *known = llvm::find_if(chunks, [](RankVector chunk) { return chunk; });
+  int64_t at = known - chunks.begin();
+  std::vector<int64_t> made;
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    SmallVector<int64_t> own;
+    for (auto [i, chunk] : llvm::enumerate(chunks))
+      own.push_back(chunk ? (*chunk)[rank] : (**known)[rank] - at + int64_t(i));
+    bool isRight =
+        llvm::all_of(own, [](int64_t number) { return number >= 0; });
+    std::optional<int64_t> first;
+    if (isRight)
+      first = findNeighbours(likeness, own);
+    if (!first)
+      return nullptr;
+    made.push_back(*first / count);
+  }
+  return intern(std::move(made));
+}
+
 /// Puts chunks of one tensor together again; false if the parts are others. Of
 /// chunks that are alike a rank may have any.
 bool LocalLifter::concatChunks(tensor::ConcatOp op) {
@@ -598,31 +641,35 @@ bool LocalLifter::concatChunks(tensor::ConcatOp op) {
   for (Value input : op.getInputs()) {
     const LocalValue &part = getTensor(input);
     chunks.push_back(part.dims[at].chunk);
-    if (part.form != value.form || !chunks.back() ||
+    if (part.form != value.form ||
         !part.contribution.isSame(value.contribution))
       return false;
     likeness = meetLikeness(likeness, part.dims[at].likeness);
     for (auto [d, dim] : llvm::enumerate(part.dims)) {
-      const LocalDim &own = value.dims[d];
-      if (dim.size != own.size || dim.extent != own.extent ||
-          (d != at && dim.chunk != own.chunk))
+      LocalDim &own = value.dims[d];
+      if (!joinKnown(own, dim))
         return false;
-      if (dim.padding != own.padding)
-        value.dims[d].padding = nullptr;
+      if (d == at)
+        continue;
+      if (!own.chunk)
+        own.chunk = dim.chunk;
+      if (dim.chunk && dim.chunk != own.chunk)
+        return false;
     }
   }
-  std::vector<int64_t> made;
-  for (int64_t rank = 0; rank < numRanks; ++rank) {
-    auto own = llvm::map_to_vector(
-        chunks, [&](RankVector chunk) { return (*chunk)[rank]; });
-    std::optional<int64_t> first = findNeighbours(likeness, own);
-    if (!first)
-      return false;
-    made.push_back(*first / count);
-  }
   LocalDim &dim = value.dims[at];
-  dim = {dim.size, dim.extent * count, intern(std::move(made))};
-  dim.likeness = joinChunks(likeness, count);
+  int64_t extent = dim.extent * count;
+  if (llvm::none_of(chunks, [](RankVector chunk) { return chunk; })) {
+    if (dim.size != kAnySize)
+      return false;
+    dim.extent = extent; // as often as all of them
+  } else {
+    RankVector chunk = joinNumbers(chunks, likeness);
+    if (!chunk)
+      return false;
+    dim = {dim.size, extent, chunk};
+    dim.likeness = joinChunks(likeness, count);
+  }
   (void)setTensor(op, op.getResult(), std::move(value));
   return true;
 }

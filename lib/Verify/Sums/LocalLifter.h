@@ -280,6 +280,7 @@ private:
                          LocalDim &state, SliceCut &cut);
   LogicalResult sliceAt(tensor::ExtractSliceOp op, unsigned dim,
                         const Form *place, LocalDim &state, SliceCut &cut);
+  RankVector joinNumbers(ArrayRef<RankVector> chunks, Likeness likeness);
   bool concatChunks(tensor::ConcatOp op);
   Form makeInsertion(tensor::InsertSliceOp op, ArrayRef<SlicePlace> places,
                      const llvm::SmallBitVector &dropped,
@@ -308,6 +309,7 @@ private:
                           unsigned last);
   LogicalResult regroupForMembers(Operation *op, LocalValue &value,
                                   unsigned last);
+  std::optional<LocalValue> findSized(const LocalValue &value);
   std::vector<LocalValue> findRegrouped(Operation *op, Value seen);
   std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
 
