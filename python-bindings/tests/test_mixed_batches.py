@@ -84,3 +84,8 @@ def get_function(name):
 @pytest.mark.parametrize("name", [*LOSSES, *VALUES])
 def test_rows_of_ranks_and_microbatches(name):
     check(get_function(name), X, [(1, 4, False), (2, 2, True), (2, 4, False), (1, 4, True)])
+
+
+@pytest.mark.parametrize("name", [*LOSSES, *VALUES])
+def test_a_shorter_last_microbatch(name):
+    check(get_function(name), X[:14], [(1, 4, False), (1, 5, False), (1, 4, True)])

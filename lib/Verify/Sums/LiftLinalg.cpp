@@ -156,7 +156,7 @@ public:
   LogicalResult checkPadding(const Combiner &combiner,
                              const LocalScalar &entering) {
     for (auto [i, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
-      if (iterator != utils::IteratorType::reduction || !hasPadding(loops[i]))
+      if (iterator != utils::IteratorType::reduction || !holdsPadding(loops[i]))
         continue;
       bool isMasked = llvm::any_of(entering.padding, [&](const auto &entry) {
         return entry.first == i && isNeutral(combiner.op, entry.second);

@@ -158,12 +158,20 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
   }
   if (isWhole && inChunks)
     fix(dim);
-  bool isChunk = number && *stride == 1 && size > 0 && *number % size == 0 &&
-                 (dim.size % size == 0 ||
-                  (*number + size <= dim.size && hasLastPart(op, index, size)));
-  if (isWhole && inChunks && isChunk) {
+  bool isPart =
+      number && *number >= 0 && *stride == 1 && size > 0 && *number % size == 0;
+  // One of equal parts of what was made as long as all of them: the last ones
+  // go past the end.
+  bool isOfEqual = isPart && hasPadding(dim) && dim.extent % size == 0 &&
+                   *number + size <= dim.extent;
+  bool isPastEnd = isOfEqual && *number + size > dim.size;
+  bool isChunk =
+      isOfEqual ||
+      (isPart && (dim.size % size == 0 || (*number + size <= dim.size &&
+                                           hasLastPart(op, index, size))));
+  if (isWhole && isChunk && (inChunks || isPastEnd)) {
     bool isGuess = dim.isGuess; // what is left may still end before that
-    dim = {dim.size, size, uniform(*number / size)};
+    dim = {dim.size, size, uniform(*number / size), dim.padding};
     dim.isGuess = isGuess;
     return success();
   }
@@ -280,7 +288,8 @@ FailureOr<LocalValue> LocalLifter::slice(tensor::ExtractSliceOp op) {
 FailureOr<LocalValue> LocalLifter::sliceTensor(tensor::ExtractSliceOp op) {
   LocalValue value = getTensor(op.getSource());
   // What the one-rank program does not cut is a part that the rank goes through
-  // by itself. What it cuts of a sum is not told by the form of a contribution.
+  // by itself. What it cuts of a sum is not told by the form of a contribution,
+  // which has less of its order.
   bool isPart = value.contribution.kind == Contribution::Ordered;
   SliceCut made;
   for (bool inChunks : {false, true}) {
@@ -289,17 +298,20 @@ FailureOr<LocalValue> LocalLifter::sliceTensor(tensor::ExtractSliceOp op) {
     for (auto [i, dim] : llvm::enumerate(value.dims))
       if (failed(sliceDim(op, i, inChunks, dim, made)))
         return failure();
-    if (made.details.empty() || isReference || isPart ||
-        forms.hasMove("slice", made.details, value.form, getSizes(value.dims),
-                      made.places))
+    if (made.details.empty() || isReference ||
+        (isPart ? forms.isCutOfSum(value.form, made.details)
+                : forms.hasMove("slice", made.details, value.form,
+                                getSizes(value.dims), made.places)))
       break;
   }
   if (!made.details.empty()) {
     const Form *source = value.form;
     value.form = forms.getMove("slice", made.details, source,
                                getSizes(value.dims), op, made.places);
-    if (isReference)
+    if (isReference) {
       noteSlice(op, source, value.form);
+      forms.noteCutOfSum(source, made.details);
+    }
   }
   return value;
 }
@@ -446,20 +458,44 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
 // Padding and concatenation
 //===----------------------------------------------------------------------===//
 
+/// Whether a slice is one of equal parts of a dimension.
+static bool cutsPart(tensor::ExtractSliceOp op, unsigned dim) {
+  if (op.isDynamicOffset(dim) || op.isDynamicSize(dim))
+    return op.isDynamicOffset(dim);
+  int64_t whole = op.getSourceType().getDimSize(dim);
+  int64_t size = op.getStaticSize(dim);
+  return size > 0 && size < whole && whole % size == 0 &&
+         op.getStaticOffset(dim) % size == 0;
+}
+
+/// Whether an op combines two values element by element, as a rank does that
+/// computes their parts one after the other.
+static bool combinesTwo(linalg::LinalgOp op) {
+  return op->getNumResults() == 1 && op.getNumDpsInputs() == 2 &&
+         op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); });
+}
+
 /// Whether a pad only makes a dimension long enough to be cut equally: it is
-/// cut next.
-static bool isCutNext(Value padded, unsigned dim) {
+/// cut next, perhaps after parts of a reduction have been combined.
+static bool isCutNext(Value padded, unsigned dim, unsigned depth = 0) {
+  constexpr unsigned kMaxDepth = 64;
+  if (depth == kMaxDepth)
+    return false;
   return llvm::all_of(padded.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     unsigned number = use.getOperandNumber();
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user))
-      return slice.isDynamicOffset(dim);
+      return cutsPart(slice, dim);
     if (auto pad = dyn_cast<tensor::PadOp>(user))
-      return isCutNext(pad.getResult(), dim);
+      return isCutNext(pad.getResult(), dim, depth + 1);
+    if (auto op = dyn_cast<linalg::LinalgOp>(user); op && combinesTwo(op))
+      return isCutNext(op->getResult(0), dim, depth + 1);
     // Of another dimension: this one is what it was.
     if (auto gather = dyn_cast<AllGatherOp>(user);
         gather && gather.getDims()[number] != dim)
-      return isCutNext(gather->getResult(number), dim);
+      return isCutNext(gather->getResult(number), dim, depth + 1);
     return getCollectiveKind(user).has_value();
   });
 }
@@ -473,7 +509,7 @@ bool LocalLifter::padForRanks(tensor::PadOp op, LocalValue &value,
       return false;
     if (added == 0)
       continue;
-    if (numRanks == 1 || countChunks(dim) > 1 || !isCutNext(op.getResult(), i))
+    if (isReference || countChunks(dim) > 1 || !isCutNext(op.getResult(), i))
       return false;
     fix(dim);
     dim.padding =

@@ -118,6 +118,8 @@ int64_t countChunks(const LocalDim &dim);
 /// The size of a dimension with its padding.
 int64_t getPaddedSize(const LocalDim &dim);
 bool hasPadding(const LocalDim &dim);
+/// Whether what some rank has goes past the size.
+bool holdsPadding(const LocalDim &dim);
 /// Takes `size` for one that was guessed; false if the size is another one.
 bool takeSize(LocalDim &dim, int64_t size);
 /// What was known of a value's elements is not known of those that an op makes:
