@@ -119,6 +119,8 @@ private:
                               int64_t concat) const;
   SmallVector<Value> exchangeParts(ArrayRef<Value> members, int64_t split,
                                    int64_t concat, int64_t size) const;
+  SmallVector<Value> exchangePieces(ArrayRef<Value> members, int64_t split,
+                                    int64_t concat) const;
   SmallVector<Value> permute(ArrayRef<Value> members,
                              ArrayRef<int64_t> sources) const;
   Value gatherStacked(ArrayRef<Value> members) const;

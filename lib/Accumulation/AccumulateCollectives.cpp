@@ -537,6 +537,24 @@ SmallVector<Value> LocalCollective::exchangeParts(ArrayRef<Value> members,
   return results;
 }
 
+/// The same with the minor axes' parts of each.
+SmallVector<Value> LocalCollective::exchangePieces(ArrayRef<Value> members,
+                                                   int64_t split,
+                                                   int64_t concatDim) const {
+  auto type = cast<RankedTensorType>(members.front().getType());
+  int64_t size = type.getDimSize(split) / axes.size;
+  SmallVector<Value> results;
+  for (int64_t to = 0; to < axes.size; ++to) {
+    SmallVector<Value> arriving =
+        llvm::map_to_vector(members, [&](Value value) {
+          return allToAll(part(value, split, to, size), axes.minor,
+                          axes.numMinor, split, concatDim);
+        });
+    results.push_back(concat(arriving, concatDim));
+  }
+  return results;
+}
+
 SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
                                              int64_t split,
                                              int64_t concatDim) const {
@@ -551,6 +569,9 @@ SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
                          split, concatDim);
     return cutMembers(all, split);
   }
+  // What each member has for another one is a piece of its own.
+  if (axes.numMajor == 1 && split != concatDim)
+    return exchangePieces(members, split, concatDim);
   SmallVector<int64_t> parts = getParts(type.getDimSize(split));
   SmallVector<Value> seen = llvm::map_to_vector(
       members, [&](Value member) { return expand(member, split, parts); });

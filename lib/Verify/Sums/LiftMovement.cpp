@@ -292,18 +292,27 @@ FailureOr<LocalValue> LocalLifter::sliceTensor(tensor::ExtractSliceOp op) {
   // which has less of its order.
   bool isPart = value.contribution.kind == Contribution::Ordered;
   SliceCut made;
+  bool isKnown = false;
   for (bool inChunks : {false, true}) {
     value = getTensor(op.getSource());
     made = SliceCut();
     for (auto [i, dim] : llvm::enumerate(value.dims))
       if (failed(sliceDim(op, i, inChunks, dim, made)))
         return failure();
-    if (made.details.empty() || isReference ||
-        (isPart ? forms.isCutOfSum(value.form, made.details)
-                : forms.hasMove("slice", made.details, value.form,
-                                getSizes(value.dims), made.places)))
+    if (made.details.empty() || isReference)
+      break;
+    isKnown = !inChunks &&
+              (isPart ? forms.isCutOfSum(value.form, made.details)
+                      : forms.hasMove("slice", made.details, value.form,
+                                      getSizes(value.dims), made.places));
+    if (isKnown)
       break;
   }
+  std::vector<LocalValue> &ways = otherWays[op.getResult()];
+  ways.clear();
+  if (isKnown)
+    if (std::optional<LocalValue> chunk = sliceInChunks(op))
+      ways.push_back(std::move(*chunk));
   if (!made.details.empty()) {
     const Form *source = value.form;
     value.form = forms.getMove("slice", made.details, source,
@@ -314,6 +323,20 @@ FailureOr<LocalValue> LocalLifter::sliceTensor(tensor::ExtractSliceOp op) {
     }
   }
   return value;
+}
+
+/// A slice that the one-rank program makes may be a part that the rank goes
+/// through by itself all the same.
+std::optional<LocalValue>
+LocalLifter::sliceInChunks(tensor::ExtractSliceOp op) {
+  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  LocalValue value = getTensor(op.getSource());
+  SliceCut made;
+  for (auto [i, dim] : llvm::enumerate(value.dims))
+    if (failed(sliceDim(op, i, /*inChunks=*/true, dim, made)))
+      return std::nullopt;
+  bool isChunk = made.details.empty() && op.getDroppedDims().none();
+  return isChunk ? std::optional<LocalValue>(std::move(value)) : std::nullopt;
 }
 
 LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {

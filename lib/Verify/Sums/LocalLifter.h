@@ -267,6 +267,7 @@ private:
   LogicalResult liftExtractSlice(tensor::ExtractSliceOp op);
   FailureOr<LocalValue> slice(tensor::ExtractSliceOp op);
   FailureOr<LocalValue> sliceTensor(tensor::ExtractSliceOp op);
+  std::optional<LocalValue> sliceInChunks(tensor::ExtractSliceOp op);
   std::optional<LocalDim> getPart(RankVector begin, int64_t extent,
                                   int64_t stride, const NotedSlice::Dim &slice);
   void findSliced(const LocalValue &value, std::vector<LocalValue> &found);
