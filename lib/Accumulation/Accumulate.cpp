@@ -477,12 +477,66 @@ private:
       for (Value result : op->getResults())
         maps[coordinate].map(result, maps[*same].lookup(result));
     } else {
-      keepOffsets(op, builder.clone(*op, maps[coordinate]), coordinate);
+      Operation *clone = builder.clone(*op, maps[coordinate]);
+      settleMasks(op, clone, coordinate);
+      keepOffsets(op, clone, coordinate);
     }
     for (Value result : op->getResults())
       for (OpOperand &use : result.getUses())
         if (isReduction(use.getOwner()) && variation.of(use.getOwner()).isJoin)
           feed(use.getOwner(), use.getOperandNumber(), coordinate);
+  }
+
+  /// What a mask compares an index with is known here: `index < size - begin`.
+  /// Where the part ends before that, nothing is masked; else which part it is
+  /// stays to be seen, as `index + begin < size`.
+  void settleMasks(Operation *op, Operation *clone, int64_t coordinate) {
+    auto generic = dyn_cast<linalg::GenericOp>(clone);
+    if (!generic)
+      return;
+    SmallVector<int64_t> extents = generic.getStaticLoopRanges();
+    SmallVector<std::pair<arith::CmpIOp, arith::SubIOp>> masks;
+    op->walk([&](arith::CmpIOp mask) {
+      auto rest = mask.getRhs().getDefiningOp<arith::SubIOp>();
+      bool isMask = mask.getPredicate() == arith::CmpIPredicate::slt &&
+                    mask.getLhs().getDefiningOp<linalg::IndexOp>() && rest &&
+                    variation.varies(rest);
+      masks.push_back({mask, isMask ? rest : arith::SubIOp()});
+    });
+    unsigned number = 0;
+    clone->walk([&](arith::CmpIOp mask) {
+      arith::SubIOp rest = masks[number++].second;
+      if (!rest)
+        return;
+      Value begin = get(rest.getRhs(), coordinate);
+      Value size = get(rest.getLhs(), coordinate);
+      std::optional<int64_t> first = getNumber(begin), end = getNumber(size);
+      if (!first || !end)
+        return;
+      auto index = mask.getLhs().getDefiningOp<linalg::IndexOp>();
+      OpBuilder body(mask);
+      if (*end - *first >= extents[index.getDim()]) {
+        mask.replaceAllUsesWith(arith::ConstantOp::create(
+                                    body, mask.getLoc(), body.getBoolAttr(true))
+                                    .getResult());
+        return;
+      }
+      mask.setOperand(
+          0, arith::AddIOp::create(body, mask.getLoc(), mask.getLhs(), begin));
+      mask.setOperand(1, size);
+    });
+  }
+
+  /// What is computed of nothing but constants; nullopt for other values.
+  static std::optional<int64_t> getNumber(Value value) {
+    if (std::optional<int64_t> number = getConstantIntValue(value))
+      return number;
+    auto product = value.getDefiningOp<arith::MulIOp>();
+    if (!product)
+      return std::nullopt;
+    std::optional<int64_t> a = getConstantIntValue(product.getLhs()),
+                           b = getConstantIntValue(product.getRhs());
+    return a && b ? std::optional<int64_t>(*a * *b) : std::nullopt;
   }
 
   /// Keeps the index of a loop of one iteration, which folding has made an

@@ -119,6 +119,8 @@ private:
                               int64_t concat) const;
   SmallVector<Value> exchangeParts(ArrayRef<Value> members, int64_t split,
                                    int64_t concat, int64_t size) const;
+  SmallVector<Value> exchangePieces(ArrayRef<Value> members, int64_t split,
+                                    int64_t concat) const;
   SmallVector<Value> permute(ArrayRef<Value> members,
                              ArrayRef<int64_t> sources) const;
   Value gatherStacked(ArrayRef<Value> members) const;
@@ -138,6 +140,7 @@ private:
   Value expand(Value value, int64_t dim, ArrayRef<int64_t> sizes) const;
   Value collapse(Value value, int64_t dim) const;
   Value part(Value value, int64_t dim, int64_t index, int64_t size) const;
+  SmallVector<Value> cutMembers(Value value, int64_t dim) const;
   Value concat(ArrayRef<Value> values, int64_t dim) const;
   /// The sizes of a dimension of `size` that is cut over the axes: major axes,
   /// members, minor axes, and what is left.

@@ -5,8 +5,10 @@
 // movement becomes slices and concatenations. What is left to do between ranks
 // is done once for all members where it can be.
 //
-// A dimension that is cut over the axes is seen as four: major axes, members,
-// minor axes, and the part. Each of the three is then moved by itself.
+// A dimension that is cut over the axes has four digits: major axes, members,
+// minor axes, and the part. Each of the first three is moved by itself. Where
+// that is not one piece of the dimension, because minor axes come after it,
+// the dimension is seen as four.
 
 #include "Accumulate.h"
 
@@ -360,6 +362,16 @@ Value LocalCollective::part(Value value, int64_t dim, int64_t index,
   return cutPart(builder, loc, value, dim, index * size, size);
 }
 
+/// One part of `value` along `dim` for each member.
+SmallVector<Value> LocalCollective::cutMembers(Value value, int64_t dim) const {
+  int64_t size =
+      cast<RankedTensorType>(value.getType()).getDimSize(dim) / axes.size;
+  SmallVector<Value> parts;
+  for (int64_t member = 0; member < axes.size; ++member)
+    parts.push_back(part(value, dim, member, size));
+  return parts;
+}
+
 Value LocalCollective::concat(ArrayRef<Value> values, int64_t dim) const {
   return concatParts(builder, loc, values, dim);
 }
@@ -454,7 +466,7 @@ Value LocalCollective::prepare(Value member) const {
     return member;
   if (op.getScatteredDims().empty())
     return reduce(member, axes.minor, axes.numMinor);
-  if (axes.isLocal())
+  if (axes.numMinor == 1)
     return member;
   int64_t dim = op.getScatteredDims()[operand];
   auto type = cast<RankedTensorType>(member.getType());
@@ -475,20 +487,16 @@ SmallVector<Value> LocalCollective::finish(Value joined) const {
 /// What is left of a reduce_scatter after the join: each rank keeps its part of
 /// each member's, and the members' parts are cut.
 SmallVector<Value> LocalCollective::scatter(Value joined, int64_t dim) const {
-  SmallVector<Value> results;
-  if (axes.isLocal()) {
-    int64_t size =
-        cast<RankedTensorType>(joined.getType()).getDimSize(dim) / axes.size;
-    for (int64_t member = 0; member < axes.size; ++member)
-      results.push_back(part(joined, dim, member, size));
-    return results;
-  }
+  if (axes.numMinor == 1)
+    return cutMembers(reduceScatter(joined, axes.major, axes.numMajor, dim),
+                      dim);
   if (!getOrderOf(op)) {
     auto type = cast<RankedTensorType>(joined.getType());
     joined = expand(joined, dim, getParts(type.getDimSize(dim)));
     joined = reduceScatter(joined, axes.minor, axes.numMinor, dim + 2);
   }
   joined = reduceScatter(joined, axes.major, axes.numMajor, dim);
+  SmallVector<Value> results;
   for (int64_t member = 0; member < axes.size; ++member)
     results.push_back(collapse(part(joined, dim + 1, member, 1), dim));
   return results;
@@ -503,16 +511,15 @@ SmallVector<Value> LocalCollective::run(ArrayRef<Value> members) const {
              : exchange(members, op.getScatteredDims()[operand], dim);
 }
 
+/// The minor axes' parts of a member lie next to each other, then come those of
+/// the next member: each list is put together by itself, from the last one on.
 SmallVector<Value> LocalCollective::gather(ArrayRef<Value> members,
                                            int64_t dim) const {
-  Value all = concat(members, dim);
-  if (axes.isLocal())
-    return SmallVector<Value>(axes.size, all);
-  auto type = cast<RankedTensorType>(members.front().getType());
-  all = expand(all, dim, {1, axes.size, 1, type.getDimSize(dim)});
-  all = allGather(all, axes.minor, axes.numMinor, dim + 2);
-  all = allGather(all, axes.major, axes.numMajor, dim);
-  return SmallVector<Value>(axes.size, collapse(all, dim));
+  SmallVector<Value> gathered = llvm::map_to_vector(members, [&](Value member) {
+    return allGather(member, axes.minor, axes.numMinor, dim);
+  });
+  Value all = allGather(concat(gathered, dim), axes.major, axes.numMajor, dim);
+  return SmallVector<Value>(axes.size, all);
 }
 
 /// Gives each member what the others have for it: part m of `size` elements
@@ -530,6 +537,24 @@ SmallVector<Value> LocalCollective::exchangeParts(ArrayRef<Value> members,
   return results;
 }
 
+/// The same with the minor axes' parts of each.
+SmallVector<Value> LocalCollective::exchangePieces(ArrayRef<Value> members,
+                                                   int64_t split,
+                                                   int64_t concatDim) const {
+  auto type = cast<RankedTensorType>(members.front().getType());
+  int64_t size = type.getDimSize(split) / axes.size;
+  SmallVector<Value> results;
+  for (int64_t to = 0; to < axes.size; ++to) {
+    SmallVector<Value> arriving =
+        llvm::map_to_vector(members, [&](Value value) {
+          return allToAll(part(value, split, to, size), axes.minor,
+                          axes.numMinor, split, concatDim);
+        });
+    results.push_back(concat(arriving, concatDim));
+  }
+  return results;
+}
+
 SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
                                              int64_t split,
                                              int64_t concatDim) const {
@@ -537,6 +562,16 @@ SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
   if (axes.isLocal())
     return exchangeParts(members, split, concatDim,
                          type.getDimSize(split) / axes.size);
+  // All members at once: they are the last of what is put together, and what
+  // arrives has a part for each of them.
+  if (axes.numMinor == 1 && split != concatDim) {
+    Value all = allToAll(concat(members, concatDim), axes.major, axes.numMajor,
+                         split, concatDim);
+    return cutMembers(all, split);
+  }
+  // What each member has for another one is a piece of its own.
+  if (axes.numMajor == 1 && split != concatDim)
+    return exchangePieces(members, split, concatDim);
   SmallVector<int64_t> parts = getParts(type.getDimSize(split));
   SmallVector<Value> seen = llvm::map_to_vector(
       members, [&](Value member) { return expand(member, split, parts); });

@@ -167,14 +167,52 @@ func.func @gather(%x: tensor<2x2xf32> {weft.global_type = tensor<4x2xf32>, weft.
 // The members lie between the major and the minor axes' parts.
 
 // CHECK-LABEL: func @gather_between
-// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
-// CHECK: %[[C:.*]] = tensor.expand_shape %[[X]] {{.*}} : tensor<4xf32> into tensor<1x2x1x2xf32>
-// CHECK: %[[B:.*]] = weft.all_gather %[[C]] on @mesh <{"b"}> dims [2] : (tensor<1x2x1x2xf32>) -> tensor<1x2x2x2xf32>
-// CHECK: %[[A:.*]] = weft.all_gather %[[B]] on @mesh <{"a"}> dims [0] : (tensor<1x2x2x2xf32>) -> tensor<2x2x2x2xf32>
-// CHECK: tensor.collapse_shape %[[A]] {{\[\[}}0, 1, 2, 3]] : tensor<2x2x2x2xf32> into tensor<16xf32>
+// CHECK-DAG: %[[X0:.*]] = tensor.extract_slice %{{.*}}[0] [2] [1]
+// CHECK-DAG: %[[X1:.*]] = tensor.extract_slice %{{.*}}[2] [2] [1]
+// CHECK-DAG: %[[B0:.*]] = weft.all_gather %[[X0]] on @mesh <{"b"}> dims [0] : (tensor<2xf32>) -> tensor<4xf32>
+// CHECK-DAG: %[[B1:.*]] = weft.all_gather %[[X1]] on @mesh <{"b"}> dims [0] : (tensor<2xf32>) -> tensor<4xf32>
+// CHECK: %[[C:.*]] = tensor.concat dim(0) %[[B0]], %[[B1]]
+// CHECK: %[[A:.*]] = weft.all_gather %[[C]] on @mesh <{"a"}> dims [0] : (tensor<8xf32>) -> tensor<16xf32>
+// CHECK: return %[[A]]
 func.func @gather_between(%x: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"mb"}]>}) -> tensor<16xf32> {
   %0 = weft.all_gather %x on @mesh <{"a", "mb", "b"}> dims [0] : (tensor<2xf32>) -> tensor<16xf32>
   return %0 : tensor<16xf32>
+}
+
+// Where no axes come after the serial one, what a rank has of all members is one
+// piece of what is gathered, scattered or exchanged.
+
+// CHECK-LABEL: func @gather_after
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
+// CHECK-NEXT: %[[A:.*]] = weft.all_gather %[[X]] on @mesh <{"a"}> dims [0] : (tensor<4xf32>) -> tensor<8xf32>
+// CHECK-NEXT: return %[[A]]
+func.func @gather_after(%x: tensor<2xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"a", "mb"}]>}) -> tensor<8xf32> {
+  %0 = weft.all_gather %x on @mesh <{"a", "mb"}> dims [0] : (tensor<2xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @scatter_after
+// CHECK: %[[SUM:.*]] = linalg.generic
+// CHECK: %[[ALL:.*]] = weft.reduce_scatter sum %[[SUM]] on @mesh <{"a"}> dims [0] : (tensor<8xf32>) -> tensor<4xf32>
+// CHECK: tensor.extract_slice %[[ALL]][0] [2] [1]
+// CHECK: tensor.extract_slice %[[ALL]][2] [2] [1]
+func.func @scatter_after(%x: tensor<8xf32> {weft.global_type = tensor<16xf32>, weft.sharding = #weft.sharding<@mesh, [{"mb"}]>})
+  -> (tensor<2xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"a", "mb"}]>}) {
+  %0 = weft.reduce_scatter sum %x on @mesh <{"a", "mb"}> dims [0] : (tensor<8xf32>) -> tensor<2xf32>
+  %1 = math.absf %0 : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func @exchange_after
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[ALL:.*]] = weft.all_to_all %[[X]] on @mesh <{"a"}> split [1] concat [0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+// CHECK-DAG: tensor.extract_slice %[[ALL]][0, 0] [8, 2] [1, 1]
+// CHECK-DAG: tensor.extract_slice %[[ALL]][0, 2] [8, 2] [1, 1]
+func.func @exchange_after(%x: tensor<2x8xf32> {weft.global_type = tensor<8x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"a", "mb"}, {}]>})
+  -> (tensor<8x2xf32> {weft.global_type = tensor<8x8xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"a", "mb"}]>}) {
+  %0 = weft.all_to_all %x on @mesh <{"a", "mb"}> split [1] concat [0] : (tensor<2x8xf32>) -> tensor<8x2xf32>
+  %1 = math.absf %0 : tensor<8x2xf32>
+  return %1 : tensor<8x2xf32>
 }
 
 // Each microbatch keeps its part of the sum.

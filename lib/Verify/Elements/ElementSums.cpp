@@ -272,7 +272,9 @@ const Element *ElementTable::combine(Attribute op, const Element *summand,
                                      SmallVector<const Element *> bound) {
   bool isSum = cast<StringAttr>(op).getValue() == "arith.addf";
   summand = skipRounding(summand);
-  if (bound.empty())
+  // Zeros are nothing, however many: a part of one element is a constant.
+  auto number = dyn_cast_if_present<FloatAttr>(getConstantValue(summand));
+  if (bound.empty() || (isSum && number && number.getValue().isZero()))
     return summand;
   SmallVector<const Element *> addends;
   if (isSum && summand->kind == ElementKind::Total) {

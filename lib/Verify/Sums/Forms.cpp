@@ -342,6 +342,17 @@ void FormTable::noteExpansion(const Form *source, StringRef groups,
   add(shapes[getReshaped(source)]);
 }
 
+uint64_t FormTable::hashCutOfSum(const Form *sum, StringRef details) {
+  llvm::hash_code hash = llvm::hash_value(details);
+  for (; sum->kind == FormKind::Move; sum = sum->operands[0])
+    hash = llvm::hash_combine(hash, sum->name, sum->details);
+  hash = llvm::hash_combine(
+      hash, sum->name, sum->details,
+      llvm::hash_combine_range(sum->operands.begin(), sum->operands.end()));
+  // Not one of a set's own keys.
+  return uint64_t(hash) >> 1;
+}
+
 void FormTable::noteSizes(const Form *source, ArrayRef<int64_t> noted) {
   SmallVector<SmallVector<int64_t>> &known = sizes[source];
   if (!llvm::is_contained(known, SmallVector<int64_t>(noted)))

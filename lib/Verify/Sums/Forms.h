@@ -209,6 +209,13 @@ public:
   void noteSlice(const Form *source, NotedSlice slice) {
     slices[source].push_back(std::move(slice));
   }
+  /// That the reference cuts a sum, whatever its order: notes it, and asks.
+  void noteCutOfSum(const Form *sum, StringRef details) {
+    cutsOfSums.insert(hashCutOfSum(sum, details));
+  }
+  bool isCutOfSum(const Form *sum, StringRef details) const {
+    return cutsOfSums.contains(hashCutOfSum(sum, details));
+  }
   void notePad(const Form *source, NotedPad pad) {
     pads[source].push_back(std::move(pad));
   }
@@ -248,6 +255,7 @@ private:
   };
 
   const Form *rebuild(const Form *move, const Form *operand);
+  static uint64_t hashCutOfSum(const Form *sum, StringRef details);
   const Form *count(const Form *form) {
     others += !form->isOfReference;
     return form;
@@ -270,6 +278,8 @@ private:
   DenseMap<const Form *, SmallVector<int64_t>> reshaped;
   DenseMap<const Form *, int64_t> lastPlaces;
   DenseMap<const Form *, std::vector<NotedSlice>> slices;
+  /// By hash: both ways to follow a cut are right, and one is of use.
+  DenseSet<uint64_t> cutsOfSums;
   DenseMap<const Form *, std::vector<NotedPad>> pads;
   DenseMap<const Form *, std::vector<NotedTranspose>> transposes;
 };

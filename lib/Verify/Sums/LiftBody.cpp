@@ -231,6 +231,28 @@ void BodyLifter::inferChunks(Block &body, int choice) {
         setChunk(*dim, offset);
     }
   });
+  // Which part it is, and where the dimension ends: `index + begin < size`.
+  body.walk([&](arith::CmpIOp op) {
+    auto sum = op.getLhs().getDefiningOp<arith::AddIOp>();
+    auto index =
+        sum ? sum.getLhs().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+    if (op.getPredicate() != arith::CmpIPredicate::slt || !index ||
+        lifter.isReference)
+      return;
+    LocalDim &dim = loops[index.getDim()];
+    RankVector begin = getOffset(sum.getRhs()), end = getOffset(op.getRhs());
+    if (!begin || !end || !dim.chunk || dim.size != kAnySize)
+      return;
+    std::optional<int64_t> size = LocalLifter::getUniform(end);
+    bool isOwn =
+        llvm::all_of(llvm::zip_equal(*begin, *dim.chunk), [&](auto at) {
+          auto [first, chunk] = at;
+          return first == chunk * dim.extent;
+        });
+    if (size && isOwn && *size <= getPaddedSize(dim) &&
+        *size > getPaddedSize(dim) - dim.extent)
+      dim.size = *size;
+  });
   body.walk([&](linalg::IndexOp index) {
     if (!loops[index.getDim()].chunk)
       loops[index.getDim()].chunk = lifter.uniform(0);

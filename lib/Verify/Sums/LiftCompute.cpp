@@ -173,7 +173,7 @@ LogicalResult LocalLifter::checkSummed(MatmulOp op, const LocalValue &operand,
     unsigned loop = cast<AffineDimExpr>(expr).getPosition();
     LocalDim dim = own;
     takeSize(dim, loops[loop].size);
-    if (!op.getResultMap().isFunctionOfDim(loop) && hasPadding(dim) &&
+    if (!op.getResultMap().isFunctionOfDim(loop) && holdsPadding(dim) &&
         !isZero(dim.padding))
       return op.emitOpError("combines elements past the end of a dimension of "
                             "size ")
@@ -424,7 +424,7 @@ LogicalResult LocalLifter::addUpdates(ScatterAddOp op, const LocalValue &init,
     unsigned loop = cast<AffineDimExpr>(expr).getPosition();
     LocalDim dim = own;
     takeSize(dim, loops[loop].size);
-    if (!op.getTableMap().isFunctionOfDim(loop) && hasPadding(dim) &&
+    if (!op.getTableMap().isFunctionOfDim(loop) && holdsPadding(dim) &&
         getInteger(dim.padding) != -1)
       return op.emitOpError("combines elements past the end of a dimension of "
                             "size ")

@@ -156,7 +156,7 @@ public:
   LogicalResult checkPadding(const Combiner &combiner,
                              const LocalScalar &entering) {
     for (auto [i, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
-      if (iterator != utils::IteratorType::reduction || !hasPadding(loops[i]))
+      if (iterator != utils::IteratorType::reduction || !holdsPadding(loops[i]))
         continue;
       bool isMasked = llvm::any_of(entering.padding, [&](const auto &entry) {
         return entry.first == i && isNeutral(combiner.op, entry.second);
@@ -584,7 +584,8 @@ bool LocalLifter::isJoin(linalg::LinalgOp op) const {
   if (!pairwise)
     return false;
   if (hasOrder)
-    return isa<arith::AddFOp>(pairwise);
+    return isa<arith::AddFOp>(pairwise) ||
+           (forms.isOfReals() && isa<arith::MulFOp>(pairwise));
   const LocalValue &a = getTensor(op.getDpsInputs()[0]);
   const LocalValue &b = getTensor(op.getDpsInputs()[1]);
   return getExactKind(pairwise, forms.isOfReals()) ==
@@ -625,6 +626,8 @@ LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
   }
   auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
   bool isAlike = a.form == b.form &&
+                 getExactKind(getPairwise(op), /*isOfReals=*/true) ==
+                     a.contribution.reduction &&
                  a.contribution.kind == b.contribution.kind &&
                  a.contribution.reduction == b.contribution.reduction &&
                  a.contribution.parts == b.contribution.parts &&

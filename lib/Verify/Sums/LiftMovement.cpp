@@ -158,12 +158,20 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
   }
   if (isWhole && inChunks)
     fix(dim);
-  bool isChunk = number && *stride == 1 && size > 0 && *number % size == 0 &&
-                 (dim.size % size == 0 ||
-                  (*number + size <= dim.size && hasLastPart(op, index, size)));
-  if (isWhole && inChunks && isChunk) {
+  bool isPart =
+      number && *number >= 0 && *stride == 1 && size > 0 && *number % size == 0;
+  // One of equal parts of what was made as long as all of them: the last ones
+  // go past the end.
+  bool isOfEqual = isPart && hasPadding(dim) && dim.extent % size == 0 &&
+                   *number + size <= dim.extent;
+  bool isPastEnd = isOfEqual && *number + size > dim.size;
+  bool isChunk =
+      isOfEqual ||
+      (isPart && (dim.size % size == 0 || (*number + size <= dim.size &&
+                                           hasLastPart(op, index, size))));
+  if (isWhole && isChunk && (inChunks || isPastEnd)) {
     bool isGuess = dim.isGuess; // what is left may still end before that
-    dim = {dim.size, size, uniform(*number / size)};
+    dim = {dim.size, size, uniform(*number / size), dim.padding};
     dim.isGuess = isGuess;
     return success();
   }
@@ -280,28 +288,55 @@ FailureOr<LocalValue> LocalLifter::slice(tensor::ExtractSliceOp op) {
 FailureOr<LocalValue> LocalLifter::sliceTensor(tensor::ExtractSliceOp op) {
   LocalValue value = getTensor(op.getSource());
   // What the one-rank program does not cut is a part that the rank goes through
-  // by itself. What it cuts of a sum is not told by the form of a contribution.
+  // by itself. What it cuts of a sum is not told by the form of a contribution,
+  // which has less of its order.
   bool isPart = value.contribution.kind == Contribution::Ordered;
   SliceCut made;
+  bool isKnown = false;
   for (bool inChunks : {false, true}) {
     value = getTensor(op.getSource());
     made = SliceCut();
     for (auto [i, dim] : llvm::enumerate(value.dims))
       if (failed(sliceDim(op, i, inChunks, dim, made)))
         return failure();
-    if (made.details.empty() || isReference || isPart ||
-        forms.hasMove("slice", made.details, value.form, getSizes(value.dims),
-                      made.places))
+    if (made.details.empty() || isReference)
+      break;
+    isKnown = !inChunks &&
+              (isPart ? forms.isCutOfSum(value.form, made.details)
+                      : forms.hasMove("slice", made.details, value.form,
+                                      getSizes(value.dims), made.places));
+    if (isKnown)
       break;
   }
+  std::vector<LocalValue> &ways = otherWays[op.getResult()];
+  ways.clear();
+  if (isKnown)
+    if (std::optional<LocalValue> chunk = sliceInChunks(op))
+      ways.push_back(std::move(*chunk));
   if (!made.details.empty()) {
     const Form *source = value.form;
     value.form = forms.getMove("slice", made.details, source,
                                getSizes(value.dims), op, made.places);
-    if (isReference)
+    if (isReference) {
       noteSlice(op, source, value.form);
+      forms.noteCutOfSum(source, made.details);
+    }
   }
   return value;
+}
+
+/// A slice that the one-rank program makes may be a part that the rank goes
+/// through by itself all the same.
+std::optional<LocalValue>
+LocalLifter::sliceInChunks(tensor::ExtractSliceOp op) {
+  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  LocalValue value = getTensor(op.getSource());
+  SliceCut made;
+  for (auto [i, dim] : llvm::enumerate(value.dims))
+    if (failed(sliceDim(op, i, /*inChunks=*/true, dim, made)))
+      return std::nullopt;
+  bool isChunk = made.details.empty() && op.getDroppedDims().none();
+  return isChunk ? std::optional<LocalValue>(std::move(value)) : std::nullopt;
 }
 
 LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
@@ -446,20 +481,44 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
 // Padding and concatenation
 //===----------------------------------------------------------------------===//
 
+/// Whether a slice is one of equal parts of a dimension.
+static bool cutsPart(tensor::ExtractSliceOp op, unsigned dim) {
+  if (op.isDynamicOffset(dim) || op.isDynamicSize(dim))
+    return op.isDynamicOffset(dim);
+  int64_t whole = op.getSourceType().getDimSize(dim);
+  int64_t size = op.getStaticSize(dim);
+  return size > 0 && size < whole && whole % size == 0 &&
+         op.getStaticOffset(dim) % size == 0;
+}
+
+/// Whether an op combines two values element by element, as a rank does that
+/// computes their parts one after the other.
+static bool combinesTwo(linalg::LinalgOp op) {
+  return op->getNumResults() == 1 && op.getNumDpsInputs() == 2 &&
+         op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); });
+}
+
 /// Whether a pad only makes a dimension long enough to be cut equally: it is
-/// cut next.
-static bool isCutNext(Value padded, unsigned dim) {
+/// cut next, perhaps after parts of a reduction have been combined.
+static bool isCutNext(Value padded, unsigned dim, unsigned depth = 0) {
+  constexpr unsigned kMaxDepth = 64;
+  if (depth == kMaxDepth)
+    return false;
   return llvm::all_of(padded.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     unsigned number = use.getOperandNumber();
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user))
-      return slice.isDynamicOffset(dim);
+      return cutsPart(slice, dim);
     if (auto pad = dyn_cast<tensor::PadOp>(user))
-      return isCutNext(pad.getResult(), dim);
+      return isCutNext(pad.getResult(), dim, depth + 1);
+    if (auto op = dyn_cast<linalg::LinalgOp>(user); op && combinesTwo(op))
+      return isCutNext(op->getResult(0), dim, depth + 1);
     // Of another dimension: this one is what it was.
     if (auto gather = dyn_cast<AllGatherOp>(user);
         gather && gather.getDims()[number] != dim)
-      return isCutNext(gather->getResult(number), dim);
+      return isCutNext(gather->getResult(number), dim, depth + 1);
     return getCollectiveKind(user).has_value();
   });
 }
@@ -473,7 +532,7 @@ bool LocalLifter::padForRanks(tensor::PadOp op, LocalValue &value,
       return false;
     if (added == 0)
       continue;
-    if (numRanks == 1 || countChunks(dim) > 1 || !isCutNext(op.getResult(), i))
+    if (isReference || countChunks(dim) > 1 || !isCutNext(op.getResult(), i))
       return false;
     fix(dim);
     dim.padding =
@@ -587,6 +646,49 @@ void LocalLifter::moveCutOutwards(Operation *op, LocalValue &value,
   }
 }
 
+/// Of two parts of one tensor what both know of a dimension; false if they
+/// contradict each other.
+static bool joinKnown(LocalDim &own, const LocalDim &other) {
+  if (own.extent != other.extent)
+    return false;
+  LocalDim sized = other;
+  if (own.size == kAnySize) {
+    own.size = other.size;
+    own.isGuess = other.isGuess;
+  } else if (other.size != kAnySize) {
+    if (!takeSize(own, other.size) && !takeSize(sized, own.size))
+      return false;
+    own.isGuess &= other.isGuess;
+  }
+  if (own.padding != sized.padding)
+    own.padding = nullptr;
+  return true;
+}
+
+/// The first of neighbours that are these parts of a dimension, on each rank;
+/// null if they are none. Parts of what does not change along it are any.
+RankVector LocalLifter::joinNumbers(ArrayRef<RankVector> chunks,
+                                    Likeness likeness) {
+  int64_t count = chunks.size();
+  auto *known = llvm::find_if(chunks, [](RankVector chunk) { return chunk; });
+  int64_t at = known - chunks.begin();
+  std::vector<int64_t> made;
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    SmallVector<int64_t> own;
+    for (auto [i, chunk] : llvm::enumerate(chunks))
+      own.push_back(chunk ? (*chunk)[rank] : (**known)[rank] - at + int64_t(i));
+    bool isRight =
+        llvm::all_of(own, [](int64_t number) { return number >= 0; });
+    std::optional<int64_t> first;
+    if (isRight)
+      first = findNeighbours(likeness, own);
+    if (!first)
+      return nullptr;
+    made.push_back(*first / count);
+  }
+  return intern(std::move(made));
+}
+
 /// Puts chunks of one tensor together again; false if the parts are others. Of
 /// chunks that are alike a rank may have any.
 bool LocalLifter::concatChunks(tensor::ConcatOp op) {
@@ -598,31 +700,35 @@ bool LocalLifter::concatChunks(tensor::ConcatOp op) {
   for (Value input : op.getInputs()) {
     const LocalValue &part = getTensor(input);
     chunks.push_back(part.dims[at].chunk);
-    if (part.form != value.form || !chunks.back() ||
+    if (part.form != value.form ||
         !part.contribution.isSame(value.contribution))
       return false;
     likeness = meetLikeness(likeness, part.dims[at].likeness);
     for (auto [d, dim] : llvm::enumerate(part.dims)) {
-      const LocalDim &own = value.dims[d];
-      if (dim.size != own.size || dim.extent != own.extent ||
-          (d != at && dim.chunk != own.chunk))
+      LocalDim &own = value.dims[d];
+      if (!joinKnown(own, dim))
         return false;
-      if (dim.padding != own.padding)
-        value.dims[d].padding = nullptr;
+      if (d == at)
+        continue;
+      if (!own.chunk)
+        own.chunk = dim.chunk;
+      if (dim.chunk && dim.chunk != own.chunk)
+        return false;
     }
   }
-  std::vector<int64_t> made;
-  for (int64_t rank = 0; rank < numRanks; ++rank) {
-    auto own = llvm::map_to_vector(
-        chunks, [&](RankVector chunk) { return (*chunk)[rank]; });
-    std::optional<int64_t> first = findNeighbours(likeness, own);
-    if (!first)
-      return false;
-    made.push_back(*first / count);
-  }
   LocalDim &dim = value.dims[at];
-  dim = {dim.size, dim.extent * count, intern(std::move(made))};
-  dim.likeness = joinChunks(likeness, count);
+  int64_t extent = dim.extent * count;
+  if (llvm::none_of(chunks, [](RankVector chunk) { return chunk; })) {
+    if (dim.size != kAnySize)
+      return false;
+    dim.extent = extent; // as often as all of them
+  } else {
+    RankVector chunk = joinNumbers(chunks, likeness);
+    if (!chunk)
+      return false;
+    dim = {dim.size, extent, chunk};
+    dim.likeness = joinChunks(likeness, count);
+  }
   (void)setTensor(op, op.getResult(), std::move(value));
   return true;
 }

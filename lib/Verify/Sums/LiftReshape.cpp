@@ -587,6 +587,23 @@ findRanges(const LocalValue &value, ArrayRef<int64_t> shape) {
   return ranges;
 }
 
+/// The value as a part of the tensor that the one-rank program makes: of parts
+/// that a rank computes one after the other none says how many there are.
+std::optional<LocalValue> LocalLifter::findSized(const LocalValue &value) {
+  LocalValue sized = value;
+  bool isOther = false;
+  if (value.form->shape.size() != value.dims.size())
+    return std::nullopt;
+  for (auto [dim, size] : llvm::zip(sized.dims, value.form->shape)) {
+    if (!dim.chunk || dim.size != kAnySize || size == kAnySize ||
+        size <= getPaddedSize(dim) - dim.extent)
+      continue;
+    dim.size = size;
+    isOther = true;
+  }
+  return isOther ? std::optional<LocalValue>(std::move(sized)) : std::nullopt;
+}
+
 /// The value as reshapes, slices and transposes of the one-rank program show it
 /// that are no ops on a rank, and so stand nowhere in its program.
 std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
@@ -596,6 +613,8 @@ std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
   ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
   findSliced(value, found);
   findTransposed(value, found);
+  if (std::optional<LocalValue> sized = findSized(value))
+    found.push_back(std::move(*sized));
   unsigned rank = value.dims.size();
   SmallVector<int64_t> own = getSizes(value.dims);
   for (const SmallVector<int64_t> &shape : forms.getShapes(value.form)) {

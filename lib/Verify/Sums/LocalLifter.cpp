@@ -40,6 +40,13 @@ bool mlir::weft::proof::hasPadding(const LocalDim &dim) {
   return dim.size != kAnySize && dim.size < getPaddedSize(dim);
 }
 
+bool mlir::weft::proof::holdsPadding(const LocalDim &dim) {
+  if (dim.size == kAnySize)
+    return false;
+  int64_t last = dim.chunk ? *llvm::max_element(*dim.chunk) : 0;
+  return (last + 1) * dim.extent > dim.size;
+}
+
 bool mlir::weft::proof::takeSize(LocalDim &dim, int64_t size) {
   if (dim.size == size)
     return true;

@@ -118,6 +118,8 @@ int64_t countChunks(const LocalDim &dim);
 /// The size of a dimension with its padding.
 int64_t getPaddedSize(const LocalDim &dim);
 bool hasPadding(const LocalDim &dim);
+/// Whether what some rank has goes past the size.
+bool holdsPadding(const LocalDim &dim);
 /// Takes `size` for one that was guessed; false if the size is another one.
 bool takeSize(LocalDim &dim, int64_t size);
 /// What was known of a value's elements is not known of those that an op makes:
@@ -265,6 +267,7 @@ private:
   LogicalResult liftExtractSlice(tensor::ExtractSliceOp op);
   FailureOr<LocalValue> slice(tensor::ExtractSliceOp op);
   FailureOr<LocalValue> sliceTensor(tensor::ExtractSliceOp op);
+  std::optional<LocalValue> sliceInChunks(tensor::ExtractSliceOp op);
   std::optional<LocalDim> getPart(RankVector begin, int64_t extent,
                                   int64_t stride, const NotedSlice::Dim &slice);
   void findSliced(const LocalValue &value, std::vector<LocalValue> &found);
@@ -280,6 +283,7 @@ private:
                          LocalDim &state, SliceCut &cut);
   LogicalResult sliceAt(tensor::ExtractSliceOp op, unsigned dim,
                         const Form *place, LocalDim &state, SliceCut &cut);
+  RankVector joinNumbers(ArrayRef<RankVector> chunks, Likeness likeness);
   bool concatChunks(tensor::ConcatOp op);
   Form makeInsertion(tensor::InsertSliceOp op, ArrayRef<SlicePlace> places,
                      const llvm::SmallBitVector &dropped,
@@ -308,6 +312,7 @@ private:
                           unsigned last);
   LogicalResult regroupForMembers(Operation *op, LocalValue &value,
                                   unsigned last);
+  std::optional<LocalValue> findSized(const LocalValue &value);
   std::vector<LocalValue> findRegrouped(Operation *op, Value seen);
   std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
 

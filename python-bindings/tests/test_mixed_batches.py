@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Losses that mix the rows of a batch that ranks and microbatches cut."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import weft
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+ROWS, RANDOM = 16, np.random.default_rng(0)
+ORDER = RANDOM.permutation(ROWS).astype(np.int32)
+SEGMENTS = np.sort(RANDOM.integers(0, 5, ROWS)).astype(np.int32)
+X = RANDOM.standard_normal((ROWS, 6), np.float32)
+W, V = RANDOM.standard_normal((2, 6, 8), np.float32)
+
+
+def contrastive(w, v, x):
+    a, b = x @ w, x @ v
+    a, b = a / jnp.linalg.norm(a, axis=1, keepdims=True), b / jnp.linalg.norm(b, axis=1, keepdims=True)
+    scores = a @ b.T / 0.1
+    return -jnp.mean(jnp.diag(jax.nn.log_softmax(scores)) + jnp.diag(jax.nn.log_softmax(scores.T)))
+
+
+def get_distances(w, x):
+    h = x @ w
+    return ((h[:, None] - h[None]) ** 2).sum(-1)
+
+
+def nearest(w, v, x):
+    return jnp.where(jnp.eye(len(x), dtype=bool), jnp.inf, get_distances(w, x)).min(1).mean()
+
+
+def ranked(w, v, x):
+    return ((x @ v)[jnp.argsort((x @ w).sum(1))] * jnp.arange(len(x))[:, None]).mean()
+
+
+def inserted(w, v, x):
+    rows = lax.dynamic_update_slice(jnp.zeros((len(x) + 4, 8)), x @ w, (np.int32(3), 0))
+    return (rows * jnp.arange(len(x) + 4)[:, None]).mean()
+
+
+def dropped(w, v, x):
+    h = x @ w
+    return (jnp.where(jax.random.bernoulli(jax.random.key(0), 0.7, h.shape), h, 0) ** 2).mean()
+
+
+LOSSES = {
+    "contrastive": contrastive, "nearest": nearest, "ranked": ranked, "inserted": inserted, "dropped": dropped,
+    "distances": lambda w, v, x: jnp.exp(-get_distances(w, x)).mean(),
+    "median": lambda w, v, x: jnp.median((x @ w).sum(1)),
+    "sorted": lambda w, v, x: (jnp.sort(x @ w, axis=0) * jnp.arange(len(x))[:, None]).mean(),
+    "permuted": lambda w, v, x: ((x @ w) * (x @ w)[ORDER % len(x)]).mean(),
+    "rolled": lambda w, v, x: ((x @ w) * jnp.roll(x @ w, 1, 0)).mean(),
+    "turned": lambda w, v, x: ((x @ w) * (x @ w)[::-1]).mean(),
+    "segment sum": lambda w, v, x: (jax.ops.segment_sum(x @ w, SEGMENTS[:len(x)], 5) ** 2).sum(),
+    "segment max": lambda w, v, x: (jax.ops.segment_max(x @ w, SEGMENTS[:len(x)], 5) ** 2).sum(),
+    "gram": lambda w, v, x: ((x @ w @ (x @ w).T) ** 2).mean(),
+    "greatest": lambda w, v, x: lax.top_k((x @ w).sum(1), 3)[0].sum(),
+    "running sum": lambda w, v, x: (jnp.cumsum(x @ w, 0) ** 2).mean(),
+    "cut": lambda w, v, x: (lax.dynamic_slice(x @ w, (np.int32(3), 0), (8, 8)) ** 2).sum(),
+    "joined": lambda w, v, x: jnp.sort(jnp.concatenate([x @ w, x @ v], 0), 0)[0].sum(),
+    "of weights": lambda w, v, x: ((x @ w) * v[0]).mean() + (w.mean() * v).sum(),
+}  # fmt: skip
+# What has no gradient in JAX.
+VALUES = {"segment product": lambda w, v, x: jax.ops.segment_prod(x @ w, SEGMENTS[:len(x)], 5)}
+
+
+def check(function, x, settings):
+    module = weft.jax.export(function, W, V, x, mesh={"dp": 1, "mb": 1}, in_shardings=(P(), P(), P(("dp", "mb"))))
+    expected = jax.tree.leaves(jax.jit(function)(W, V, x))
+    for dp, mb, invariant in settings:
+        options = {"invariant": True} if invariant else {}
+        program = weft.compile(module, mesh={"dp": dp, "mb": mb}, accumulate="mb", threads=2, **options)
+        for own, right in zip(jax.tree.leaves(program(W, V, x)), expected, strict=True):
+            np.testing.assert_allclose(own, right, rtol=2e-4, atol=2e-5)
+
+
+def get_function(name):
+    return VALUES[name] if name in VALUES else jax.value_and_grad(LOSSES[name], argnums=(0, 1))
+
+
+@pytest.mark.parametrize("name", [*LOSSES, *VALUES])
+def test_rows_of_ranks_and_microbatches(name):
+    check(get_function(name), X, [(1, 4, False), (2, 2, True), (2, 4, False), (1, 4, True)])
+
+
+@pytest.mark.parametrize("name", [*LOSSES, *VALUES])
+def test_a_shorter_last_microbatch(name):
+    check(get_function(name), X[:14], [(1, 4, False), (1, 5, False), (1, 4, True)])
