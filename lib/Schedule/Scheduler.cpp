@@ -248,11 +248,17 @@ static bool isWorthLeanOrder(const ScheduleProblem &problem,
 static bool isWorthMore(const ScheduleProblem &problem,
                         const ScheduleOptions &options,
                         const Schedule &schedule) {
-  constexpr int kMaxTasks = 1000;
-  constexpr int64_t kWorth = 1000;
+  // Of large steps only what misses 1 % of the bound, or of what can be hidden.
+  constexpr int kMaxTasks = 1000, kMaxLarge = 2000;
+  bool isLarge = problem.size() > kMaxTasks;
+  int64_t worth = isLarge ? 100 : 1000, hideableWorth = isLarge ? 100 : 200;
   return options.policy == SchedulePolicy::Best && options.isThorough &&
-         !options.isQuick && schedule.fits && problem.size() <= kMaxTasks &&
-         schedule.getAvoidableTime() > schedule.bound.get() / kWorth;
+         !options.isQuick && schedule.fits && problem.size() <= kMaxLarge &&
+         schedule.getAvoidableTime() >
+             std::min(schedule.bound.get() / worth,
+                      schedule.getHideableTime(
+                          getScheduledProblem(problem, schedule)) /
+                          hideableWorth);
 }
 
 /// Looks longer at how fast a schedule could be: this one may be the best. Less
