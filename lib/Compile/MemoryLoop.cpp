@@ -121,12 +121,13 @@ MemoryLoop::Plan &MemoryLoop::getLeast() {
                   int64_t within) {
     SchedulePassOptions chosen = choose(policy, reserve, isLean);
     chosen.within = within;
-    chosen.brief = true;
+    chosen.brief = chosen.quick = true;
     return attempt(chosen);
   };
   least = plan("sync", 0, /*isLean=*/false, -1);
   if (!least->module)
     return *least;
+  int64_t inOrderBytes = least->estimatedBytes;
   bool isLess = true;
   auto take = [&](Plan other) {
     if (!other.module || other.bytes >= least->bytes)
@@ -138,8 +139,10 @@ MemoryLoop::Plan &MemoryLoop::getLeast() {
   int rounds = isLarge() ? 1 : kMaxPlans;
   for (int i = 0; i < rounds && isLess; ++i) {
     isLess = false;
-    for (bool isLean : {false, true})
-      take(plan(options.policy, getOffset(), isLean, least->bytes));
+    // Where program order needs more, both start from the same order.
+    if (inOrderBytes <= least->estimatedBytes)
+      take(plan(options.policy, getOffset(), /*isLean=*/false, least->bytes));
+    take(plan(options.policy, getOffset(), /*isLean=*/true, least->bytes));
   }
   return *least;
 }
@@ -279,7 +282,8 @@ void MemoryLoop::tryLessMemory(Plan &best) {
 }
 
 MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
-  if (plan.module && !isExplained(*plan.module)) {
+  // The order of a quick search is the same with all bounds.
+  if (plan.module && (plan.chosen.quick || !isExplained(*plan.module))) {
     SchedulePassOptions again = plan.chosen;
     again.brief = false;
     plan = attempt(again);

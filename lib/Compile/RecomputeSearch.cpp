@@ -242,25 +242,37 @@ RecomputeSearch::Program RecomputeSearch::repeat(const Program &program,
   return changed;
 }
 
+static bool areSame(ModuleOp a, ModuleOp b) {
+  return OperationEquivalence::isEquivalentTo(
+      a, b, OperationEquivalence::Flags::IgnoreLocations);
+}
+
 /// The program with more and more computed again until a plan of it fits, or
 /// what needs least of these. The program itself needs `needed` bytes. They do
 /// not depend on the limit; where one fits, less of it may do.
 RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
                                                     int64_t needed) {
   Program best;
+  // Below what can be saved all targets are the same program.
+  OwningOpRef<ModuleOp> last;
+  bool isSame = false, lastFits = false;
   auto take = [&](int64_t target) {
     Program changed = repeat(program, target);
+    isSame = changed.module && last && areSame(*last, *changed.module);
+    if (isSame)
+      return lastFits;
     if (!changed.module)
       return false;
+    last = changed.module->clone();
     int64_t bytes = changed.bytes = getLeast(*changed.module);
     bool isLess = best.bytes == 0 || bytes < best.bytes || bytes <= limit;
     if (bytes > 0 && isLess)
       best = std::move(changed);
-    return bytes > 0 && bytes <= limit;
+    return lastFits = bytes > 0 && bytes <= limit;
   };
   int64_t step = needed / kTargets, low = step * kTargets;
   bool fits = false;
-  for (int i = 0; i < kTargets && !fits; ++i)
+  for (int i = 0; i < kTargets && !fits && !isSame; ++i)
     fits = take(low -= step);
   for (int i = 0; i < kMaxHalvings && fits; ++i) {
     step /= 2;

@@ -234,7 +234,9 @@ ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
     bound.link = std::max(bound.link, work[r]);
   bound.headsAndTails = getPreemptiveLength(graph, heads, tails);
   bound.workAndWaits =
-      std::max(bound.workAndWaits, computeLengthOfParts(graph, heads));
+      std::max({bound.workAndWaits, computeLengthOfParts(graph, heads),
+                computeWorkAndEnds(graph, heads, tails),
+                computeWorkAndEnds(reversed, tails, heads)});
   bound.twoPaths = bound.compute + computeIdleOfTwoPaths(graph, reversed, heads,
                                                          tails, bound.get());
   return bound;

@@ -9,6 +9,8 @@
 
 #include "OrderSearch.h"
 #include "LiveBytes.h"
+#include "OrderTimes.h"
+#include "weft/Schedule/Bound.h"
 
 #include <algorithm>
 #include <limits>
@@ -53,7 +55,9 @@ public:
   OrderSearch(const ScheduleProblem &problem, const ScheduleResult &first,
               int64_t limit, int64_t bound)
       : problem(problem), limit(limit), bound(bound), best(first),
+        tails(computeHeads(TaskGraph(problem).reversed())),
         place(problem.size()), work(problem.getNumResources(), 0) {
+    std::reverse(tails.begin(), tails.end());
     for (int i = 0; i < problem.size(); ++i)
       work[problem.resource(i)] += problem.task(i).duration;
     // Nothing is to be counted where all of it fits.
@@ -66,6 +70,8 @@ public:
     setOrder(std::move(order));
     if (makeLine(current))
       note(made.events);
+    if (this->limit == 0)
+      times.emplace(problem, tails);
   }
 
   ScheduleResult run() {
@@ -89,7 +95,7 @@ private:
   bool makeLine(const std::vector<int> &order,
                 int64_t most = std::numeric_limits<int64_t>::max());
   bool note(std::vector<ScheduleEvent> events);
-  ScheduleResult takeBest() { return replay(problem, std::move(best.events)); }
+  ScheduleResult takeBest();
   void tryAll();
   void descend(int64_t now, std::vector<int64_t> &freeAt);
   void tryMoves();
@@ -101,28 +107,39 @@ private:
   std::vector<int> moveForWait(std::mt19937 &random) const;
   std::vector<int> findBlock(int task) const;
   std::vector<int> moveOnPath(std::mt19937 &random) const;
-  std::vector<int> proposeOrder(std::mt19937 &random) const;
-  std::vector<int> bringWork(std::mt19937 &random) const;
-  std::vector<int> closeGaps(const std::vector<int> &order) const;
+  std::vector<int> proposeOrder(std::mt19937 &random);
+  std::vector<int> bringWork(std::mt19937 &random);
+  std::vector<int> closeGaps(std::vector<int> order);
   std::vector<int> moveUp(int task, std::mt19937 &random) const;
   std::vector<int> fillWait(int task, std::mt19937 &random) const;
-  bool canWait(int task, int to) const;
   std::vector<int> putOff(int task, std::mt19937 &random) const;
   bool tryOrder(std::vector<int> order, int64_t slack = 0);
   void shake(std::mt19937 &random);
-  void take(std::vector<int> order, const ScheduleResult &result);
+  void start(std::vector<int> order);
+  void take(std::vector<int> order);
+  int64_t getBegin(int task) const {
+    return times ? times->getBegin(task) : reached.begin[task];
+  }
+  int64_t getEnd(int task) const {
+    return times ? times->getEnd(task) : reached.end[task];
+  }
+  int64_t getTime() const { return times ? times->getTime() : reached.time; }
 
   const ScheduleProblem &problem;
   int64_t limit, bound;
   ScheduleResult best;
+  /// For each task how long all takes at least that must come after its end.
+  std::vector<int64_t> tails;
   /// The order of the tasks that is being improved, and where each stands.
   std::vector<int> current, place;
   /// Nanoseconds of all tasks of each resource.
   std::vector<int64_t> work;
   /// The order of the best schedule.
   std::vector<int> bestOrder;
-  /// What comes of it, and of the last order that was looked at: all but how
-  /// many bytes are alive.
+  /// Where memory is no limit, its times.
+  std::optional<OrderTimes> times;
+  /// With a limit: what comes of it, and of the last order that was looked at:
+  /// all but how many bytes are alive.
   ScheduleResult reached, made;
   /// While an order is looked at: what has been computed or waited for, and
   /// what each resource has left to do and when it is free.
@@ -131,6 +148,18 @@ private:
   /// The collectives that are waited for, and the places in the order in front
   /// of which that is.
   std::vector<std::pair<int, int>> waits;
+  /// What closing gaps needs: what is not done yet that each task waits for,
+  /// where each stands, what each link does next, what can be computed, by its
+  /// place, what is under way, by its end, and what comes of it.
+  struct {
+    std::vector<int> numBefore, at, ready, result;
+    std::vector<std::vector<int>> links;
+    std::vector<size_t> next;
+    std::vector<int64_t> freeAt;
+    std::vector<std::pair<int64_t, int>> inFlight;
+  } gaps;
+  /// Closed gaps that take longer are worth nothing.
+  int64_t mostTime = std::numeric_limits<int64_t>::max();
   /// Of the search through all orders: when what was taken is done.
   std::vector<int64_t> ends;
   std::vector<bool> isTaken;
@@ -193,7 +222,7 @@ bool OrderSearch::makeLine(const std::vector<int> &order, int64_t most) {
     made.begin[task] = std::max(now, free);
     made.end[task] = free = made.begin[task] + duration;
     left[resource] -= duration;
-    if (free > most - left[resource])
+    if (free > most - std::max(left[resource], tails[task]))
       return false;
     if (problem.task(task).isCollective()) {
       made.events.push_back({ScheduleEvent::Start, task});
@@ -259,9 +288,24 @@ void OrderSearch::descend(int64_t now, std::vector<int64_t> &freeAt) {
   }
 }
 
-void OrderSearch::take(std::vector<int> order, const ScheduleResult &result) {
+/// Goes on from `order`. If that is not within the limit, it has the times of
+/// the best.
+void OrderSearch::start(std::vector<int> order) {
+  if (times)
+    times->reset(order);
+  else if (!makeLine(order))
+    made = best;
+  take(std::move(order));
+}
+
+/// What was looked at last is the order that is being improved.
+void OrderSearch::take(std::vector<int> order) {
   setOrder(std::move(order));
-  reached = result;
+  if (times) {
+    waits = times->listWaits();
+    return;
+  }
+  std::swap(reached, made);
   waits.clear();
   int at = 0;
   for (const ScheduleEvent &event : reached.events) {
@@ -325,28 +369,34 @@ std::vector<int> OrderSearch::moveEarlier(int task, int to) const {
 }
 
 /// The order with `task`, and what depends on it up to there, after the task
-/// `last`; the same order if that depends on it.
+/// `last`; the same order if that depends on it, or that is much.
 std::vector<int> OrderSearch::moveLater(int task, int last) const {
+  constexpr size_t kMaxMembers = 16;
   int to = place[last];
-  std::vector<bool> isMember(problem.size(), false);
   std::vector<int> members{task};
-  isMember[task] = true;
+  auto isMember = [&](int i) {
+    return std::find(members.begin(), members.end(), i) != members.end();
+  };
   for (size_t i = 0; i < members.size(); ++i)
     for (int next : problem.successors(members[i]))
-      if (place[next] <= to && !isMember[next]) {
-        isMember[next] = true;
+      if (place[next] <= to && !isMember(next)) {
+        if (next == last || members.size() == kMaxMembers)
+          return current;
         members.push_back(next);
       }
-  if (isMember[last] || place[task] > to)
+  if (task == last || place[task] > to)
     return current;
   std::sort(members.begin(), members.end(),
             [&](int a, int b) { return place[a] < place[b]; });
-  std::vector<int> order;
-  for (int i = 0; i <= to; ++i)
-    if (!isMember[current[i]])
-      order.push_back(current[i]);
-  order.insert(order.end(), members.begin(), members.end());
-  order.insert(order.end(), current.begin() + to + 1, current.end());
+  std::vector<int> order = current;
+  auto end = order.begin() + place[task];
+  size_t next = 0;
+  for (int i = place[task]; i <= to; ++i)
+    if (next < members.size() && current[i] == members[next])
+      ++next;
+    else
+      *end++ = current[i];
+  std::copy(members.begin(), members.end(), end);
   return order;
 }
 
@@ -354,7 +404,7 @@ std::vector<int> OrderSearch::moveLater(int task, int last) const {
 int64_t OrderSearch::getReady(int task) const {
   int64_t ready = 0;
   for (int before : problem.predecessors(task))
-    ready = std::max(ready, reached.end[before]);
+    ready = std::max(ready, getEnd(before));
   return ready;
 }
 
@@ -374,38 +424,26 @@ std::vector<int> OrderSearch::fillWait(int task, std::mt19937 &random) const {
   int from = at + static_cast<int>(random() % kFar);
   for (int i = from, e = std::min<int>(from + kFar, current.size()); i < e; ++i)
     if (!problem.task(current[i]).isCollective() &&
-        getReady(current[i]) <= reached.begin[current[at]])
+        getReady(current[i]) <= getBegin(current[at]))
       return moveEarlier(current[i], at);
   return current;
 }
 
-/// Says whether all that depends on `task` up to place `to` are collectives,
-/// and nothing there depends on these.
-bool OrderSearch::canWait(int task, int to) const {
-  for (int next : problem.successors(task)) {
-    if (place[next] > to)
-      continue;
-    if (place[next] == to || !problem.task(next).isCollective())
-      return false;
-    for (int user : problem.successors(next))
-      if (place[user] <= to)
-        return false;
-  }
-  return true;
-}
-
-/// The order with an earlier computation that is not needed by then, and the
-/// collectives that send it, after the start of `task`: elsewhere there was
-/// more to do than the wait took.
+/// The order with an earlier computation that is not needed by then, and what
+/// needs it, say the collective that sends it and the update that reads what
+/// that brings, after the start of `task`: elsewhere there was more to do than
+/// the wait took.
 std::vector<int> OrderSearch::putOff(int task, std::mt19937 &random) const {
   constexpr int kNumTries = 24;
   int to = place[task];
   for (int i = 0; i < kNumTries && to > 0; ++i) {
     int earlier = current[random() % to];
     const ScheduleTask &computation = problem.task(earlier);
-    if (!computation.isCollective() && computation.duration > 0 &&
-        canWait(earlier, to))
-      return moveLater(earlier, task);
+    if (computation.isCollective() || computation.duration == 0)
+      continue;
+    std::vector<int> order = moveLater(earlier, task);
+    if (order != current)
+      return order;
   }
   return current;
 }
@@ -417,7 +455,7 @@ std::vector<int> OrderSearch::moveForWait(std::mt19937 &random) const {
   for (int steps = static_cast<int>(random() % 4); steps > 0; --steps) {
     int latest = -1;
     for (int before : problem.predecessors(task))
-      if (latest < 0 || reached.end[before] > reached.end[latest])
+      if (latest < 0 || getEnd(before) > getEnd(latest))
         latest = before;
     if (latest < 0)
       break;
@@ -430,7 +468,7 @@ std::vector<int> OrderSearch::moveForWait(std::mt19937 &random) const {
   int64_t ready = getReady(task);
   for (int i = place[task] - 1; i >= 0 && blockers.size() < 32; --i)
     if (problem.resource(current[i]) == problem.resource(task)) {
-      if (reached.end[current[i]] <= ready)
+      if (getEnd(current[i]) <= ready)
         break;
       blockers.push_back(current[i]);
     }
@@ -443,7 +481,7 @@ std::vector<int> OrderSearch::moveForWait(std::mt19937 &random) const {
 /// resource does meanwhile, or the compute stream in front of its start.
 std::vector<int> OrderSearch::findBlock(int task) const {
   constexpr size_t kMaxBlock = 48;
-  int64_t begin = reached.begin[task], ready = getReady(task);
+  int64_t begin = getBegin(task), ready = getReady(task);
   auto find = [&](int resource) {
     std::vector<int> block;
     int64_t at = begin;
@@ -452,10 +490,10 @@ std::vector<int> OrderSearch::findBlock(int task) const {
       if (problem.resource(other) != resource ||
           problem.task(other).duration == 0)
         continue;
-      if (reached.end[other] < at || block.size() == kMaxBlock)
+      if (getEnd(other) < at || block.size() == kMaxBlock)
         break;
       block.push_back(other);
-      at = reached.begin[other];
+      at = getBegin(other);
     }
     return block;
   };
@@ -478,7 +516,7 @@ std::vector<int> OrderSearch::moveOnPath(std::mt19937 &random) const {
     }
     int latest = -1;
     for (int before : problem.predecessors(task))
-      if (latest < 0 || reached.end[before] > reached.end[latest])
+      if (latest < 0 || getEnd(before) > getEnd(latest))
         latest = before;
     if (latest < 0)
       break;
@@ -487,63 +525,99 @@ std::vector<int> OrderSearch::moveOnPath(std::mt19937 &random) const {
   return current;
 }
 
-/// The order in which everything happens if the compute stream does not wait
-/// for what is first in `order` while something later can be computed, and
-/// links keep to it. Memory is no limit.
-std::vector<int> OrderSearch::closeGaps(const std::vector<int> &order) const {
-  using Entry = std::pair<int64_t, int>;
-  std::vector<int> result, numBefore(order.size()), at(order.size());
-  std::vector<std::vector<int>> links(problem.getNumResources());
-  std::vector<size_t> next(links.size(), 0);
-  std::vector<int64_t> freeAt(links.size(), 0);
+/// The order in which everything happens if, from the first place on where
+/// `order` is another than the current one, the compute stream does not wait
+/// for what is next in it while something later can be computed, and links keep
+/// to it. Memory is no limit. If that takes too long: the current order.
+std::vector<int> OrderSearch::closeGaps(std::vector<int> order) {
+  int size = static_cast<int>(order.size()), from = 0;
+  while (from < size && order[from] == current[from])
+    ++from;
+  if (from == size)
+    return order;
+  int64_t now = times->getNow(from);
+  std::vector<std::vector<int>> &links = gaps.links;
+  std::vector<int64_t> &freeAt = gaps.freeAt;
+  links.resize(problem.getNumResources());
+  freeAt.resize(links.size());
+  gaps.next.assign(links.size(), 0);
+  for (size_t r = 0; r < links.size(); ++r) {
+    links[r].clear();
+    freeAt[r] = times->getFree(from, r);
+  }
   // What can be computed, by its place, and what is under way, by its end.
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> inFlight;
-  result.reserve(order.size());
-  for (int i = 0, e = order.size(); i < e; ++i) {
+  gaps.ready.clear();
+  gaps.inFlight.clear();
+  gaps.numBefore.assign(size, 0);
+  gaps.at.resize(size);
+  for (int i = from; i < size; ++i) {
     int task = order[i];
-    at[task] = i;
-    numBefore[task] = problem.predecessors(task).size();
+    gaps.at[task] = i;
+    for (int before : problem.predecessors(task)) {
+      bool isUnderWay = place[before] < from && times->getEnd(before) > now;
+      gaps.numBefore[task] += place[before] >= from || isUnderWay;
+      if (isUnderWay)
+        gaps.inFlight.emplace_back(times->getEnd(before), before);
+    }
     if (problem.task(task).isCollective())
       links[problem.resource(task)].push_back(task);
-    else if (numBefore[task] == 0)
-      ready.push(i);
+    else if (gaps.numBefore[task] == 0)
+      gaps.ready.push_back(i);
   }
-  int64_t now = 0;
+  // Several wait for the same.
+  std::sort(gaps.inFlight.begin(), gaps.inFlight.end());
+  gaps.inFlight.erase(std::unique(gaps.inFlight.begin(), gaps.inFlight.end()),
+                      gaps.inFlight.end());
+  std::make_heap(gaps.inFlight.begin(), gaps.inFlight.end(), std::greater<>());
+  std::make_heap(gaps.ready.begin(), gaps.ready.end(), std::greater<>());
   auto finish = [&](int task) {
     for (int user : problem.successors(task))
-      if (--numBefore[user] == 0 && !problem.task(user).isCollective())
-        ready.push(at[user]);
-  };
-  while (result.size() < order.size()) {
-    for (; !inFlight.empty() && inFlight.top().first <= now; inFlight.pop())
-      finish(inFlight.top().second);
-    for (size_t r = 0; r < links.size(); ++r)
-      for (; next[r] < links[r].size() && numBefore[links[r][next[r]]] == 0;
-           ++next[r]) {
-        int task = links[r][next[r]];
-        freeAt[r] = std::max(now, freeAt[r]) + problem.task(task).duration;
-        inFlight.emplace(freeAt[r], task);
-        result.push_back(task);
+      if (--gaps.numBefore[user] == 0 && !problem.task(user).isCollective()) {
+        gaps.ready.push_back(gaps.at[user]);
+        std::push_heap(gaps.ready.begin(), gaps.ready.end(), std::greater<>());
       }
-    if (!ready.empty()) {
-      int task = order[ready.top()];
-      ready.pop();
-      result.push_back(task);
+  };
+  gaps.result.clear();
+  for (int left = size - from; left > static_cast<int>(gaps.result.size());) {
+    while (!gaps.inFlight.empty() && gaps.inFlight.front().first <= now) {
+      std::pop_heap(gaps.inFlight.begin(), gaps.inFlight.end(),
+                    std::greater<>());
+      finish(gaps.inFlight.back().second);
+      gaps.inFlight.pop_back();
+    }
+    for (size_t r = 0; r < links.size(); ++r)
+      for (size_t &next = gaps.next[r];
+           next < links[r].size() && gaps.numBefore[links[r][next]] == 0;
+           ++next) {
+        int task = links[r][next];
+        freeAt[r] = std::max(now, freeAt[r]) + problem.task(task).duration;
+        gaps.inFlight.emplace_back(freeAt[r], task);
+        std::push_heap(gaps.inFlight.begin(), gaps.inFlight.end(),
+                       std::greater<>());
+        gaps.result.push_back(task);
+      }
+    if (!gaps.ready.empty()) {
+      std::pop_heap(gaps.ready.begin(), gaps.ready.end(), std::greater<>());
+      int task = order[gaps.ready.back()];
+      gaps.ready.pop_back();
+      gaps.result.push_back(task);
       now += problem.task(task).duration;
+      if (now > mostTime - tails[task])
+        return current;
       finish(task);
-    } else if (!inFlight.empty()) {
-      now = std::max(now, inFlight.top().first);
+    } else if (!gaps.inFlight.empty()) {
+      now = std::max(now, gaps.inFlight.front().first);
     }
   }
-  return result;
+  std::copy(gaps.result.begin(), gaps.result.end(), order.begin() + from);
+  return order;
 }
 
 /// The order with a later computation, and all that it needs, some places in
 /// front of a wait. What can follow then follows at once: where collectives
 /// keep one microbatch waiting, a few of another let much of it be computed
 /// meanwhile, but no single task of it could be.
-std::vector<int> OrderSearch::bringWork(std::mt19937 &random) const {
+std::vector<int> OrderSearch::bringWork(std::mt19937 &random) {
   constexpr int kNear = 64;
   int at = waits[random() % waits.size()].second;
   int size = static_cast<int>(current.size());
@@ -554,7 +628,7 @@ std::vector<int> OrderSearch::bringWork(std::mt19937 &random) const {
 
 /// One move. Single moves mostly leave gaps that all that follows could fill;
 /// where a limit matters, what is done earlier for that mostly has no memory.
-std::vector<int> OrderSearch::proposeOrder(std::mt19937 &random) const {
+std::vector<int> OrderSearch::proposeOrder(std::mt19937 &random) {
   if (limit > 0) {
     bool isForWait = !waits.empty() && random() % 2 == 0;
     return isForWait ? moveForWait(random) : move(chooseTask(random), random);
@@ -564,7 +638,7 @@ std::vector<int> OrderSearch::proposeOrder(std::mt19937 &random) const {
     order = move(chooseTask(random), random);
   else
     order = random() % 2 == 0 ? moveOnPath(random) : moveForWait(random);
-  return random() % 3 == 0 ? closeGaps(order) : order;
+  return random() % 3 == 0 ? closeGaps(std::move(order)) : order;
 }
 
 /// Takes `order` if the step is slower by `slack` at most. Says whether it is
@@ -572,16 +646,24 @@ std::vector<int> OrderSearch::proposeOrder(std::mt19937 &random) const {
 bool OrderSearch::tryOrder(std::vector<int> order, int64_t slack) {
   if (order == current)
     return false;
-  int64_t most = reached.time + slack;
-  if (!makeLine(order, most) || made.time > most)
+  int64_t before = getTime(), most = before + slack;
+  bool isWithin = times ? times->tryOrder(order, most)
+                        : makeLine(order, most) && made.time <= most;
+  if (!isWithin)
     return false;
-  bool isFaster = made.time < reached.time;
-  take(std::move(order), made);
-  if (reached.time < best.time) {
-    best = reached;
+  take(std::move(order));
+  if (getTime() < best.time) {
+    best.time = getTime();
     bestOrder = current;
   }
-  return isFaster;
+  return getTime() < before;
+}
+
+/// The line of the best order, or what was best before any move.
+ScheduleResult OrderSearch::takeBest() {
+  if (!bestOrder.empty() && makeLine(bestOrder) && made.time == best.time)
+    best.events = std::move(made.events);
+  return replay(problem, std::move(best.events));
 }
 
 /// Some moves whatever they cost, from the best order.
@@ -590,22 +672,20 @@ void OrderSearch::shake(std::mt19937 &random) {
   setOrder(bestOrder);
   for (int i = 0; i < kNumMoves; ++i)
     setOrder(move(current[random() % current.size()], random));
-  if (makeLine(current))
-    take(current, made);
-  else
-    take(bestOrder, best);
+  start(times || makeLine(current) ? current : bestOrder);
 }
 
 void OrderSearch::tryMoves() {
   constexpr int64_t kPatience = 15;
   std::mt19937 random(1);
   bestOrder = current;
-  take(current, best);
+  start(current);
   int64_t effort = limit > 0 ? kEffort / kLimitedEffortPart : kEffort;
   int64_t numMoves = std::min(kMaxMoves, effort / problem.size()), stale = 0;
   numMoves = std::max(numMoves,
                       std::min(kMaxSmallMoves, kSmallEffort / problem.size()));
   for (int64_t i = 0; i < numMoves && best.time > bound; ++i) {
+    mostTime = getTime();
     stale = tryOrder(proposeOrder(random)) ? 0 : stale + 1;
     if (stale > kPatience * problem.size()) {
       shake(random);
@@ -624,10 +704,11 @@ void OrderSearch::cool(int64_t most, std::mt19937 &random) {
     numMoves /= kLimitedPart;
   for (int64_t left = numMoves; left > 0 && best.time > bound; --left) {
     int64_t slack = most * left / numMoves * left / numMoves;
+    slack = int64_t(random() % (slack + 1));
+    mostTime = getTime() + slack;
     bool isLarge =
         limit == 0 && !waits.empty() && random() % kNumSmallMoves == 0;
-    tryOrder(isLarge ? bringWork(random) : proposeOrder(random),
-             int64_t(random() % (slack + 1)));
+    tryOrder(isLarge ? bringWork(random) : proposeOrder(random), slack);
   }
 }
 
@@ -645,13 +726,12 @@ ScheduleResult OrderSearch::anneal() {
     return takeBest();
   std::mt19937 random(1);
   bestOrder = current;
-  const ScheduleResult first = best;
   const std::vector<int> firstOrder = current;
   for (int64_t heat : {3, 1}) {
     bool isDone = best.time - bound <= bound / kTolerated;
     if (isDone || (limit > 0 && heat > 1))
       continue;
-    take(firstOrder, first);
+    start(firstOrder);
     cool(heat * sum / count, random);
   }
   return takeBest();

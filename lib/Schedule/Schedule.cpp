@@ -197,6 +197,7 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
     options.policy = *chosen;
     options.isLean = lean;
     options.isBrief = brief;
+    options.isQuick = quick;
     bool isMachine = memoryLimit == 0 && description->memoryBytes > 0;
     Limits limits{isMachine ? description->memoryBytes
                             : std::max<int64_t>(0, memoryLimit),

@@ -113,6 +113,8 @@ std::vector<ScheduleEvent> makeEvents(const ScheduleProblem &problem,
   ScheduleSearch search(problem, options.memoryLimit, bound);
   if (options.policy == SchedulePolicy::Greedy)
     search.runGreedy();
+  else if (options.isQuick)
+    search.runRules();
   else
     search.runBest();
   return sinkWaits(problem, search.take().events);
@@ -145,11 +147,15 @@ Schedule scheduleAll(const ScheduleProblem &problem,
                      const ScheduleOptions &options) {
   Schedule schedule;
   schedule.kept.assign(problem.size(), false);
-  if (options.isBrief && options.policy == SchedulePolicy::Sync)
+  bool isSearched = options.policy != SchedulePolicy::Sync && !options.isQuick;
+  if (options.isBrief && !isSearched)
     schedule.bound.compute = problem.getComputeTime();
   else
     schedule.bound = computeLowerBound(problem);
-  schedule.result = makeResult(problem, options, schedule.bound.get());
+  // A quick search finds the same whether all bounds are made or not.
+  schedule.result = makeResult(problem, options,
+                               options.isQuick ? schedule.bound.compute
+                                               : schedule.bound.get());
   return schedule;
 }
 
@@ -172,7 +178,7 @@ Schedule scheduleInOrder(const ScheduleProblem &problem,
                          const ScheduleResult &least) {
   int64_t limit = options.memoryLimit;
   Schedule schedule = scheduleAll(problem, options);
-  if (options.policy != SchedulePolicy::Best)
+  if (options.policy != SchedulePolicy::Best || options.isQuick)
     return schedule;
   if (limit == 0)
     saveMemory(problem, schedule, least.peakBytes);
@@ -227,7 +233,8 @@ static bool isWorthLeanOrder(const ScheduleProblem &problem,
                              const Schedule &inOrder, int64_t leastBytes) {
   constexpr int kMaxTasks = 1000;
   constexpr int64_t kWorth = 10000;
-  if (options.policy != SchedulePolicy::Best || options.memoryLimit == 0 ||
+  if (options.policy != SchedulePolicy::Best || options.isQuick ||
+      options.memoryLimit == 0 ||
       inOrder.getAvoidableTime() <= inOrder.bound.get() / kWorth)
     return false;
   // Of long steps, where little memory is to spare.
@@ -241,11 +248,17 @@ static bool isWorthLeanOrder(const ScheduleProblem &problem,
 static bool isWorthMore(const ScheduleProblem &problem,
                         const ScheduleOptions &options,
                         const Schedule &schedule) {
-  constexpr int kMaxTasks = 1000;
-  constexpr int64_t kWorth = 1000;
+  // Of large steps only what misses 1 % of the bound, or of what can be hidden.
+  constexpr int kMaxTasks = 1000, kMaxLarge = 2000;
+  bool isLarge = problem.size() > kMaxTasks;
+  int64_t worth = isLarge ? 100 : 1000, hideableWorth = isLarge ? 100 : 200;
   return options.policy == SchedulePolicy::Best && options.isThorough &&
-         schedule.fits && problem.size() <= kMaxTasks &&
-         schedule.getAvoidableTime() > schedule.bound.get() / kWorth;
+         !options.isQuick && schedule.fits && problem.size() <= kMaxLarge &&
+         schedule.getAvoidableTime() >
+             std::min(schedule.bound.get() / worth,
+                      schedule.getHideableTime(
+                          getScheduledProblem(problem, schedule)) /
+                          hideableWorth);
 }
 
 /// Looks longer at how fast a schedule could be: this one may be the best. Less
@@ -296,7 +309,8 @@ static std::vector<int> putOffLong(const ScheduleProblem &problem) {
 static Schedule tryPutOff(const ScheduleProblem &problem,
                           const ScheduleOptions &options, Schedule schedule) {
   constexpr int64_t kWorth = 1000;
-  if (options.policy != SchedulePolicy::Best || options.memoryLimit == 0 ||
+  if (options.policy != SchedulePolicy::Best || options.isQuick ||
+      options.memoryLimit == 0 ||
       options.memoryLimit >= problem.getMostBytes() ||
       schedule.getAvoidableTime() <= schedule.bound.get() / kWorth)
     return schedule;

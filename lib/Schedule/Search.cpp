@@ -17,8 +17,9 @@
 using namespace mlir::weft;
 
 /// Where the best is more than one part in so many above the bound, it is worth
-/// to look for others.
-static constexpr int64_t kWorth = 1000;
+/// to look for others; and where that is more than one part in so many of the
+/// communication.
+static constexpr int64_t kWorth = 1000, kCommunicationWorth = 200;
 
 /// How often the best schedule is turned round at most.
 static constexpr int kMaxRounds = 3;
@@ -129,11 +130,16 @@ int64_t ScheduleSearch::getLayerTime() const {
 
 /// Says whether more search could only save what is tolerated.
 bool ScheduleSearch::isDone() const {
-  return found[fastest].time - bound <= bound / 1000000 * kTolerance / 5;
+  int64_t tolerated =
+      std::min(bound / 1000000 * kTolerance / 5,
+               problem.getCommunicationTime() / (5 * kCommunicationWorth));
+  return found[fastest].time - bound <= tolerated;
 }
 
 bool ScheduleSearch::isWorthMore() const {
-  return found[fastest].time - bound > bound / kWorth;
+  return found[fastest].time - bound >
+         std::min(bound / kWorth,
+                  problem.getCommunicationTime() / kCommunicationWorth);
 }
 
 void ScheduleSearch::runGreedy() {

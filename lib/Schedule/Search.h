@@ -31,7 +31,10 @@ public:
   /// Collectives as soon as they can, computation in program order.
   void runGreedy();
 
-  /// All rules. Ends early at the bound.
+  /// The simple policies, and lists by their rules.
+  void runRules();
+
+  /// All of these, and what comes of them. Ends early at the bound.
   void runBest();
 
   /// The one that needs least memory among the fastest.
@@ -52,7 +55,6 @@ private:
                  const std::vector<ListOptions> &styles);
   std::vector<int64_t> getHeads() const;
   void findFreeing();
-  void runRules();
   void improve(size_t from);
   size_t improveFrom(size_t best);
   std::vector<size_t> improveOtherStarts();

@@ -52,6 +52,7 @@
 // as well, for each such y once; that is no j, since j is computed.
 
 #include "LeanOrder.h"
+#include "PathGaps.h"
 #include "weft/Schedule/Bound.h"
 
 #include <algorithm>
@@ -61,7 +62,8 @@
 
 using namespace mlir::weft;
 
-std::vector<int> mlir::weft::findLongestPath(const TaskGraph &graph) {
+/// The longest path to `task`, or of all, if that is -1.
+static std::vector<int> findPath(const TaskGraph &graph, int task) {
   std::vector<int64_t> ends(graph.size(), 0);
   std::vector<int> previous(graph.size(), -1);
   int last = -1;
@@ -76,10 +78,19 @@ std::vector<int> mlir::weft::findLongestPath(const TaskGraph &graph) {
       last = i;
   }
   std::vector<int> path;
-  for (int i = last; i >= 0; i = previous[i])
+  for (int i = task < 0 ? last : task; i >= 0; i = previous[i])
     path.push_back(i);
   std::reverse(path.begin(), path.end());
   return path;
+}
+
+std::vector<int> mlir::weft::findLongestPath(const TaskGraph &graph) {
+  return findPath(graph, -1);
+}
+
+std::vector<int> mlir::weft::findLongestPathTo(const TaskGraph &graph,
+                                               int task) {
+  return findPath(graph, task);
 }
 
 namespace {
@@ -471,6 +482,12 @@ int64_t getMostWithin(const std::vector<Gaps::Filler> &fillers, int numGaps,
 }
 
 } // namespace
+
+int64_t mlir::weft::getIdleOnPath(const TaskGraph &graph,
+                                  const std::vector<int> &path) {
+  Gaps gaps(graph, path, Places(graph, path), kComputeStream);
+  return gaps.getBound() - gaps.getWork();
+}
 
 int64_t mlir::weft::computeWorkAndWaits(const TaskGraph &graph) {
   std::vector<int> path = findLongestPath(graph);

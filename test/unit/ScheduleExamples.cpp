@@ -4,6 +4,7 @@
 
 #include "ScheduleExamples.h"
 
+#include <algorithm>
 #include <random>
 
 using namespace mlir::weft;
@@ -300,6 +301,54 @@ ScheduleProblem test::makeRandomDelays(uint64_t seed, int size) {
     if (!isBeside)
       chain.push_back(i);
   }
+  problem.finalize();
+  return problem;
+}
+
+ScheduleProblem test::makeRandomEnd(uint64_t seed, int size) {
+  std::mt19937_64 random(seed);
+  auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+  };
+  std::vector<ScheduleTask> tasks;
+  std::vector<std::pair<int, int>> edges;
+  auto add = [&](int64_t most, bool isOnLink, int before) {
+    ScheduleTask task;
+    task.duration = 1 + below(most);
+    if (isOnLink) {
+      task.channel = task.link = 0;
+      task.role = TaskRole::Reduce;
+    }
+    tasks.push_back(task);
+    int number = static_cast<int>(tasks.size()) - 1;
+    if (before >= 0)
+      edges.emplace_back(before, number);
+    return number;
+  };
+  int chain = -1;
+  auto addGradient = [&](int64_t most) {
+    int last = add(most, /*isOnLink=*/true, add(300, false, chain));
+    if (below(3) == 0)
+      last = add(most, /*isOnLink=*/true, last);
+    add(150, /*isOnLink=*/false, last);
+  };
+  // The table's is last.
+  for (constexpr int kTable = 4;
+       static_cast<int>(tasks.size()) < size - kTable;) {
+    chain = add(300, /*isOnLink=*/false, chain);
+    addGradient(400);
+  }
+  addGradient(900);
+  ScheduleProblem problem;
+  bool isTurned = below(2) == 0;
+  if (isTurned)
+    std::reverse(tasks.begin(), tasks.end());
+  for (const ScheduleTask &task : tasks)
+    problem.addTask(task);
+  int last = static_cast<int>(tasks.size()) - 1;
+  for (auto [from, to] : edges)
+    problem.addDependence(isTurned ? last - to : from,
+                          isTurned ? last - from : to);
   problem.finalize();
   return problem;
 }

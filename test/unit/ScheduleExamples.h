@@ -65,6 +65,11 @@ ScheduleProblem makeRandomChain(uint64_t seed, int size);
 /// up for longer than the computations between two sums last.
 ScheduleProblem makeRandomDelays(uint64_t seed, int size);
 
+/// A chain of computations at whose end a long reduction stands, and an update;
+/// beside it gradients, each with a reduction on the same link, sometimes
+/// another one, and an update. With time turned round, gathers in front of it.
+ScheduleProblem makeRandomEnd(uint64_t seed, int size);
+
 /// A random problem of `size` tasks, most of which are two chains of
 /// computations and sums on one link, as of two microbatches; gathers that both
 /// need, and computations that come before, after or beside all of it.

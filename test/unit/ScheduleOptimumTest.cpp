@@ -156,6 +156,32 @@ TEST(ScheduleOptimumTest, NoBoundIsAboveTheFastestOrder) {
   EXPECT_GT(numReached, kNumProblems / 2);
 }
 
+TEST(ScheduleOptimumTest, NoBoundOfEndsIsAboveTheFastestOrder) {
+  int numHighest = 0, numReached = 0;
+  constexpr int kNumProblems = 4000;
+  for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
+    ScheduleProblem problem =
+        seed % 8 == 0   ? makeRandomProblem(seed + 90000, 8)
+        : seed % 8 == 1 ? makeRandomDelays(seed + 90000, 8)
+        : seed % 8 == 2 ? makeRandomChain(seed + 90000, 8)
+                        : makeRandomEnd(seed, 6 + static_cast<int>(seed % 4));
+    TaskGraph graph(problem), reversed = graph.reversed();
+    std::vector<int64_t> heads = computeHeads(graph),
+                         tails = computeHeads(reversed);
+    int64_t ends = std::max(computeWorkAndEnds(graph, heads, tails),
+                            computeWorkAndEnds(reversed, tails, heads));
+    int64_t fastest = FastestOrder(problem).get();
+    ASSERT_LE(ends, fastest) << seed;
+    int64_t others = std::max({getPreemptiveLength(graph, heads, tails),
+                               computeWorkAndWaits(graph),
+                               computeLengthOfParts(graph, heads)});
+    numHighest += ends > others;
+    numReached += ends > others && ends == fastest;
+  }
+  EXPECT_GT(numHighest, 100);
+  EXPECT_GT(numReached, 50);
+}
+
 TEST(ScheduleOptimumTest, NoComputationIsBesideTwoCollectivesInARow) {
   // A long computation could hide either of two collectives: the second starts
   // only when the first was waited for.

@@ -58,6 +58,13 @@ int64_t computeWorkAndWaits(const TaskGraph &graph);
 int64_t computeLengthOfParts(const TaskGraph &graph,
                              const std::vector<int64_t> &heads);
 
+/// The work of the compute stream and how long it must stand still beside
+/// collectives, since what it could compute then has to be sent after them.
+/// `tails` are the heads with time turned round.
+int64_t computeWorkAndEnds(const TaskGraph &graph,
+                           const std::vector<int64_t> &heads,
+                           const std::vector<int64_t> &tails);
+
 /// The same of the compute stream if no more than `limit` bytes are alive at
 /// any time, as the problem counts them.
 int64_t computeWorkAndWaitsWithin(const ScheduleProblem &problem,

@@ -63,6 +63,9 @@ def SchedulePass : Pass<"weft-schedule", "::mlir::ModuleOp"> {
     Option<"brief", "brief", "bool", /*default=*/"false",
            "does not say why collectives are waited for where that takes another "
            "schedule">,
+    Option<"quick", "quick", "bool", /*default=*/"false",
+           "takes the best of a few orders, where it matters that there is one "
+           "within the limit, not how long it takes">,
     Option<"machine", "machine", "std::string", /*default=*/"\"host\"",
            "a machine's name or the file that describes it">];
   let dependentDialects = ["::mlir::weft::WeftDialect"];

@@ -41,8 +41,12 @@ struct ScheduleOptions {
   bool isLean = false;
   /// Searches longer where the schedule is not near its bound.
   bool isThorough = true;
-  /// Of program order it need not be known how much faster another order could
-  /// be at most: of its bounds only that of compute is made.
+  /// Takes the best of a few orders: it matters whether there is one within the
+  /// limit.
+  bool isQuick = false;
+  /// Of program order, or a quick search, it need not be known how much faster
+  /// another order could be at most: of its bounds only that of compute is
+  /// made.
   bool isBrief = false;
 };
 
