@@ -124,7 +124,6 @@ def compile_variant(module, name, mesh, folder):
         return weft.compile(module, mesh=mesh, quantize=name)
     format, variant = name.split(" ", 1)
     phase, change = {"rounded down": ("global", round_scales_down), "own magnitudes": ("local", keep_own_magnitudes)}[variant]
-    # A path of its own: a library that is still loaded is not loaded again.
     path = Path(folder) / (name.replace(" ", "_") + ".mlir")
     path.write_text(change(weft.lower(module, to=phase, mesh=mesh, quantize=format)))
     library = path.with_suffix(".so")

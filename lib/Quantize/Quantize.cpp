@@ -446,11 +446,17 @@ private:
     bool isFirst = false;
     /// Entries that came before it where it would have counted.
     std::set<unsigned> others;
+    /// Contractions that became narrow, and those that could not.
+    unsigned numNarrow = 0, numRefused = 0;
+    /// The first of these, or else the first that stays wide for what its
+    /// weight is; and why.
+    Operation *first = nullptr;
+    std::string reason;
   };
 
-  /// The entry that counts for a weight of that name; null: none. Those after
-  /// it are noted.
-  const Request *choose(ArrayRef<Request> requests, StringRef name) {
+  /// The number of the entry that counts for a weight of that name, if any.
+  /// Those after it are noted.
+  std::optional<unsigned> choose(ArrayRef<Request> requests, StringRef name) {
     std::optional<unsigned> first;
     for (auto [i, candidate] : llvm::enumerate(requests)) {
       if (candidate.pattern && !candidate.pattern->match(name))
@@ -460,7 +466,7 @@ private:
       else
         uses[first.emplace(i)].isFirst = true;
     }
-    return first ? &requests[*first] : nullptr;
+    return first;
   }
 
   /// An entry that does nothing is a mistake, of the pattern or of the order;
@@ -472,8 +478,50 @@ private:
       hasRest &= request.pattern.has_value();
       if (!use.isFirst && failed(reportUnused(text, use, isRest)))
         return failure();
+      if (use.first && failed(reportWide(text, use)))
+        return failure();
     }
     return success();
+  }
+
+  /// An entry of which nothing became narrow that could have is a mistake. What
+  /// stays wide beside others is said once.
+  static LogicalResult reportWide(StringRef text, const Use &use) {
+    if (use.numNarrow == 0 && use.numRefused > 0) {
+      InFlightDiagnostic diagnostic = use.first->emitOpError();
+      diagnostic << "cannot be quantized as '" << text << "', " << use.reason;
+      if (use.numRefused > 1)
+        diagnostic << "; nor can any other of the " << use.numRefused
+                   << " contractions that this is for";
+      return diagnostic;
+    }
+    if (use.numRefused > 0)
+      use.first->emitWarning()
+          << "is not quantized as '" << text << "', " << use.reason << "; "
+          << use.numRefused << " of " << use.numRefused + use.numNarrow
+          << " contractions stay wide (--remarks names them)";
+    else if (use.numNarrow == 0)
+      use.first->emitWarning() << "is not quantized as '" << text << "', "
+                               << use.reason << "; nothing is";
+    return success();
+  }
+
+  /// Notes why a contraction stays wide.
+  void noteWide(Use &use, const Linear &linear, StringRef name,
+                StringRef reason, bool isRefused) {
+    if (!use.first || (isRefused && use.numRefused == 0)) {
+      use.first = linear.op;
+      use.reason = ("the " + stringifyLinearKind(linear.kind) + " of '" + name +
+                    "': " + reason)
+                       .str();
+    }
+    use.numRefused += isRefused;
+    ++numWide;
+    remark::missed(linear.op->getLoc(),
+                   remark::RemarkOpts::name("wide").category("weft-quantize"))
+        << remark::add("the {0} of '{1}' stays wide: {2}",
+                       stringifyLinearKind(linear.kind).str(), name.str(),
+                       reason.str());
   }
 
   LogicalResult reportUnused(StringRef text, const Use &use, bool isRest) {
@@ -505,26 +553,27 @@ private:
     SmallVector<QuantizationFormat> waiting;
     for (const Linear &linear : linears.ops) {
       std::string name = getWeightName(linear.weight);
-      const Request *request = choose(requests, name);
-      if (!request)
+      std::optional<unsigned> number = choose(requests, name);
+      if (!number)
         continue;
-      std::string reason;
-      if (!request->pattern)
-        reason = linears.keptWide.lookup(linear.weight);
-      if (Cut cut;
-          reason.empty() && makeCut(linear, request->format, cut, reason)) {
-        report(linear, name, request->format, cut, quantizer);
-        bool waits =
-            cut.formats[0].block == 0 || cut.formats[0].hasTensorScale();
-        if (waits && !llvm::is_contained(waiting, request->format))
-          waiting.push_back(request->format);
+      const Request &request = requests[*number];
+      Use &use = uses[*number];
+      if (auto kept = linears.keptWide.find(linear.weight);
+          !request.pattern && kept != linears.keptWide.end()) {
+        noteWide(use, linear, name, kept->second, /*isRefused=*/false);
         continue;
       }
-      ++numWide;
-      remark::missed(linear.op->getLoc(),
-                     remark::RemarkOpts::name("wide").category("weft-quantize"))
-          << remark::add("the {0} of '{1}' stays wide: {2}",
-                         stringifyLinearKind(linear.kind).str(), name, reason);
+      Cut cut;
+      std::string reason;
+      if (!makeCut(linear, request.format, cut, reason)) {
+        noteWide(use, linear, name, reason, /*isRefused=*/true);
+        continue;
+      }
+      ++use.numNarrow;
+      report(linear, name, request.format, cut, quantizer);
+      bool waits = cut.formats[0].block == 0 || cut.formats[0].hasTensorScale();
+      if (waits && !llvm::is_contained(waiting, request.format))
+        waiting.push_back(request.format);
     }
     for (QuantizationFormat format : waiting)
       if (!accumulate.empty())

@@ -2,6 +2,7 @@
 
 """Programs that run: a hand-written one, loaded as a library."""
 
+import os
 import threading
 
 import numpy as np
@@ -118,3 +119,43 @@ def test_threads_take_turns(program):
     for thread in threads:
         thread.join()
     assert len(results) == 80 and all(total == 8 * offset for offset, total in results)
+
+
+def multiplier(factor):
+    return f"""
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {{
+  %c = arith.constant dense<{factor}.0> : tensor<4xf32>
+  %y = arith.mulf %x, %c : tensor<4xf32>
+  return %y : tensor<4xf32>
+}}
+"""
+
+
+def test_a_library_that_is_built_again(tmp_path):
+    """The loader knows a file by its name; a program is what is in the file now, and the one before goes on."""
+    step, library = tmp_path / "f.mlir", tmp_path / "f.so"
+    programs = []
+    for factor in (2, 3, 5, 7):
+        step.write_text(multiplier(factor))
+        weft.build(step, library)
+        programs.append(weft.load(library))
+        if factor == 3:
+            del programs[0]
+            programs.append(weft.load(library))
+    x = np.ones(4, np.float32)
+    assert [float(program(x)[0][0]) for program in programs] == [3, 3, 5, 7]
+
+
+def test_a_library_that_is_written_over(tmp_path):
+    step, library = tmp_path / "f.mlir", tmp_path / "f.so"
+    step.write_text(multiplier(2))
+    weft.build(step, library)
+    program = weft.load(library)
+    # In place, and without making it shorter, which would take the code from under the program.
+    with open(library, "r+b") as file:
+        file.write(library.read_bytes())
+    os.utime(library, (1, 1))
+    with pytest.raises(weft.RunError, match="f.so'.*written over"):
+        weft.load(library)
+    del program
+    assert float(weft.load(library)(np.ones(4, np.float32))[0][0]) == 2

@@ -373,6 +373,25 @@ def test_bad_requests(quantize, message):
         weft.compile(exported(), quantize=quantize)
 
 
+def odd_layer(width):
+    def update(weight, x):
+        return weight - jax.grad(lambda weight: jnp.sum((jnp.abs(x) @ weight) ** 2))(weight)
+
+    return weft.jax.export(update, np.zeros((width, 64), np.float32), np.zeros((32, width), np.float32), donate_argnums=(0,))
+
+
+def test_blocks_that_divide_nothing_are_refused():
+    with pytest.raises(weft.CompileError, match="cannot be quantized as 'fp8-block', the forward of 'weight': blocks of 128 do not "
+                       "divide the 64 elements that it sums; nor can any other of the 2 contractions"):
+        weft.compile(odd_layer(64), quantize="fp8-block")
+
+
+def test_what_stays_wide_is_said():
+    with pytest.warns(weft.CompileWarning, match="the forward of 'weight': blocks of 32 do not divide the 60 elements that it sums; "
+                      "1 of 2 contractions stay wide"):
+        weft.compile(odd_layer(60), quantize="mxfp8")
+
+
 def test_bad_type():
     with pytest.raises(TypeError, match="quantize is 8, expected a text, or several"):
         weft.compile(exported(), quantize=8)

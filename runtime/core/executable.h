@@ -2,7 +2,8 @@
 
 // A compiled step in a shared object: loaded privately,
 // unloaded when the last owner goes. Its table and all that the table points
-// to live as long as this object.
+// to live as long as this object. What is loaded is the file that has the name
+// now, also beside an older one that had it.
 
 #ifndef WEFT_RT_CORE_EXECUTABLE_H
 #define WEFT_RT_CORE_EXECUTABLE_H
@@ -10,6 +11,7 @@
 #include "core/status.h"
 
 #include <memory>
+#include <string>
 
 namespace weft::rt {
 
@@ -26,11 +28,16 @@ public:
   const weft_rt_program &program() const { return *table; }
 
 private:
-  Executable(void *handle, const weft_rt_program *table)
-      : handle(handle), table(table) {}
+  Executable() = default;
 
-  void *handle;
-  const weft_rt_program *table;
+  Status open(const std::string &path);
+
+  void *handle = nullptr;
+  const weft_rt_program *table = nullptr;
+  /// Keeps the name by which a replaced file's successor was loaded.
+  int descriptor = -1;
+  /// The name by which the loader knows it; empty: by the descriptor.
+  std::string name;
 };
 
 } // namespace weft::rt

@@ -3,7 +3,10 @@
 // RUN: weft-opt --weft-quantize="formats=nvfp4 accumulate=mb" --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=MICRO
 // RUN: weft-opt --weft-quantize=formats=nvfp4 --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=NIBBLES
 // RUN: weft-opt --weft-quantize="formats=mxfp8 accumulate=mb" --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=BLOCKS
-// RUN: weft-opt --weft-quantize=formats=mxfp8=outer --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=OUTER
+// RUN: not weft-opt --weft-quantize=formats=mxfp8=outer --remarks-filter="weft-quantize" %s 2>&1 >/dev/null | FileCheck %s --check-prefix=OUTER
+// RUN: weft-opt --weft-quantize=formats=nvfp4 %s 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// RUN: weft-opt --weft-quantize=formats=mxfp8=layers.*,nvfp4 %s 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID-OF-REST
+// RUN: not weft-opt --weft-quantize=formats=fp8-block %s 2>&1 >/dev/null | FileCheck %s --check-prefix=NO-BLOCKS
 // RUN: not weft-opt --weft-quantize=formats=fp6 %s 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: not weft-opt --weft-quantize=formats=fp8=[ %s 2>&1 | FileCheck %s --check-prefix=PATTERN
 // RUN: not weft-opt --weft-quantize=formats=fp8=nothing %s 2>&1 | FileCheck %s --check-prefix=NOTHING
@@ -11,6 +14,7 @@
 // RUN: not weft-opt --weft-quantize=formats=mxfp8=head,nvfp4=*er,fp8={head,router} %s 2>&1 | FileCheck %s --check-prefix=SHADOWED
 // RUN: weft-opt --weft-quantize=formats=mxfp8=head,fp8={head,router} %s 2>&1 | FileCheck %s --check-prefix=PARTLY
 // RUN: weft-opt --weft-quantize=formats=mxfp8=*,fp8 %s 2>&1 | FileCheck %s --check-prefix=REST
+// RUN: weft-opt --weft-quantize=formats=mxfp8=[!hr]*,fp8=[r]*,nvfp4 %s 2>&1 >/dev/null | FileCheck %s --check-prefix=KEPT
 // RUN: echo 'func.func @f() { return }' | weft-opt --weft-quantize=formats=mxfp8 2>&1 | FileCheck %s --check-prefix=NONE
 
 // Which contractions become narrow, and why others do not.
@@ -34,7 +38,12 @@
 
 // NIBBLES-DAG: the forward of 'narrow' stays wide: squares of 16 do not divide the weight's 24 elements along what it keeps
 // NIBBLES-DAG: the weight gradient of 'uneven' stays wide: two elements share a byte, and an operand has an odd last dimension of 33
+// SAID: [[@LINE+31]]:8: warning: is not quantized as 'nvfp4', the forward of 'odd': blocks of 16 do not divide the 30 elements that it sums; 4 of 7 contractions stay wide (--remarks names them){{$}}
+// SAID-NOT: warning
+// SAID-OF-REST: warning: is not quantized as 'nvfp4', the forward of 'odd': blocks of 16 do not divide the 30 elements that it sums; 4 of 6 contractions stay wide (--remarks names them){{$}}
+// NO-BLOCKS: error: 'weft.matmul' op cannot be quantized as 'fp8-block', the forward of 'layers.0.up': blocks of 128 do not divide the 64 elements that it sums; nor can any other of the 7 contractions that this is for{{$}}
 // OUTER: the forward of 'outer' stays wide: it sums nothing that both operands have
+// OUTER: error: 'weft.matmul' op cannot be quantized as 'mxfp8=outer', the forward of 'outer': it sums nothing that both operands have{{$}}
 
 // MICRO: a scale of nvfp4 is for a whole tensor, and waits for all microbatches along 'mb'
 // BLOCKS-NOT: microbatches
@@ -46,6 +55,7 @@
 // SHADOWED: error: cannot quantize as 'fp8={head,router}': each linear layer that it is for has an entry before it, 'mxfp8=head', 'nvfp4=*er'{{$}}
 // PARTLY-NOT: error
 // REST: warning: cannot quantize as 'fp8': each linear layer that it is for has an entry before it, 'mxfp8=*'{{$}}
+// KEPT: warning: is not quantized as 'nvfp4', the forward of 'head': its weight is that of the head; nothing is{{$}}
 // NONE: warning: has no linear layer to quantize as 'mxfp8'
 
 #ik = affine_map<(i, j, k) -> (i, k)>

@@ -198,9 +198,11 @@ void mlir::weft::generateObject(llvm::Module &llvmModule,
   passes.run(llvmModule);
 }
 
-/// The name of the kernel that a function is, or that alone calls it: a
-/// kernel's name without what follows an underline.
-static StringRef getKernelName(LLVM::LLVMFuncOp func) {
+namespace {
+
+/// The name of the kernel that a function is, or whose it is: a kernel's name
+/// without what follows an underline.
+StringRef getKernelName(LLVM::LLVMFuncOp func) {
   constexpr StringLiteral prefix = "weft_k";
   StringRef name = func.getSymName();
   if (func.isExternal() || !name.starts_with(prefix))
@@ -208,23 +210,53 @@ static StringRef getKernelName(LLVM::LLVMFuncOp func) {
   return name.take_front(name.find('_', prefix.size()));
 }
 
+/// What has to be compiled together: kernels, and the functions that only these
+/// call.
+struct Unit {
+  SmallVector<LLVM::LLVMFuncOp, 1> kernels;
+  SmallVector<LLVM::LLVMFuncOp, 1> called;
+  size_t size = 0;
+};
+
+/// Units, the largest first. Kernels that share a function are one.
+std::vector<Unit> findUnits(ModuleOp module) {
+  std::vector<Unit> units;
+  llvm::StringMap<unsigned> unitOf;
+  auto get = [&](StringRef kernel) -> Unit & {
+    auto [it, isNew] = unitOf.try_emplace(kernel, units.size());
+    if (isNew)
+      units.emplace_back();
+    return units[it->second];
+  };
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
+    StringRef own = getKernelName(func);
+    if (own.empty())
+      continue;
+    if (own != func.getSymName()) {
+      Unit &unit = get(own);
+      unit.called.push_back(func);
+      unit.size += getSize(func);
+      continue;
+    }
+    StringRef owner = own;
+    for (auto call : func.getOps<LLVM::CallOp>())
+      if (auto callee = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
+              func, call.getCalleeAttr());
+          callee && !getKernelName(callee).empty())
+        owner = getKernelName(callee);
+    get(owner).kernels.push_back(func);
+  }
+  llvm::stable_sort(
+      units, [](const Unit &a, const Unit &b) { return a.size > b.size; });
+  return units;
+}
+
+} // namespace
+
 std::vector<OwningOpRef<ModuleOp>> mlir::weft::splitModule(ModuleOp module,
                                                            unsigned count) {
-  // A kernel and what it calls stay together.
-  SmallVector<std::pair<LLVM::LLVMFuncOp, size_t>> kernels;
-  llvm::StringMap<SmallVector<LLVM::LLVMFuncOp>> called;
-  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
-    if (StringRef kernel = getKernelName(func); kernel == func.getSymName())
-      kernels.push_back({func, 0});
-    else if (!kernel.empty())
-      called[kernel].push_back(func);
-  for (auto &[func, size] : kernels)
-    for (LLVM::LLVMFuncOp callee : called.lookup(func.getSymName()))
-      size += getSize(callee);
-  llvm::stable_sort(kernels,
-                    [](auto &a, auto &b) { return a.second > b.second; });
-
-  count = std::max<unsigned>(1, std::min<size_t>(count, kernels.size()));
+  std::vector<Unit> units = findUnits(module);
+  count = std::max<unsigned>(1, std::min<size_t>(count, units.size()));
   std::vector<OwningOpRef<ModuleOp>> parts;
   std::vector<size_t> loads(count, 0);
   parts.push_back(module.clone());
@@ -239,21 +271,24 @@ std::vector<OwningOpRef<ModuleOp>> mlir::weft::splitModule(ModuleOp module,
       if (func.isExternal())
         builder.clone(*func);
   }
-  for (auto [func, size] : kernels) {
+  for (const Unit &unit : units) {
     unsigned best = llvm::min_element(loads) - loads.begin();
-    loads[best] += size + 16;
+    loads[best] += unit.size + 16;
     if (best == 0)
       continue;
-    // The entry only takes the kernel's address.
-    auto declared = cast<LLVM::LLVMFuncOp>(
-        SymbolTable::lookupSymbolIn(*parts[0], func.getSymName()));
-    declared.getBody().getBlocks().clear();
     builder.setInsertionPointToEnd(parts[best]->getBody());
-    for (LLVM::LLVMFuncOp callee : called.lookup(func.getSymName())) {
-      SymbolTable::lookupSymbolIn(*parts[0], callee.getSymName())->erase();
-      builder.clone(*callee);
+    // The entry only takes the addresses of kernels.
+    for (LLVM::LLVMFuncOp func : unit.kernels) {
+      auto declared = cast<LLVM::LLVMFuncOp>(
+          SymbolTable::lookupSymbolIn(*parts[0], func.getSymName()));
+      declared.getBody().getBlocks().clear();
     }
-    builder.clone(*func);
+    for (LLVM::LLVMFuncOp func : unit.called) {
+      SymbolTable::lookupSymbolIn(*parts[0], func.getSymName())->erase();
+      builder.clone(*func);
+    }
+    for (LLVM::LLVMFuncOp func : unit.kernels)
+      builder.clone(*func);
   }
   return parts;
 }

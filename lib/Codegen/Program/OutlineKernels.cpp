@@ -2,8 +2,11 @@
 
 // Each fused group becomes the launch of a kernel function. Two groups share a
 // kernel if their regions print alike, their buffers have the same types, and
-// the same buffers are one or overlap. Kernels in a row that may run at one
+// the same buffers are one or overlap; two kernels share their code if it is
+// the same. Kernels in a row that may run at one
 // time (weft_rt.together) become one launch, if the target has such launches.
+
+#include "SharedBodies.h"
 
 #include "weft/Analysis/BufferExtent.h"
 #include "weft/Codegen/Fusion/Orders.h"
@@ -97,7 +100,7 @@ void passIntegers(rt::FusedOp op) {
 class Outliner {
 public:
   Outliner(ModuleOp module, const Target &target)
-      : module(module), target(target),
+      : module(module), target(target), bodies(module),
         builder(OpBuilder::atBlockEnd(module.getBody())) {}
 
   LogicalResult outline(Operation *op);
@@ -119,6 +122,7 @@ private:
 
   ModuleOp module;
   const Target &target;
+  SharedBodies bodies;
   OpBuilder builder;
   llvm::StringMap<Kernel> kernels;
 };
@@ -185,6 +189,7 @@ LogicalResult Outliner::outline(Operation *op) {
     if (failed(config))
       return failure();
     sayWhatItTakes(name, list);
+    bodies.share(name);
     it = kernels.try_emplace(key, Kernel{name, *config}).first;
   }
   launch(op, it->second, list);
@@ -255,6 +260,7 @@ LogicalResult Outliner::outlineTogether(ArrayRef<rt::FusedOp> ops) {
     if (failed(config))
       return failure();
     sayWhatItTakes(name, all);
+    bodies.share(name);
     it = kernels.try_emplace(key, Kernel{name, *config}).first;
   }
   // All that they take is there where the last one is.

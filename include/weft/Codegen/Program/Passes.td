@@ -14,6 +14,7 @@ def OutlineKernelsPass : Pass<"weft-outline-kernels", "::mlir::ModuleOp"> {
     `weft_k<N>`, a function over the range of its outermost parallel loop.
     Groups that are equal up to the places of their buffers share a kernel, and if
     none of their ops loops, up to integers of more than 16 bits, as seeds are.
+    Kernels whose code is the same, on buffers of other shapes, call one function.
 
     *Requires* the `planned` phase.
     *Ensures* that no linalg op and no tensor is left.
