@@ -332,6 +332,13 @@ class Importer:
             return None
         return [yes if known.flat[0] else no]
 
+    def _stablehlo_is_finite(self, op, operands, env):
+        """A type without infinities has none to compare with: what is not finite there is NaN."""
+        if not str(element_of(operands[0])).endswith(("FN", "FNU")):
+            return None
+        number = self.build.convert(operands[0], ir.F32Type.get())
+        return [self.build.compare("EQ", number, number)]
+
     def _stablehlo_concatenate(self, op, operands, env):
         dim = op.attributes["dimension"].value
         operands = [v for v in operands if shape_of(v)[dim]]
