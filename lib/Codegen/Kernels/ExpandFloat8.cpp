@@ -95,12 +95,8 @@ public:
   Value mask(Value a, int64_t bits) {
     return make<arith::AndIOp>(a, number(bits));
   }
-  Value toBits(Value a) {
-    return cast<arith::BitcastOp>(i32(), a);
-  }
-  Value toFloat(Value a) {
-    return cast<arith::BitcastOp>(f32(), a);
-  }
+  Value toBits(Value a) { return cast<arith::BitcastOp>(i32(), a); }
+  Value toFloat(Value a) { return cast<arith::BitcastOp>(f32(), a); }
   Value least(Value a, int64_t limit) {
     return make<arith::MinUIOp>(a, number(limit));
   }
@@ -217,8 +213,7 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
         b.add(b.left(code, shift), b.number(int64_t(format->rebias()) << 23));
     float lastBit = std::ldexp(1.0f, 1 - format->bias - format->mantissaBits);
     Value denormal = b.toBits(b.make<arith::MulFOp>(
-        b.cast<arith::UIToFPOp>(b.f32(), code),
-        b.number(lastBit)));
+        b.cast<arith::UIToFPOp>(b.f32(), code), b.number(lastBit)));
     Value special = b.make<arith::OrIOp>(b.number(int64_t(0x7f800000)),
                                          b.mask(b.left(code, shift), 0x7fffff));
     Value magnitude =
@@ -277,8 +272,7 @@ struct ExtendExponent : OpRewritePattern<arith::ExtFOp> {
       rewriter.replaceOp(op, b.toFloat(bits));
       return success();
     }
-    Value half =
-        b.cast<arith::TruncIOp>(b.i16(), b.right(bits, 16));
+    Value half = b.cast<arith::TruncIOp>(b.i16(), b.right(bits, 16));
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), half);
     return success();
   }

@@ -186,8 +186,8 @@ Value OrderedNest::load(Type type, Value array, Value place) {
   Type element = vector ? vector.getElementType() : type;
   Value address = emitAddress(builder, loc, array, element, place);
   unsigned alignment = element.getIntOrFloatBitWidth() / 8;
-  Value bits = LLVM::LoadOp::create(builder, loc, getLLVMType(type), address,
-                                    alignment);
+  Value bits =
+      LLVM::LoadOp::create(builder, loc, getLLVMType(type), address, alignment);
   return castBits(builder, loc, type, bits);
 }
 
