@@ -141,15 +141,23 @@ LogicalResult checkFunction(func::FuncOp func) {
   return checkBody(func);
 }
 
+/// Ops that a function may have when its calls are inlined. Functions that call
+/// each other twice have exponentially many.
+constexpr int64_t kMaxInlined = 1 << 18;
+
 /// Follows calls from `func` on; reports a call that leads back to a function
-/// on the path, and a call of a function without a body.
+/// on the path, a call of a function without a body, and one with which there
+/// are too many ops. `numOps` has those of each function that was followed,
+/// with its calls inlined.
 LogicalResult checkCalls(func::FuncOp func, SymbolTable &symbols,
                          SmallVectorImpl<func::FuncOp> &path,
-                         llvm::SmallPtrSetImpl<Operation *> &done) {
-  if (done.contains(func))
+                         llvm::DenseMap<Operation *, int64_t> &numOps) {
+  if (numOps.contains(func))
     return success();
   path.push_back(func);
+  int64_t count = 0;
   WalkResult result = func.walk([&](Operation *op) -> WalkResult {
+    ++count;
     auto call = dyn_cast<func::CallOp>(op);
     if (!call)
       return WalkResult::advance();
@@ -160,10 +168,17 @@ LogicalResult checkCalls(func::FuncOp func, SymbolTable &symbols,
     if (llvm::is_contained(path, callee))
       return call.emitOpError("calls '")
              << call.getCallee() << "' recursively, which is not supported";
-    return checkCalls(callee, symbols, path, done);
+    if (failed(checkCalls(callee, symbols, path, numOps)))
+      return failure();
+    count += numOps.lookup(callee);
+    if (count > kMaxInlined)
+      return call.emitOpError("calls '")
+             << call.getCallee() << "', which makes '" << func.getName()
+             << "' more than " << kMaxInlined << " ops with its calls inlined";
+    return success();
   });
   path.pop_back();
-  done.insert(func);
+  numOps[func] = count;
   return failure(result.wasInterrupted());
 }
 
@@ -331,8 +346,8 @@ private:
         return failure();
     SymbolTable symbols(module);
     SmallVector<func::FuncOp> path;
-    llvm::SmallPtrSet<Operation *, 8> done;
-    if (failed(checkCalls(*entry, symbols, path, done)))
+    llvm::DenseMap<Operation *, int64_t> numOps;
+    if (failed(checkCalls(*entry, symbols, path, numOps)))
       return failure();
     return entry;
   }

@@ -11,6 +11,7 @@
 #include "weft/Cost/CostModel.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Partition/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Quantize/Passes.h"
 #include "weft/Schedule/Passes.h"
@@ -179,7 +180,10 @@ LogicalResult Driver::partition() {
   if (phase > Phase::Local || last == Phase::Global)
     return success();
   if (phase == Phase::Local)
-    return proveInvariance();
+    return failure(failed(runPipeline([](OpPassManager &pm) {
+                     pm.addPass(createVerifyLocalPass());
+                   })) ||
+                   failed(proveInvariance()));
   OwningOpRef<ModuleOp> canonical;
   if (options.proofs)
     canonical = runner.keep(*module);

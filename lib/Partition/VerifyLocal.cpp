@@ -102,12 +102,32 @@ LogicalResult verifyBorder(func::FuncOp func, unsigned index,
          << WeftDialect::kGlobalTypeAttr << "': its type is not local";
 }
 
+/// A result that takes the place of an argument lies as that does: the runtime
+/// knows both by the axes that are written, also where those are of size 1.
+LogicalResult verifyAlias(func::FuncOp func, unsigned result) {
+  auto alias =
+      func.getResultAttrOfType<IntegerAttr>(result, WeftDialect::kAliasAttr);
+  if (!alias)
+    return success();
+  unsigned arg = alias.getInt();
+  auto from =
+      func.getArgAttrOfType<ShardingAttr>(arg, WeftDialect::kShardingAttr);
+  auto to = func.getResultAttrOfType<ShardingAttr>(result,
+                                                   WeftDialect::kShardingAttr);
+  if (!from || !to || from.getDims() == to.getDims())
+    return success();
+  return func.emitOpError("result #")
+         << result << " is sharded as " << to << ", but argument #" << arg
+         << ", which is donated to it, as " << from;
+}
+
 LogicalResult verifyFunction(func::FuncOp func) {
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     if (failed(verifyBorder(func, i, func.getArgAttrDict(i), "argument")))
       return failure();
   for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (failed(verifyBorder(func, i, func.getResultAttrDict(i), "result")))
+    if (failed(verifyBorder(func, i, func.getResultAttrDict(i), "result")) ||
+        failed(verifyAlias(func, i)))
       return failure();
   for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
     if (auto shaped = dyn_cast<ShapedType>(type);

@@ -131,6 +131,14 @@ def test_another_mesh_is_an_error():
         weft.jax.export(lambda x: x, spec(8), mesh=MESH, in_shardings=other)
 
 
+def test_calls_that_grow_exponentially_are_refused():
+    fn = jax.jit(jnp.sin)
+    for _ in range(8):
+        fn = jax.jit(lambda x, inner=fn: inner(inner(inner(inner(inner(inner(x)))))))
+    with pytest.raises(weft.jax.ExportError, match="which is more than 262144 operations with all that it calls"):
+        weft.jax.export(fn, np.ones(4, np.float32))
+
+
 def test_scan_is_unrolled_and_sliced():
     """Stacked weights are sliced in place, stacked gradients joined once."""
     def loss(stacked, x):

@@ -93,6 +93,22 @@ def test_integers(dtype):
     np.testing.assert_array_equal(run(lambda x: x.astype(jnp.int8), x), jax.jit(lambda x: x.astype(jnp.int8))(x))
 
 
+@pytest.mark.parametrize("dtype", STORED)
+def test_is_finite(dtype):
+    np.testing.assert_array_equal(run(lax.is_finite, codes(dtype)), np.isfinite(codes(dtype).astype(np.float32)))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sums_in_a_declared_order(dtype):
+    """By rows and by columns, with the lanes and leaves that they have in invariant mode."""
+    x = (np.arange(192) % 5 - 2).astype(dtype)
+    fn = lambda x: [x.sum(), x.reshape(-1, 4).sum(0), x.reshape(4, -1).sum(1)]
+    for size in (1, 2, 4):
+        module = weft.jax.export(fn, x, mesh={"a": size}, in_shardings=jax.sharding.PartitionSpec("a"))
+        for got, expected in zip(weft.compile(module, invariant=True)(x), jax.jit(fn)(x)):
+            same_bits(got, expected)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_sharded_weights_through_files(dtype, tmp_path):
     """A product of f8, on ranks that hold parts, with tensors in safetensors files."""

@@ -236,3 +236,18 @@ def test_sums_over_all_of_a_concatenation(shapes, dim):
     for first, second, value in zip(one, two, f(x), strict=True):
         assert np.asarray(first).tobytes() == np.asarray(second).tobytes()
         np.testing.assert_allclose(first, value, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda v: jnp.flip((v[:, None] * v).sum(0)),
+    lambda v: jnp.sort(v.reshape(8, 6), axis=None, descending=True),
+    lambda v: (v @ jnp.ones((48, 6)))[::-1] * 2,
+], ids=["sum", "sort", "product"])
+def test_sums_that_are_turned_around_keep_bits(fn):
+    v = np.random.default_rng(0).standard_normal(48, np.float32)
+    results = []
+    for size in (1, 2, 4, 8):
+        module = weft.jax.export(fn, v, mesh={"a": size}, in_shardings=P("a"))
+        results.append(np.asarray(weft.compile(module, invariant=True)(v)))
+    assert len({r.tobytes() for r in results}) == 1
+    np.testing.assert_allclose(results[0], jax.jit(fn)(v), rtol=1e-5, atol=1e-5)

@@ -119,3 +119,14 @@ func.func @no_reduction() -> tensor<4xf32> {
   %0 = tensor.empty() {weft.order = #weft.order<leaves = 2>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Axes of size 1 cut nothing, but a result in the place of an argument is one tensor with it.
+
+weft.mesh @mesh = <["dp"=1, "tp"=2]>
+// expected-error @+1 {{result #0 is sharded as #weft.sharding<@mesh, [{"tp", "dp"}]>, but argument #0, which is donated to it, as #weft.sharding<@mesh, [{"tp"}]>}}
+func.func @donated(%x: tensor<4xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp"}]>})
+    -> (tensor<4xf32> {weft.alias = 0 : index, weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"tp", "dp"}]>}) {
+  return %x : tensor<4xf32>
+}

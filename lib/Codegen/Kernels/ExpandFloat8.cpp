@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
@@ -40,7 +41,9 @@ struct Format {
   int nan() const { return hasInfinity ? 0x7e : 0x7f; }
 };
 
+/// Of a scalar, or of the elements of a vector.
 std::optional<Format> getFormat(Type type) {
+  type = getElementTypeOrSelf(type);
   if (isa<Float8E4M3FNType>(type))
     return Format{3, 7, false};
   if (isa<Float8E5M2Type>(type))
@@ -48,21 +51,33 @@ std::optional<Format> getFormat(Type type) {
   return std::nullopt;
 }
 
-bool isFloat8(Type type) {
-  return getFormat(type).has_value() || isa<Float8E8M0FNUType>(type);
+bool isExponent(Type type) {
+  return isa<Float8E8M0FNUType>(getElementTypeOrSelf(type));
 }
 
-/// Arithmetic on i32 and f32.
+bool isFloat8(Type type) {
+  return getFormat(type).has_value() || isExponent(type);
+}
+
+/// Arithmetic on i32 and f32, or on vectors of them as long as `shape`.
 class Bits {
 public:
-  Bits(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+  Bits(OpBuilder &builder, Location loc, Type shape)
+      : builder(builder), loc(loc), shape(shape) {}
+
+  Type i8() { return withElement(shape, builder.getI8Type()); }
+  Type i16() { return withElement(shape, builder.getI16Type()); }
+  Type i32() { return withElement(shape, builder.getI32Type()); }
+  Type f32() { return withElement(shape, builder.getF32Type()); }
 
   Value number(int64_t value) {
-    return createInteger(builder, loc, builder.getI32Type(), value);
+    return createInteger(builder, loc, i32(), value);
   }
   Value number(float value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getF32FloatAttr(value));
+    TypedAttr attr = builder.getF32FloatAttr(value);
+    if (auto shaped = dyn_cast<ShapedType>(f32()))
+      attr = DenseElementsAttr::get(shaped, Attribute(attr));
+    return arith::ConstantOp::create(builder, loc, attr);
   }
   template <typename Op> Value make(Value a, Value b) {
     return Op::create(builder, loc, a, b);
@@ -80,12 +95,8 @@ public:
   Value mask(Value a, int64_t bits) {
     return make<arith::AndIOp>(a, number(bits));
   }
-  Value toBits(Value a) {
-    return cast<arith::BitcastOp>(builder.getI32Type(), a);
-  }
-  Value toFloat(Value a) {
-    return cast<arith::BitcastOp>(builder.getF32Type(), a);
-  }
+  Value toBits(Value a) { return cast<arith::BitcastOp>(i32(), a); }
+  Value toFloat(Value a) { return cast<arith::BitcastOp>(f32(), a); }
   Value least(Value a, int64_t limit) {
     return make<arith::MinUIOp>(a, number(limit));
   }
@@ -106,7 +117,10 @@ public:
 private:
   OpBuilder &builder;
   Location loc;
+  Type shape;
 };
+
+bool isSingle(Type type) { return getElementTypeOrSelf(type).isF32(); }
 
 /// What is rounded to f8 where it was brought into f8's range before; null for
 /// other values.
@@ -119,7 +133,8 @@ Value getSaturated(Value value, Type element) {
       !matchPattern(least.getRhs(), m_ConstantFloat(&high)))
     return {};
   float greatest =
-      APFloat::getLargest(cast<FloatType>(element).getFloatSemantics())
+      APFloat::getLargest(
+          cast<FloatType>(getElementTypeOrSelf(element)).getFloatSemantics())
           .convertToDouble();
   bool isRange =
       high.convertToFloat() == greatest && low.convertToFloat() == -greatest;
@@ -162,9 +177,9 @@ struct RoundToFloat8 : OpRewritePattern<arith::TruncFOp> {
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<Format> format = getFormat(op.getType());
-    if (!format || !op.getIn().getType().isF32())
+    if (!format || !isSingle(op.getIn().getType()))
       return failure();
-    Bits b(rewriter, op.getLoc());
+    Bits b(rewriter, op.getLoc(), op.getType());
     Value saturated = getSaturated(op.getIn(), op.getType());
     Value in = saturated ? saturated : op.getIn();
     Value bits = b.toBits(in);
@@ -174,7 +189,7 @@ struct RoundToFloat8 : OpRewritePattern<arith::TruncFOp> {
         roundMagnitude(b, magnitude, *format, saturated != nullptr), sign);
     Value isNaN = b.isNaN(in), nan = b.number(int64_t(format->nan()));
     Value code = b.select(isNaN, nan, number);
-    Value byte = b.cast<arith::TruncIOp>(rewriter.getI8Type(), code);
+    Value byte = b.cast<arith::TruncIOp>(b.i8(), code);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();
   }
@@ -187,19 +202,18 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<Format> format = getFormat(op.getIn().getType());
-    if (!format || !op.getType().isF32())
+    if (!format || !isSingle(op.getType()))
       return failure();
-    Bits b(rewriter, op.getLoc());
+    Bits b(rewriter, op.getLoc(), op.getType());
     int shift = format->shift();
-    Value byte = b.cast<arith::BitcastOp>(rewriter.getI8Type(), op.getIn());
-    Value bits = b.cast<arith::ExtUIOp>(rewriter.getI32Type(), byte);
+    Value byte = b.cast<arith::BitcastOp>(b.i8(), op.getIn());
+    Value bits = b.cast<arith::ExtUIOp>(b.i32(), byte);
     Value code = b.mask(bits, 0x7f);
     Value normal =
         b.add(b.left(code, shift), b.number(int64_t(format->rebias()) << 23));
     float lastBit = std::ldexp(1.0f, 1 - format->bias - format->mantissaBits);
     Value denormal = b.toBits(b.make<arith::MulFOp>(
-        b.cast<arith::UIToFPOp>(rewriter.getF32Type(), code),
-        b.number(lastBit)));
+        b.cast<arith::UIToFPOp>(b.f32(), code), b.number(lastBit)));
     Value special = b.make<arith::OrIOp>(b.number(int64_t(0x7f800000)),
                                          b.mask(b.left(code, shift), 0x7fffff));
     Value magnitude =
@@ -218,9 +232,9 @@ struct RoundToExponent : OpRewritePattern<arith::TruncFOp> {
 
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<Float8E8M0FNUType>(op.getType()) || !op.getIn().getType().isF32())
+    if (!isExponent(op.getType()) || !isSingle(op.getIn().getType()))
       return failure();
-    Bits b(rewriter, op.getLoc());
+    Bits b(rewriter, op.getLoc(), op.getType());
     Value bits = b.toBits(op.getIn());
     Value rounded = b.right(b.add(bits, b.number(int64_t(0x400000))), 23);
     // 2^-127 is the only one that f32 has no exponent for.
@@ -230,7 +244,7 @@ struct RoundToExponent : OpRewritePattern<arith::TruncFOp> {
     Value isNumber =
         b.isBelow(b.add(bits, b.number(int64_t(-1))), 0x7f800000 - 1);
     Value byte = b.cast<arith::TruncIOp>(
-        rewriter.getI8Type(), b.select(isNumber, code, b.number(int64_t(255))));
+        b.i8(), b.select(isNumber, code, b.number(int64_t(255))));
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();
   }
@@ -243,22 +257,22 @@ struct ExtendExponent : OpRewritePattern<arith::ExtFOp> {
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<Float8E8M0FNUType>(op.getIn().getType()) ||
-        !(op.getType().isF32() || op.getType().isBF16()))
+    if (!isExponent(op.getIn().getType()) ||
+        !(isSingle(op.getType()) ||
+          getElementTypeOrSelf(op.getType()).isBF16()))
       return failure();
-    Bits b(rewriter, op.getLoc());
-    Value byte = b.cast<arith::BitcastOp>(rewriter.getI8Type(), op.getIn());
-    Value code = b.cast<arith::ExtUIOp>(rewriter.getI32Type(), byte);
+    Bits b(rewriter, op.getLoc(), op.getType());
+    Value byte = b.cast<arith::BitcastOp>(b.i8(), op.getIn());
+    Value code = b.cast<arith::ExtUIOp>(b.i32(), byte);
     Value number = b.select(b.isBelow(code, 255), b.left(code, 23),
                             b.number(int64_t(0x7fc00000)));
     Value bits =
         b.select(b.isBelow(code, 1), b.number(int64_t(0x400000)), number);
-    if (op.getType().isF32()) {
+    if (isSingle(op.getType())) {
       rewriter.replaceOp(op, b.toFloat(bits));
       return success();
     }
-    Value half =
-        b.cast<arith::TruncIOp>(rewriter.getI16Type(), b.right(bits, 16));
+    Value half = b.cast<arith::TruncIOp>(b.i16(), b.right(bits, 16));
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), half);
     return success();
   }
@@ -270,12 +284,13 @@ struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isFloat8(op.getIn().getType()) || op.getType().isF32() ||
-        (isa<Float8E8M0FNUType>(op.getIn().getType()) && op.getType().isBF16()))
+    auto element = cast<FloatType>(getElementTypeOrSelf(op.getType()));
+    if (!isFloat8(op.getIn().getType()) || element.isF32() ||
+        (isExponent(op.getIn().getType()) && element.isBF16()))
       return failure();
-    Value single = arith::ExtFOp::create(rewriter, op.getLoc(),
-                                         rewriter.getF32Type(), op.getIn());
-    if (cast<FloatType>(op.getType()).getWidth() < 32)
+    Bits b(rewriter, op.getLoc(), op.getType());
+    Value single = b.cast<arith::ExtFOp>(b.f32(), op.getIn());
+    if (element.getWidth() < 32)
       rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
     else
       rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, op.getType(), single);
@@ -289,12 +304,12 @@ struct TruncateThroughF32 : OpRewritePattern<arith::TruncFOp> {
 
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
-    Type in = op.getIn().getType(), f32 = rewriter.getF32Type();
+    Type in = getElementTypeOrSelf(op.getIn().getType());
     if (!isFloat8(op.getType()) || in.isF32())
       return failure();
-    Bits b(rewriter, op.getLoc());
-    Value single = in.isF64() ? b.cast<arith::TruncFOp>(f32, op.getIn())
-                              : b.cast<arith::ExtFOp>(f32, op.getIn());
+    Bits b(rewriter, op.getLoc(), op.getType());
+    Value single = in.isF64() ? b.cast<arith::TruncFOp>(b.f32(), op.getIn())
+                              : b.cast<arith::ExtFOp>(b.f32(), op.getIn());
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
     return success();
   }

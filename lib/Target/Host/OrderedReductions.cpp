@@ -162,8 +162,23 @@ Value OrderedNest::allocate(Type element, int64_t count) {
   LLVM::LLVMFuncOp func = emitter.kernel.func;
   builder.setInsertionPointToStart(&func.getBody().front());
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  return LLVM::AllocaOp::create(builder, loc, pointer, element, number(count),
-                                /*alignment=*/64);
+  return LLVM::AllocaOp::create(builder, loc, pointer, getMemoryType(element),
+                                number(count), /*alignment=*/64);
+}
+
+/// A scalar's or vector's type as LLVM has it.
+static Type getLLVMType(Type type) {
+  Type memory = getMemoryType(getElementTypeOrSelf(type));
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(memory)) : memory;
+}
+
+/// The same bits as another type.
+static Value castBits(OpBuilder &builder, Location loc, Type type,
+                      Value value) {
+  return type == value.getType()
+             ? value
+             : arith::BitcastOp::create(builder, loc, type, value);
 }
 
 Value OrderedNest::load(Type type, Value array, Value place) {
@@ -171,14 +186,17 @@ Value OrderedNest::load(Type type, Value array, Value place) {
   Type element = vector ? vector.getElementType() : type;
   Value address = emitAddress(builder, loc, array, element, place);
   unsigned alignment = element.getIntOrFloatBitWidth() / 8;
-  return LLVM::LoadOp::create(builder, loc, type, address, alignment);
+  Value bits =
+      LLVM::LoadOp::create(builder, loc, getLLVMType(type), address, alignment);
+  return castBits(builder, loc, type, bits);
 }
 
 void OrderedNest::store(Value value, Value array, Value place) {
   Type element = getElementTypeOrSelf(value.getType());
   Value address = emitAddress(builder, loc, array, element, place);
   unsigned alignment = element.getIntOrFloatBitWidth() / 8;
-  LLVM::StoreOp::create(builder, loc, value, address, alignment);
+  Value bits = castBits(builder, loc, getLLVMType(value.getType()), value);
+  LLVM::StoreOp::create(builder, loc, bits, address, alignment);
 }
 
 /// a + b: what was there first is in front.
@@ -356,14 +374,23 @@ void OrderedNest::emitBlock(Value base, int64_t length, Values &carried) {
 
 /// Joins the lanes: each with the one half of them away.
 Value OrderedNest::halve(Sum &sum, Value vector) {
+  auto getBits = [&] {
+    return castBits(builder, loc, getLLVMType(vector.getType()), vector);
+  };
   for (int32_t half = order.lanes / 2; half > 0; half /= 2) {
-    auto low = llvm::to_vector(llvm::seq<int32_t>(0, half)),
-         high = llvm::to_vector(llvm::seq<int32_t>(half, 2 * half));
-    vector = combine(
-        sum, LLVM::ShuffleVectorOp::create(builder, loc, vector, vector, low),
-        LLVM::ShuffleVectorOp::create(builder, loc, vector, vector, high));
+    Value bits = getBits();
+    auto getPart = [&](int32_t first) {
+      auto places = llvm::to_vector(llvm::seq<int32_t>(first, first + half));
+      Value part =
+          LLVM::ShuffleVectorOp::create(builder, loc, bits, bits, places);
+      return castBits(builder, loc, VectorType::get(half, sum.element), part);
+    };
+    Value low = getPart(0);
+    vector = combine(sum, low, getPart(half));
   }
-  return LLVM::ExtractElementOp::create(builder, loc, vector, number(0));
+  Value first =
+      LLVM::ExtractElementOp::create(builder, loc, getBits(), number(0));
+  return castBits(builder, loc, sum.element, first);
 }
 
 Values OrderedNest::emitRowLeaf(Value leaf) {

@@ -176,6 +176,7 @@ private:
   ProgramKind kind;
   /// Functions that are being followed.
   SmallVector<func::FuncOp> calls;
+  int64_t numCalled = 0;
   /// A scalar, or the element of a tensor at the variables 0, 1, ....
   DenseMap<Value, const Element *> values;
   /// The loops, or indices, around the ops that are followed.

@@ -20,6 +20,10 @@ using namespace mlir::weft::proof;
 // Control flow
 //===----------------------------------------------------------------------===//
 
+/// Ops of functions that are followed, once for each call: as many as
+/// weft-raise would inline.
+static constexpr int64_t kMaxCalled = 1 << 18;
+
 LogicalResult ProgramElements::liftCall(func::CallOp op) {
   auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getCalleeAttr());
@@ -31,6 +35,11 @@ LogicalResult ProgramElements::liftCall(func::CallOp op) {
     return op.emitOpError("calls '")
            << op.getCallee() << "' recursively, which cannot be followed";
   Block &body = callee.getBody().front();
+  numCalled += body.getOperations().size();
+  if (numCalled > kMaxCalled)
+    return op.emitOpError("calls '")
+           << op.getCallee() << "', which makes more than " << kMaxCalled
+           << " ops of functions that are called, too many to be followed";
   for (auto [operand, arg] : llvm::zip(op.getOperands(), body.getArguments()))
     values[arg] = get(operand);
   calls.push_back(callee);

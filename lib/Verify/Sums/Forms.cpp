@@ -313,10 +313,25 @@ const Form *FormTable::rebuild(const Form *move, const Form *operand) {
                  ArrayRef(move->operands).drop_front());
 }
 
+const Form *mlir::weft::proof::getMovedRead(const Form *form) {
+  if (form->kind != FormKind::Map || form->operands.size() != 1 ||
+      form->operands[0]->kind != FormKind::Read)
+    return nullptr;
+  return form->operands[0];
+}
+
 const Form *FormTable::getJoined(const Form *form, Level level) {
   if (form->kind == FormKind::Move) {
     const Form *operand = getJoined(form->operands[0], level);
     return operand ? rebuild(form, operand) : nullptr;
+  }
+  if (const Form *read = getMovedRead(form)) {
+    const Form *operand = getJoined(read->operands[0], level);
+    if (!operand)
+      return nullptr;
+    Form moved = *form;
+    moved.operands = {getRead(operand, read->map)};
+    return get(std::move(moved));
   }
   if (!form->order.isNeeded())
     return nullptr;

@@ -116,6 +116,10 @@ struct Form {
   std::string str() const;
 };
 
+/// The read of a map whose elements are elements of one tensor, in whatever
+/// order; null for other forms.
+const Form *getMovedRead(const Form *form);
+
 /// A slice of a tensor.
 struct NotedSlice {
   struct Dim {

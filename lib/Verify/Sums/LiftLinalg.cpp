@@ -288,9 +288,11 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
       continue;
     const LocalValue &value = it->second;
     const Form *made = result.form;
+    const Form *read = getMovedRead(made);
     bool isMoved = made == value.form ||
                    (made->kind == FormKind::Move && made->name == "transpose" &&
-                    made->operands[0] == value.form);
+                    made->operands[0] == value.form) ||
+                   (read && read->operands[0] == value.form);
     bool isOnly =
         llvm::count_if(op.getBlock()->getArguments(),
                        [](BlockArgument arg) { return !arg.use_empty(); }) == 1;

@@ -97,7 +97,27 @@ private:
                   reference.getResultTypes()[i]))
         return func.emitOpError("result #")
                << i << " is not that of the global program";
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (failed(checkDonated(func, i)))
+        return failure();
     return success();
+  }
+
+  /// A result in the place of an argument lies as that does.
+  LogicalResult checkDonated(func::FuncOp func, unsigned result) {
+    auto alias =
+        func.getResultAttrOfType<IntegerAttr>(result, WeftDialect::kAliasAttr);
+    if (!alias)
+      return success();
+    auto from = func.getArgAttrOfType<ShardingAttr>(alias.getInt(),
+                                                    WeftDialect::kShardingAttr);
+    auto to = func.getResultAttrOfType<ShardingAttr>(
+        result, WeftDialect::kShardingAttr);
+    if (!from || !to || from.getDims() == to.getDims())
+      return success();
+    return func.emitOpError("result #")
+           << result << " is sharded as " << to << ", but argument #"
+           << alias.getInt() << ", which is donated to it, as " << from;
   }
 
   LogicalResult compare(func::FuncOp func, const LocalLifter &program,

@@ -22,6 +22,9 @@ from weft.jax._sharding import weft_sharding
 # Copies of loop bodies that one export may make.
 UNROLL_LIMIT = 4096
 
+# Operations that a function may be, with those of the functions that it calls, each time that it calls them.
+INLINE_LIMIT = 2**18
+
 # Custom calls and marks that say nothing about values.
 _MARKS = {"annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"}
 _PASS_THROUGH = {"sdy.propagation_barrier"}
@@ -53,6 +56,7 @@ class Importer:
         self._copies = 0
         self._loops = 0
         self._unmarked = {}
+        self._sizes = {}
         self.build = None
 
     def run(self, source, target_block, arguments):
@@ -148,6 +152,8 @@ class Importer:
     # -- calls
 
     def _call(self, op, name, operands):
+        if self._size(name) > INLINE_LIMIT:
+            raise self.error(op, f"calls '{name}', which is more than {INLINE_LIMIT} operations with all that it calls")
         self._locations.enter_call(op.location)
         callee = self._functions[name]
         if self._loops and self._recomputes_unmarked(name):
@@ -155,6 +161,19 @@ class Importer:
         results = self._block(callee.regions[0].blocks[0], operands, {})
         self._locations.leave_call()
         return results
+
+    def _size(self, name):
+        """Operations of a function, with those of what it calls, once for each call."""
+        if name not in self._sizes:
+            callees = []
+
+            def visit(op):
+                callee = op.attributes["callee"].value if op.name == "func.call" else None
+                callees.append(callee)
+                return ir.WalkResult.ADVANCE
+            self._functions[name].walk(visit)
+            self._sizes[name] = len(callees) + sum(self._size(c) for c in callees if c)
+        return self._sizes[name]
 
     def _recomputes_unmarked(self, name):
         if name not in self._unmarked:
@@ -331,6 +350,13 @@ class Importer:
         if known is None or known.size == 0 or known.min() != known.max():
             return None
         return [yes if known.flat[0] else no]
+
+    def _stablehlo_is_finite(self, op, operands, env):
+        """A type without infinities has none to compare with: what is not finite there is NaN."""
+        if not str(element_of(operands[0])).endswith(("FN", "FNU")):
+            return None
+        number = self.build.convert(operands[0], ir.F32Type.get())
+        return [self.build.compare("EQ", number, number)]
 
     def _stablehlo_concatenate(self, op, operands, env):
         dim = op.attributes["dimension"].value

@@ -75,3 +75,21 @@ llvm.func @negative_saturated(%x: f32) -> i8 {
   %3 = arith.bitcast %2 : f8E4M3FN to i8
   llvm.return %3 : i8
 }
+
+// Lanes of a sum are a vector; a range is one there, too.
+
+// CHECK-LABEL: llvm.func @vector
+// CHECK-SAME: (%{{.*}}: vector<4xi8>) -> vector<4xi8>
+// CHECK-NOT: f8E
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK: arith.trunci %{{.*}} : vector<4xi32> to vector<4xi8>
+// CHECK-NOT: f8E
+// CHECK: llvm.return
+llvm.func @vector(%x: vector<4xi8>) -> vector<4xi8> {
+  %0 = arith.bitcast %x : vector<4xi8> to vector<4xf8E5M2>
+  %1 = arith.extf %0 : vector<4xf8E5M2> to vector<4xf32>
+  %2 = arith.addf %1, %1 : vector<4xf32>
+  %3 = arith.truncf %2 : vector<4xf32> to vector<4xf8E4M3FN>
+  %4 = arith.bitcast %3 : vector<4xf8E4M3FN> to vector<4xi8>
+  llvm.return %4 : vector<4xi8>
+}

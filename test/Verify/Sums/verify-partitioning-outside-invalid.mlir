@@ -62,3 +62,21 @@ module {
     }
   }
 }
+
+// -----
+
+// A result in the place of an argument lies elsewhere, although the axis has one rank only.
+
+module {
+  weft.mesh @mesh = <["d"=1, "t"=2]>
+  // expected-error@+1 {{result #0 is sharded as #weft.sharding<@mesh, [{"t", "d"}]>, but argument #0, which is donated to it, as #weft.sharding<@mesh, [{"t"}]>}}
+  func.func @donated(%x: tensor<4xf32> {weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>})
+      -> (tensor<4xf32> {weft.alias = 0 : index, weft.global_type = tensor<8xf32>, weft.sharding = #weft.sharding<@mesh, [{"t", "d"}]>}) {
+    return %x : tensor<4xf32>
+  }
+  module @global {
+    func.func @donated(%x: tensor<8xf32>) -> (tensor<8xf32> {weft.alias = 0 : index}) {
+      return %x : tensor<8xf32>
+    }
+  }
+}
