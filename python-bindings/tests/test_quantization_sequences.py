@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
-from test_quantization import FORMATS, SPECS, step_inputs
+from test_quantization import FORMATS, SPECS, WIDTH, step_inputs
 
 import weft
 import weft.jax
@@ -59,3 +59,26 @@ def test_sequence_parallel_bits(format):
         params, value = program(*step_inputs())
         digests.add(b"".join(np.asarray(leaf).tobytes() for leaf in [*jax.tree.leaves(params), value]))
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_kernels_of_gpus_are_proved(format):
+    """Where tokens are many, kernels loop over the digits of dims, which the program before them has whole, and the other way around."""
+    def norm(x):
+        x = x.astype(jnp.float32)
+        return (x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)).astype(jnp.bfloat16)
+
+    def update(params, x):
+        def loss(params):
+            h = x.astype(jnp.bfloat16)
+            for w in jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), params):
+                h = h + jax.nn.silu(norm(h) @ w["up"]) @ w["down"]
+            return jnp.mean(h.astype(jnp.float32) ** 2)
+
+        return jax.tree.map(jnp.subtract, params, jax.grad(loss)(params))
+
+    params, _, _ = step_inputs(2)
+    x = jax.ShapeDtypeStruct((16, 1024, WIDTH), jnp.float32)
+    module = weft.jax.export(update, params, x, mesh={"fsdp": 2}, donate_argnums=(0,),
+                             in_shardings=([{name: P("fsdp") for name in SPECS}] * 2, P("fsdp")))
+    assert "weft_rt.fused" in weft.lower(module, to="scheduled", target="cuda:sm_90", quantize=format)

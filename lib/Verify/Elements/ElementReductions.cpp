@@ -212,6 +212,7 @@ ElementTable::mergeReductions(const Element *yielded,
     init = combineOnce(yielded, around);
   if (!term)
     return nullptr;
+  term = splitBound(term, bound);
   SmallVector<const Element *> joined;
   Assignment at;
   for (ArrayRef<const Element *> digits : joinDigits(term, bound)) {

@@ -84,8 +84,11 @@ void ElementTable::complete(Element &element) {
   for (int64_t number : ArrayRef(element.numbers)
                             .drop_front(isVariable && element.type.isIndex()))
     mix(number);
+  element.divides = element.kind == ElementKind::Quotient &&
+                    element.operands[0]->kind == ElementKind::Variable;
   for (const Element *operand : element.operands) {
     mix(operand->pattern);
+    element.divides |= operand->divides;
     for (const Element *variable : operand->variables)
       if (!llvm::is_contained(element.variables, variable))
         element.variables.push_back(variable);
@@ -491,135 +494,6 @@ const Element *ElementTable::getRead(const Element *function,
   element.operands.push_back(function);
   element.operands.append(indices.begin(), indices.end());
   return get(std::move(element));
-}
-
-namespace {
-
-/// Where variables occur in expressions: by themselves, or in which sums.
-class VariableUses {
-public:
-  explicit VariableUses(ArrayRef<const Element *> roots) {
-    SmallVector<const Element *> stack(roots);
-    for (const Element *root : roots)
-      noteAlone(root);
-    DenseSet<const Element *> seen;
-    while (!stack.empty()) {
-      const Element *element = stack.pop_back_val();
-      if (element->variables.empty() || !seen.insert(element).second)
-        continue;
-      if (element->kind == ElementKind::Sum)
-        sums.push_back(element);
-      for (const Element *operand : element->operands) {
-        if (element->kind != ElementKind::Sum)
-          noteAlone(operand);
-        stack.push_back(operand);
-      }
-    }
-  }
-
-  /// Says whether all that is made of the two is made of their number as two
-  /// digits, `size(inner) * outer + inner`.
-  bool areDigits(const Element *outer, const Element *inner) const {
-    if (alone.contains(outer) || alone.contains(inner))
-      return false;
-    return llvm::all_of(sums, [&](const Element *sum) {
-      return getFactor(sum, outer) == getFactor(sum, inner) * inner->numbers[1];
-    });
-  }
-
-private:
-  void noteAlone(const Element *element) {
-    if (element->kind == ElementKind::Variable)
-      alone.insert(element);
-  }
-
-  static int64_t getFactor(const Element *sum, const Element *variable) {
-    const auto *it = llvm::find(sum->operands, variable);
-    return it == sum->operands.end()
-               ? 0
-               : sum->numbers[it - sum->operands.begin() + 1];
-  }
-
-  SmallVector<const Element *> sums;
-  DenseSet<const Element *> alone;
-};
-
-} // namespace
-
-/// Free variables that are the digits of one number, outermost first, become
-/// one: into how many loops a kernel cuts a dimension does not matter.
-SmallVector<SmallVector<const Element *>>
-ElementTable::joinDigits(ArrayRef<const Element *> roots,
-                         ArrayRef<const Element *> free) {
-  llvm::SmallDenseMap<const Element *, const Element *> outerOf;
-  DenseSet<const Element *> isOuter;
-  if (free.size() > 1) {
-    VariableUses uses(roots);
-    for (const Element *inner : free)
-      for (const Element *outer : free)
-        if (inner != outer && inner->type.isIndex() && outer->type.isIndex() &&
-            !outerOf.contains(inner) && !isOuter.contains(outer) &&
-            uses.areDigits(outer, inner)) {
-          outerOf[inner] = outer;
-          isOuter.insert(outer);
-        }
-  }
-  // By the innermost one's first use: there the number would be.
-  SmallVector<SmallVector<const Element *>> joined;
-  for (const Element *variable : free) {
-    if (isOuter.contains(variable))
-      continue;
-    SmallVector<const Element *> digits;
-    for (const Element *digit = variable; digit; digit = outerOf.lookup(digit))
-      digits.insert(digits.begin(), digit);
-    joined.push_back(std::move(digits));
-  }
-  return joined;
-}
-
-const Element *ElementTable::apply(Element function,
-                                   ArrayRef<const Element *> bound,
-                                   ArrayRef<const Element *> more) {
-  SmallVector<const Element *> free;
-  for (const Element *operand : function.operands)
-    for (const Element *variable : operand->variables)
-      if (!llvm::is_contained(bound, variable) &&
-          !llvm::is_contained(free, variable))
-        free.push_back(variable);
-  // All numbers change at once.
-  Assignment own;
-  unsigned position = 0, accumulator = 0;
-  SmallVector<int64_t, 2> shape;
-  SmallVector<const Element *> indices;
-  auto rename = [&](const Element *variable, int64_t size) {
-    bool isIndex = variable->type.isIndex();
-    own.push_back(
-        {variable,
-         isIndex ? getVariable(position++, size)
-                 : getAccumulator(accumulator++,
-                                  cast<TupleType>(variable->type).getType(0))});
-  };
-  for (ArrayRef<const Element *> digits : joinDigits(function.operands, free)) {
-    const Element *last = digits.back(), *index = digits.front();
-    int64_t size = last->type.isIndex() ? index->numbers[1] : 1;
-    for (const Element *digit : digits.drop_front()) {
-      index = add(digit, index, digit->numbers[1]);
-      size *= digit->numbers[1];
-    }
-    rename(last, size);
-    for (const Element *digit : digits.drop_back())
-      own.push_back({digit, getIndex(0)});
-    shape.push_back(size);
-    indices.push_back(index);
-  }
-  for (const Element *variable : bound)
-    rename(variable, variable->type.isIndex() ? variable->numbers[1] : 1);
-  for (const Element *&operand : function.operands)
-    operand = substitute(operand, own);
-  shape.append(function.shape.begin(), function.shape.end());
-  function.shape = std::move(shape);
-  indices.append(more.begin(), more.end());
-  return getRead(get(std::move(function)), indices);
 }
 
 const Element *ElementTable::getTensor(const Element *element,

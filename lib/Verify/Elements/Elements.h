@@ -84,6 +84,8 @@ struct Element {
   unsigned id = 0;
   /// The variables that it depends on, in the order of their first use.
   SmallVector<const Element *, 4> variables = {};
+  /// Whether a variable is divided in it.
+  bool divides = false;
   /// Of an index: its least and greatest value, if known.
   std::optional<std::pair<int64_t, int64_t>> range = {};
   /// How deep in loops the deepest values are that it is made of.
@@ -207,6 +209,15 @@ private:
   };
   using Range = std::optional<std::pair<int64_t, int64_t>>;
 
+  bool splitNumber(const Element *variable, SmallVector<int64_t> divisors,
+                   Assignment &numbers, Assignment &digits,
+                   std::optional<unsigned> position);
+  Assignment splitNumbers(MutableArrayRef<const Element *> roots,
+                          ArrayRef<const Element *> bound);
+  Assignment joinNumbers(MutableArrayRef<const Element *> roots,
+                         ArrayRef<const Element *> bound);
+  const Element *splitBound(const Element *term,
+                            SmallVectorImpl<const Element *> &bound);
   SmallVector<SmallVector<const Element *>>
   joinDigits(ArrayRef<const Element *> roots, ArrayRef<const Element *> free);
   static Terms getTerms(const Element *index);
