@@ -89,3 +89,20 @@ def test_rows_of_ranks_and_microbatches(name):
 @pytest.mark.parametrize("name", [*LOSSES, *VALUES])
 def test_a_shorter_last_microbatch(name):
     check(get_function(name), X[:14], [(1, 4, False), (1, 5, False), (1, 4, True)])
+
+
+@pytest.mark.parametrize("ranks", [4, 8])
+def test_two_lookups_in_rows_that_ranks_do_not_divide(ranks):
+    """Which rows of a table ranks have says nothing of how many there are: 10 in parts of 3, or 2 and none."""
+    places = RANDOM.integers(0, 10, 20).astype(np.int32)
+    x, w = RANDOM.standard_normal((10, 6), np.float32), RANDOM.standard_normal((6, 8), np.float32)
+
+    def loss(w, x):
+        rows = jnp.zeros((10, 8)).at[places].add((x @ w)[places])
+        own = jnp.take_along_axis(rows, (x[:, :1] > 0).astype(jnp.int32) * 3, 1)
+        return (rows[x.argmax(0)] ** 2).sum() + (own ** 2).mean()
+
+    step = jax.grad(loss)
+    module = weft.jax.export(step, w, x, mesh={"a": ranks}, in_shardings=(P(), P("a")))
+    for options in ({}, {"invariant": True}):
+        np.testing.assert_allclose(weft.compile(module, threads=2, **options)(w, x), step(w, x), rtol=2e-4, atol=2e-5)

@@ -341,10 +341,17 @@ void LocalLifter::inferTable(Value base, const Form *indices, LocalDim &rows) {
           [&](int64_t row) { return row < 0 || row % rows.extent != 0; }))
     return;
   inferRows(base, rows);
-  int64_t padded = getPaddedSize(rows);
   if (std::optional<Dropped> dropped = matchDropped(indices))
-    if (dropped->bound > padded - rows.extent && dropped->bound <= padded)
+    if (fitsChunks(rows, dropped->bound))
       rows.size = dropped->bound;
+}
+
+/// Of a table that says no number of rows ranks look up those that indices are
+/// kept for: what comes after them is not found.
+void LocalLifter::takeRows(const Form *indices, LocalDim &rows) {
+  std::optional<Dropped> dropped = matchDropped(indices);
+  if (rows.isGuess && dropped && fitsChunks(rows, dropped->bound))
+    takeSize(rows, dropped->bound);
 }
 
 /// Whether a table has rows past its end that an index can find.
@@ -362,6 +369,7 @@ LogicalResult LocalLifter::liftTake(TakeOp op) {
   if (!isReference)
     inferTable(op.getBase(), indices->form, rows);
   fix(rows);
+  takeRows(indices->form, rows);
   moveToBase(op.getBase(), rows);
   table.dims.erase(table.dims.begin() + op.getAxis());
   LocalValue value;

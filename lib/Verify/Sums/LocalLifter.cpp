@@ -47,6 +47,12 @@ bool mlir::weft::proof::holdsPadding(const LocalDim &dim) {
   return (last + 1) * dim.extent > dim.size;
 }
 
+bool mlir::weft::proof::fitsChunks(const LocalDim &dim, int64_t size) {
+  int64_t chunks = dim.chunk ? *llvm::max_element(*dim.chunk) + 1 : 1;
+  return size > 0 && chunks > 0 &&
+         int64_t(llvm::divideCeil(size, chunks)) == dim.extent;
+}
+
 bool mlir::weft::proof::takeSize(LocalDim &dim, int64_t size) {
   if (dim.size == size)
     return true;
@@ -161,7 +167,7 @@ LogicalResult LocalLifter::setTensor(Operation *op, Value result,
   if (forms.isOfReals() && value.form->shape.size() == value.dims.size())
     for (auto [dim, size] : llvm::zip(value.dims, value.form->shape))
       if (dim.chunk && dim.size == kAnySize && size != kAnySize &&
-          size > getPaddedSize(dim) - dim.extent && size <= getPaddedSize(dim))
+          fitsChunks(dim, size))
         dim.size = size;
   origins.try_emplace(value.form, op);
   tensors[result] = std::move(value);

@@ -120,6 +120,9 @@ int64_t getPaddedSize(const LocalDim &dim);
 bool hasPadding(const LocalDim &dim);
 /// Whether what some rank has goes past the size.
 bool holdsPadding(const LocalDim &dim);
+/// Whether a dimension of `size`, cut in equal parts for the ranks, has such
+/// chunks: the last ones may have nothing of it.
+bool fitsChunks(const LocalDim &dim, int64_t size);
 /// Takes `size` for one that was guessed; false if the size is another one.
 bool takeSize(LocalDim &dim, int64_t size);
 /// What was known of a value's elements is not known of those that an op makes:
@@ -413,6 +416,7 @@ private:
   LogicalResult liftScatterAdd(ScatterAddOp op);
   void inferRows(Value base, LocalDim &rows);
   void inferTable(Value base, const Form *indices, LocalDim &rows);
+  void takeRows(const Form *indices, LocalDim &rows);
   LogicalResult checkBase(Operation *op, Value base, const LocalDim &rows);
   void moveToBase(Value base, LocalDim &rows);
   /// Meets the dims of `value` with the loops that `map` says.
