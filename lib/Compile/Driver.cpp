@@ -244,12 +244,12 @@ LogicalResult Driver::runPhases() {
   return scheduleAndPlan();
 }
 
-/// Says whether weights that are gathered once for all microbatches fit in the
-/// limit of memory, by planning a copy.
-bool Driver::fitsGatheredOnce() {
+/// Nothing if weights that are gathered once for all microbatches fit in the
+/// limit of memory, which planning a copy tells.
+std::optional<Driver::TooLarge> Driver::planGatheredOnce() {
   if (options.accumulate.empty() || planner.getMemoryLimit() == 0 ||
       last < Phase::Planned || phase != Phase::Global)
-    return true;
+    return std::nullopt;
   CompileOptions changed = options;
   changed.to = Phase::Planned;
   changed.report.clear();
@@ -258,17 +258,54 @@ bool Driver::fitsGatheredOnce() {
   // To gather again costs less than to compute again.
   if (changed.recompute == "auto")
     changed.recompute = "marked";
-  // What is said of a copy that does not fit is nobody's error.
-  ScopedDiagnosticHandler handler(place.getContext(),
-                                  [](Diagnostic &diagnostic) {});
+  TooLarge once;
   PassRunner quiet(*place.getContext(), changed.progress);
   Driver other(module->clone(), changed, Phase::Planned, place, remarks, quiet);
-  return succeeded(other.runPhases());
+  if (succeeded(other.runPhases(once)))
+    return std::nullopt;
+  return once;
 }
 
+/// Runs the phases; what is said goes to `result`.
+LogicalResult Driver::runPhases(TooLarge &result) {
+  ScopedDiagnosticHandler handler(
+      place.getContext(), [&](Diagnostic &diagnostic) {
+        result.said.push_back(std::move(diagnostic));
+      });
+  LogicalResult isRight = runPhases();
+  result.neededBytes = planner.getNeededBytes();
+  return isRight;
+}
+
+static void emitAll(std::vector<Diagnostic> &said, MLIRContext *context) {
+  for (Diagnostic &diagnostic : said)
+    context->getDiagEngine().emit(std::move(diagnostic));
+}
+
+/// Weights are gathered once, or else for each microbatch, or else once where
+/// values are computed again as well. If nothing fits, the error is of what
+/// needs least.
 LogicalResult Driver::plan() {
-  regather = !fitsGatheredOnce();
-  return runPhases();
+  std::optional<TooLarge> least = planGatheredOnce();
+  if (!least)
+    return runPhases();
+  OwningOpRef<ModuleOp> source = module->clone();
+  for (bool isAgain : {true, false}) {
+    if (!isAgain && options.recompute != "auto")
+      break;
+    module = source->clone();
+    regather = isAgain;
+    TooLarge other;
+    bool isRight = succeeded(runPhases(other));
+    if (isRight || other.neededBytes == 0) {
+      emitAll(other.said, place.getContext());
+      return success(isRight);
+    }
+    if (least->neededBytes == 0 || other.neededBytes < least->neededBytes)
+      least = std::move(other);
+  }
+  emitAll(least->said, place.getContext());
+  return failure();
 }
 
 LogicalResult Driver::lower() {

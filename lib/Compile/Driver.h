@@ -51,7 +51,13 @@ private:
   LogicalResult canonicalize();
   LogicalResult partition();
   LogicalResult proveInvariance();
-  bool fitsGatheredOnce();
+  /// Why a program does not fit, and the bytes that it says are needed.
+  struct TooLarge {
+    std::vector<Diagnostic> said;
+    int64_t neededBytes = 0;
+  };
+  LogicalResult runPhases(TooLarge &result);
+  std::optional<TooLarge> planGatheredOnce();
   LogicalResult scheduleAndPlan();
   LogicalResult runPhases();
 

@@ -180,6 +180,8 @@ LogicalResult StepPlanner::checkScheduled(ModuleOp scheduled) {
 LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
                                            int64_t limit) {
   auto schedule = [&](ModuleOp copy, const SchedulePassOptions &chosen) {
+    if (chosen.leastBytes > 0)
+      neededBytes = chosen.leastBytes;
     return runner.runPasses(copy, [&](OpPassManager &pm) {
       pm.addPass(createSchedulePass(chosen));
     });
@@ -218,6 +220,8 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
 
 LogicalResult StepPlanner::run(Phase from, Phase to) {
   plans = to > Phase::Scheduled;
+  neededBytes = 0;
+  recomputed = nullptr;
   if (from == Phase::Scheduled)
     return plans ? planScheduled() : success();
   if (failed(fuse()) || failed(schedule()))

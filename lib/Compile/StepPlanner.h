@@ -42,6 +42,9 @@ public:
   /// Proves that the plan is one of what was planned here.
   LogicalResult prove();
 
+  /// Bytes that an error of memory says are needed; 0 without one.
+  int64_t getNeededBytes() const { return neededBytes; }
+
 private:
   SchedulePassOptions getScheduleOptions() const;
   LogicalResult fuse();
@@ -59,6 +62,7 @@ private:
   PassRunner &runner;
   /// A plan is asked for, and not only its order.
   bool plans = true;
+  int64_t neededBytes = 0;
   /// With proofs: what was planned here.
   OwningOpRef<ModuleOp> scheduled;
   /// With `--recompute auto` and a limit: the module before it was fused.
