@@ -229,6 +229,12 @@ getSerialDims(func::FuncOp func, ShardingAttr sharding, TypeAttr global,
   return dims;
 }
 
+/// "argument #0", with its name if it has one.
+std::string describe(StringRef kind, size_t number, StringAttr name) {
+  std::string text = (kind + " #" + Twine(number)).str();
+  return name ? text + " ('" + name.str() + "')" : text;
+}
+
 RankedTensorType getWholeType(Type local, ArrayRef<SerialDim> dims) {
   auto type = cast<RankedTensorType>(local);
   SmallVector<int64_t> shape(type.getShape());
@@ -350,7 +356,10 @@ private:
       auto dims = readDims(
           func.getArgAttrOfType<ShardingAttr>(i, WeftDialect::kShardingAttr),
           func.getArgAttrOfType<TypeAttr>(i, WeftDialect::kGlobalTypeAttr),
-          type, "argument #" + Twine(i));
+          type,
+          describe(
+              "argument", i,
+              func.getArgAttrOfType<StringAttr>(i, WeftDialect::kNameAttr)));
       if (failed(dims))
         return failure();
       argDims.push_back(*dims);
@@ -359,7 +368,10 @@ private:
       auto dims = readDims(
           func.getResultAttrOfType<ShardingAttr>(i, WeftDialect::kShardingAttr),
           func.getResultAttrOfType<TypeAttr>(i, WeftDialect::kGlobalTypeAttr),
-          type, "result #" + Twine(i));
+          type,
+          describe(
+              "result", i,
+              func.getResultAttrOfType<StringAttr>(i, WeftDialect::kNameAttr)));
       if (failed(dims))
         return failure();
       resultDims.push_back(*dims);

@@ -51,7 +51,7 @@ LOSSES = {
     "distances": lambda w, v, x: jnp.exp(-get_distances(w, x)).mean(),
     "median": lambda w, v, x: jnp.median((x @ w).sum(1)),
     "sorted": lambda w, v, x: (jnp.sort(x @ w, axis=0) * jnp.arange(len(x))[:, None]).mean(),
-    "permuted": lambda w, v, x: ((x @ w) * (x @ w)[ORDER % len(x)]).mean(),
+    "permuted": lambda w, v, x: ((x @ w) * (x @ w)[ORDER[:len(x)] % len(x)]).mean(),
     "rolled": lambda w, v, x: ((x @ w) * jnp.roll(x @ w, 1, 0)).mean(),
     "turned": lambda w, v, x: ((x @ w) * (x @ w)[::-1]).mean(),
     "segment sum": lambda w, v, x: (jax.ops.segment_sum(x @ w, SEGMENTS[:len(x)], 5) ** 2).sum(),

@@ -123,7 +123,8 @@ def test_layers(wrap):
 
 
 def test_memory():
-    """Of keys that as many heads read as there are, a rank of eight needs less than half."""
+    """Of keys that as many heads read as there are, a rank of eight needs less than half. Other orders take more of the
+    memory that there is to hide the ring."""
     shapes = dict.fromkeys("qkv", (1, 8192, 4, 32))
     arguments = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes.values()]
     step = gradients(weft.jax.dot_product_attention, is_causal=True)
@@ -131,6 +132,6 @@ def test_memory():
     module = weft.jax.export(step, *arguments, mesh={"cp": 8}, in_shardings=cut, out_shardings=(P(), (cut, cut, cut)))
 
     def arena(ring):
-        return weft.compile(module, mesh={"cp": 8}, ring_attention=ring).stats.arena_bytes_per_rank
+        return weft.compile(module, mesh={"cp": 8}, ring_attention=ring, schedule="sync").stats.arena_bytes_per_rank
 
     assert arena("always") * 2 < arena("never")

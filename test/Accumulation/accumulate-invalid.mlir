@@ -28,8 +28,8 @@ func.func @uneven(%x: tensor<2xf32>) -> (tensor<2xf32> {weft.global_type = tenso
 // -----
 
 weft.mesh @mesh = <["mb"=4]>
-// expected-error @+1 {{argument #0 has 6 elements along dim 0, in parts of 2: the last of 4 coordinates along 'mb' has none}}
-func.func @empty(%x: tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"mb"}]>}) {
+// expected-error @+1 {{argument #0 ('rows') has 6 elements along dim 0, in parts of 2: the last of 4 coordinates along 'mb' has none}}
+func.func @empty(%x: tensor<2xf32> {weft.name = "rows", weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"mb"}]>}) {
   return
 }
 

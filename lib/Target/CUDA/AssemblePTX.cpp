@@ -12,6 +12,8 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 
@@ -26,6 +28,9 @@ using namespace mlir::weft;
 namespace {
 
 constexpr StringLiteral kCubin = "weft_cubin";
+
+/// How long ptxas may take: a step of a large model takes seconds.
+constexpr unsigned kMaxSeconds = 600;
 
 /// What came of a run of ptxas: machine code, or why there is none.
 struct Assembled {
@@ -45,6 +50,14 @@ llvm::ErrorOr<std::string> findAssembler() {
   auto found = llvm::sys::findProgramByName("ptxas");
   return found ? found
                : llvm::sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"});
+}
+
+/// Says whether these are bytes of an ELF file whose machine is CUDA's.
+bool isCubin(StringRef bytes) {
+  constexpr size_t kMachine = 18, kHeader = 64;
+  return bytes.size() >= kHeader && bytes.starts_with(llvm::ELF::ElfMagic) &&
+         llvm::support::endian::read16le(bytes.data() + kMachine) ==
+             llvm::ELF::EM_CUDA;
 }
 
 Assembled runAssembler(StringRef program, StringRef architecture,
@@ -67,10 +80,14 @@ Assembled runAssembler(StringRef program, StringRef architecture,
                                           StringRef(messages.getPath()),
                                           StringRef(messages.getPath())};
   int exit = llvm::sys::ExecuteAndWait(program, command, std::nullopt,
-                                       redirects, 0, 0, &problem);
-  std::string cubin = exit == 0 ? readFile(code.getPath()) : "";
-  if (!cubin.empty())
-    return {cubin, ""};
+                                       redirects, kMaxSeconds, 0, &problem);
+  if (exit == 0) {
+    std::string cubin = readFile(code.getPath());
+    if (isCubin(cubin))
+      return {cubin, ""};
+    return fail("'" + program + "' wrote no machine code of GPUs for " +
+                architecture);
+  }
   std::string said = readFile(messages.getPath());
   return fail("'" + program + "' failed for " + architecture +
               " with exit code " + Twine(exit) + ": " +

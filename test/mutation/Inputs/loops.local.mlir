@@ -6,7 +6,7 @@
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i) -> (i)>
 weft.mesh @mesh = <["fsdp"=2]>
-func.func @step(%count: tensor<i32> {weft.name = "count", weft.sharding = #weft.sharding<@mesh, []>},
+func.func @step(%count: tensor<i32> {weft.name = "count", weft.global_type = tensor<i32>, weft.sharding = #weft.sharding<@mesh, []>},
     %xs: tensor<6x4x8xf32> {weft.name = "xs"},
     %b: tensor<6x8xf32> {weft.name = "b"}, %d: tensor<6x8xf32> {weft.name = "d"},
     %w: tensor<4x8xf32> {weft.name = "w", weft.global_type = tensor<8x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"fsdp"}, {}]>})

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles with a ptxas that is found on the path.
 
-    cubin.py real|broken COMMAND...
+    cubin.py real|broken|idle COMMAND...
 
-`real` is that of assemble.py, `broken` one that says no.
+`real` is that of assemble.py, `broken` one that says no, `idle` one that does nothing.
 """
 
 import os
@@ -21,7 +21,7 @@ with tempfile.TemporaryDirectory() as folder:
     if which == "real":
         ptxas.symlink_to(find_ptxas())
     else:
-        ptxas.write_text("#!/bin/sh\necho no such architecture\nexit 7\n")
+        ptxas.write_text("#!/bin/sh\n" + ("echo no such architecture\nexit 7\n" if which == "broken" else ""))
         ptxas.chmod(0o755)
     path = os.pathsep.join([folder, os.environ["PATH"]])
     sys.exit(subprocess.run(command, env={**os.environ, "PATH": path}).returncode)
