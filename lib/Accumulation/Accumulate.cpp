@@ -14,6 +14,7 @@
 // in the last round, which so looks like the old program.
 
 #include "Accumulate.h"
+#include "SerialDims.h"
 
 #include "weft/Accumulation/Passes.h"
 #include "weft/Rules/ShardingConversion.h"
@@ -188,114 +189,6 @@ void Variation::visitBackward(Operation *op, Block &block) {
 //===----------------------------------------------------------------------===//
 // The border
 //===----------------------------------------------------------------------===//
-
-/// A dimension of an argument or result that the serial axis cuts.
-struct SerialDim {
-  int64_t dim;
-  AxesSplit axes;
-  /// Elements of one coordinate, and those that the rank holds of all.
-  int64_t chunk, whole;
-};
-
-/// Finds the dims of an argument or result that are cut. `local` is the type
-/// of one coordinate.
-FailureOr<SmallVector<SerialDim>>
-getSerialDims(func::FuncOp func, ShardingAttr sharding, TypeAttr global,
-              Type local, const SerialAxis &serial, const Twine &what) {
-  SmallVector<SerialDim> dims;
-  for (auto [d, dim] : llvm::enumerate(sharding.getDims())) {
-    if (!serial.isIn(dim.getAxes()))
-      continue;
-    std::optional<AxesSplit> axes = splitAxes(dim.getAxes(), serial);
-    if (!axes || !axes->minor.empty())
-      return func.emitOpError(what)
-             << " is sharded as " << sharding << ": the serial axis '"
-             << serial.name << "' is not the last one of dim " << d;
-    int64_t size = cast<RankedTensorType>(global.getValue()).getDimSize(d);
-    int64_t chunk = cast<RankedTensorType>(local).getDimSize(d);
-    int64_t whole = llvm::divideCeil(size, axes->numMajor);
-    if (whole != chunk * axes->size && axes->numMajor != 1)
-      return func.emitOpError(what)
-             << " has " << size << " elements along dim " << d << ", which "
-             << axes->numMajor << " ranks times " << axes->size
-             << " coordinates along '" << serial.name << "' do not divide";
-    if (axes->size > 1 && chunk * (axes->size - 1) >= whole)
-      return func.emitOpError(what)
-             << " has " << whole << " elements along dim " << d << ", in parts "
-             << "of " << chunk << ": the last of " << axes->size
-             << " coordinates along '" << serial.name << "' has none";
-    dims.push_back({static_cast<int64_t>(d), *axes, chunk, whole});
-  }
-  return dims;
-}
-
-/// "argument #0", with its name if it has one.
-std::string describe(StringRef kind, size_t number, StringAttr name) {
-  std::string text = (kind + " #" + Twine(number)).str();
-  return name ? text + " ('" + name.str() + "')" : text;
-}
-
-RankedTensorType getWholeType(Type local, ArrayRef<SerialDim> dims) {
-  auto type = cast<RankedTensorType>(local);
-  SmallVector<int64_t> shape(type.getShape());
-  for (const SerialDim &dim : dims)
-    shape[dim.dim] = dim.whole;
-  return type.clone(shape);
-}
-
-/// Makes `value` `size` elements long along `dim`; new ones are zero.
-Value padDim(OpBuilder &builder, Location loc, Value value, int64_t dim,
-             int64_t size) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getDimSize(dim) == size)
-    return value;
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = size;
-  SmallVector<OpFoldResult> low(type.getRank(), builder.getIndexAttr(0)),
-      high(low);
-  high[dim] = builder.getIndexAttr(size - type.getDimSize(dim));
-  Value zero = arith::ConstantOp::create(
-      builder, loc, builder.getZeroAttr(type.getElementType()));
-  return tensor::PadOp::create(builder, loc, type.clone(shape), value, low,
-                               high, zero);
-}
-
-/// What one coordinate sees of an argument. What lies past its end is
-/// unspecified on all ranks, so it may be zero.
-Value cutArgument(OpBuilder &builder, Value value, ArrayRef<SerialDim> dims,
-                  int64_t coordinate, RankedTensorType local) {
-  Location loc = value.getLoc();
-  for (const SerialDim &dim : dims) {
-    int64_t offset = dim.axes.getDigit(coordinate) * dim.chunk;
-    int64_t size = std::min(dim.chunk, dim.whole - offset);
-    if (size <= 0)
-      return makeZeros(builder, loc, local);
-    value = cutPart(builder, loc, value, dim.dim, offset, size);
-    value = padDim(builder, loc, value, dim.dim, dim.chunk);
-  }
-  return value;
-}
-
-/// The rank's part of a result, from those of the coordinates.
-Value joinResult(OpBuilder &builder, Location loc, SmallVector<Value> clones,
-                 ArrayRef<SerialDim> dims) {
-  for (const SerialDim &dim : dims) {
-    SmallVector<Value> joined(clones);
-    for (int64_t c = 0, e = clones.size(); c < e; ++c) {
-      int64_t first = dim.axes.getFirst(c);
-      if (first != c) {
-        joined[c] = joined[first];
-        continue;
-      }
-      SmallVector<Value> parts = llvm::map_to_vector(
-          dim.axes.getMembers(c), [&](int64_t other) { return clones[other]; });
-      Value all = concatParts(builder, loc, parts, dim.dim);
-      joined[c] = cutPart(builder, loc, all, dim.dim, 0, dim.whole);
-    }
-    clones = std::move(joined);
-  }
-  return clones.front();
-}
 
 ShardingAttr dropSerialAxis(ShardingAttr sharding, const SerialAxis &serial) {
   SmallVector<DimShardingAttr> dims;
