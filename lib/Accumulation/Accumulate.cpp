@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_ACCUMULATEPASS
@@ -441,7 +442,7 @@ private:
       return std::nullopt;
     std::optional<int64_t> a = getConstantIntValue(product.getLhs()),
                            b = getConstantIntValue(product.getRhs());
-    return a && b ? std::optional<int64_t>(*a * *b) : std::nullopt;
+    return a && b ? llvm::checkedMul(*a, *b) : std::nullopt;
   }
 
   /// Keeps the index of a loop of one iteration, which folding has made an

@@ -239,11 +239,13 @@ std::vector<Unit> findUnits(ModuleOp module) {
       continue;
     }
     StringRef owner = own;
-    for (auto call : func.getOps<LLVM::CallOp>())
-      if (auto callee = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
-              func, call.getCalleeAttr());
-          callee && !getKernelName(callee).empty())
+    for (auto call : func.getOps<LLVM::CallOp>()) {
+      std::optional<StringRef> name = call.getCallee();
+      auto callee = name ? module.lookupSymbol<LLVM::LLVMFuncOp>(*name)
+                         : LLVM::LLVMFuncOp();
+      if (callee && !getKernelName(callee).empty())
         owner = getKernelName(callee);
+    }
     get(owner).kernels.push_back(func);
   }
   llvm::stable_sort(

@@ -141,7 +141,7 @@ void AssemblePTXPass::runOnOperation() {
     return;
   // The zero that ends the text is not the assembler's.
   Assembled assembled =
-      assemble(getArchitecture(module), bytes.getValue().drop_back());
+      assemble(getArchitecture(module), bytes.getValue().rtrim('\0'));
   if (assembled.problem.empty())
     return addImage(ptx, assembled.cubin);
   if (wanted && wanted == kCubinAlways) {

@@ -24,6 +24,15 @@ module attributes {weft.target = #weft.target<"cuda", {arch = "sm_80", cubin = "
 
 // -----
 
+// A text that does not end with a zero, as there is none at all.
+module attributes {weft.target = #weft.target<"cuda", {arch = "sm_80"}>} {
+  llvm.mlir.global internal constant @weft_ptx("")
+  // CHECK: llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = @weft_ptx}
+  llvm.func @weft_k0(!llvm.ptr, !llvm.ptr, i64, i64) attributes {weft_rt.image = @weft_ptx}
+}
+
+// -----
+
 // An assembler that refuses the text leaves it as it is.
 module attributes {weft.target = #weft.target<"cuda", {arch = "sm_80"}>} {
   llvm.mlir.global internal constant @weft_ptx("no PTX\00")
