@@ -6,6 +6,7 @@
 #include "weft/Codegen/Machine/MachineCode.h"
 
 #include "weft/Support/OutputPath.h"
+#include "weft/Support/RunProgram.h"
 #include "weft/Support/TemporaryFile.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -52,23 +53,14 @@ LogicalResult runLinker(ModuleOp module, const BuildOptions &options,
   if (!program)
     return module.emitError("cannot link: found no program '")
            << options.linker << "' (" << program.getError().message() << ")";
-  TemporaryFile messages;
-  if (failed(createTemporary(module, "txt", messages)))
-    return failure();
-  SmallVector<StringRef> command = {*program};
-  command.append(arguments.begin(), arguments.end());
-  std::optional<StringRef> redirects[] = {std::nullopt,
-                                          StringRef(messages.getPath()),
-                                          StringRef(messages.getPath())};
-  std::string error;
-  int code = llvm::sys::ExecuteAndWait(*program, command, std::nullopt,
-                                       redirects, 0, 0, &error);
-  if (code == 0)
+  llvm::ErrorOr<ProgramResult> result = runProgram(*program, arguments);
+  if (!result)
+    return module.emitError("cannot make a temporary file: ")
+           << result.getError().message();
+  if (result->exitCode == 0)
     return success();
-  auto text = llvm::MemoryBuffer::getFile(messages.getPath());
-  return module.emitError("'")
-         << options.linker << "' failed with exit code " << code << ": "
-         << (text ? (*text)->getBuffer().trim() : StringRef(error));
+  return module.emitError("'") << options.linker << "' failed with exit code "
+                               << result->exitCode << ": " << result->said;
 }
 
 /// Puts the checksum of all bytes after them, where loaders do not look: the

@@ -6,6 +6,7 @@
 #include "Architectures.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Support/OutputPath.h"
+#include "weft/Support/RunProgram.h"
 #include "weft/Support/TemporaryFile.h"
 #include "weft/Target/CUDA/Passes.h"
 #include "weft/Target/Target.h"
@@ -62,36 +63,33 @@ bool isCubin(StringRef bytes) {
 
 Assembled runAssembler(StringRef program, StringRef architecture,
                        StringRef ptx) {
-  TemporaryFile text, code, messages;
-  std::error_code error = text.createInSystemFolder("ptx");
-  if (!error)
-    error = code.createInSystemFolder("cubin");
-  if (!error)
-    error = messages.createInSystemFolder("txt");
-  if (error)
+  auto failWithoutFile = [](std::error_code error) {
     return fail("cannot make a temporary file: " + error.message());
+  };
+  TemporaryFile text, code;
+  if (std::error_code error = text.createInSystemFolder("ptx"))
+    return failWithoutFile(error);
+  if (std::error_code error = code.createInSystemFolder("cubin"))
+    return failWithoutFile(error);
   std::string problem = writeOutputFile(
       text.getPath(), [&](llvm::raw_ostream &os) { os << ptx; });
   if (!problem.empty())
     return fail(problem);
-  std::string arch = ("-arch=" + architecture).str();
-  StringRef command[] = {program, arch, "-o", code.getPath(), text.getPath()};
-  std::optional<StringRef> redirects[] = {std::nullopt,
-                                          StringRef(messages.getPath()),
-                                          StringRef(messages.getPath())};
-  int exit = llvm::sys::ExecuteAndWait(program, command, std::nullopt,
-                                       redirects, kMaxSeconds, 0, &problem);
-  if (exit == 0) {
-    std::string cubin = readFile(code.getPath());
-    if (isCubin(cubin))
-      return {cubin, ""};
-    return fail("'" + program + "' wrote no machine code of GPUs for " +
-                architecture);
-  }
-  std::string said = readFile(messages.getPath());
-  return fail("'" + program + "' failed for " + architecture +
-              " with exit code " + Twine(exit) + ": " +
-              (said.empty() ? StringRef(problem) : StringRef(said).trim()));
+  llvm::ErrorOr<ProgramResult> result = runProgram(
+      program,
+      {("-arch=" + architecture).str(), "-o", code.getPath(), text.getPath()},
+      kMaxSeconds);
+  if (!result)
+    return failWithoutFile(result.getError());
+  if (result->exitCode != 0)
+    return fail("'" + program + "' failed for " + architecture +
+                " with exit code " + Twine(result->exitCode) + ": " +
+                result->said);
+  std::string cubin = readFile(code.getPath());
+  if (isCubin(cubin))
+    return {cubin, ""};
+  return fail("'" + program + "' wrote no machine code of GPUs for " +
+              architecture);
 }
 
 Assembled assemble(StringRef architecture, StringRef ptx) {
