@@ -30,7 +30,6 @@ import weft  # noqa: E402
 import weft.jax  # noqa: E402
 
 AXES = ("dp", "fsdp", "tp", "ep")
-FORMATS = ["bf16", "fp8", "fp8-block", "mxfp8", "nvfp4"]
 # Forward and backward gather and the sum of the gradient.
 LIMITS = {"bf16": 6.0, "fp8": 4.0, "fp8-block": 4.0625, "mxfp8": 4.0626, "nvfp4": 3.125}
 SIZES = {"layers": 2, "d_model": 256, "heads": 4, "kv_heads": 2, "head_dim": 64, "ffn": 512, "vocab": 256, "seq": 64, "batch": 16,

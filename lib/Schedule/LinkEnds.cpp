@@ -181,8 +181,7 @@ int64_t LinkEnds::getLater(int collective, std::vector<Sent> sent) const {
   int64_t path = graph.durations[collective] + tails[collective];
   int64_t left = std::max<int64_t>(0, path - onLink);
   std::stable_sort(sent.begin(), sent.end(), [](const Sent &a, const Sent &b) {
-    return static_cast<double>(a.work) * static_cast<double>(b.duration) >
-           static_cast<double>(b.work) * static_cast<double>(a.duration);
+    return __int128(a.work) * b.duration > __int128(b.work) * a.duration;
   });
   later += std::max(path, onLink);
   for (const Sent &each : sent) {
@@ -190,11 +189,7 @@ int64_t LinkEnds::getLater(int collective, std::vector<Sent> sent) const {
     left -= free;
     // Rounded up.
     int64_t freeWork =
-        static_cast<int64_t>(
-            static_cast<double>(each.work) *
-            (static_cast<double>(free) / static_cast<double>(each.duration))) +
-        (free > 0 ? 1 : 0);
-    freeWork = std::min(freeWork, each.work);
+        (__int128(each.work) * free + each.duration - 1) / each.duration;
     later -= freeWork;
     later -=
         std::max<int64_t>(0, (each.work - freeWork) - (each.duration - free));
