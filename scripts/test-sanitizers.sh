@@ -29,7 +29,7 @@ run() { # NAME SANITIZERS GEMM_TESTS
     "-DWEFT_SANITIZE=$2" "-DWEFT_GEMM_TESTS=$3" "${launcher[@]}" >"build/$1/configure.log" ||
     { cat "build/$1/configure.log" >&2; exit 1; }
   ninja -C "build/$1" --quiet
-  ctest --test-dir "build/$1" -j2 --output-on-failure "${without[@]}"
+  ctest --test-dir "build/$1" -j4 --output-on-failure "${without[@]}"
 }
 
 for name in "${@:-asan tsan}"; do
