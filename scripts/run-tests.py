@@ -198,16 +198,16 @@ def suite_fuzz():
         return Count(failed=1)
     count = run_scripts(
         [script("random_programs.py", "--kind", kind, "--backend", backend, "--seeds", seeds, "--seconds", seconds)
-         for kind, backend, seeds, seconds in (("any", "interpreter", "0:600", "30"), ("any", "host", "600:700", "25"),
-                                               ("scan", "host", "0:60", "25"), ("data", "host", "0:60", "25"))]
-        + [script("attention.py", "--seeds", "0:8", "--seconds", "20"),
-           script("recompute.py", "--seeds", "0:12", "--seconds", "20"),
+         for kind, backend, seeds, seconds in (("any", "interpreter", "0:450", "22"), ("any", "host", "600:700", "20"),
+                                               ("scan", "host", "0:60", "18"), ("data", "host", "0:60", "18"))]
+        + [script("attention.py", "--seeds", "0:8", "--seconds", "15"),
+           script("recompute.py", "--seeds", "0:12", "--seconds", "15"),
            script("quantization.py", "--seeds", "0:4", "--seconds", "15"),
-           script("integers.py", "--seeds", "0:36", "--seconds", "20"),
+           script("integers.py", "--seeds", "0:36", "--seconds", "15"),
            script("number_programs.py", "--seeds", "0:6", "--seconds", "15")])
     # These use all cores by themselves.
-    count.add(run_script(*script("malformed.py", "--cases", "60", "--seconds", "40")))
-    count.add(run_script(*script("invariance.py", "--seeds", "0:40", "--seconds", "30", "--meshes", "3", "--control", "6")))
+    count.add(run_script(*script("malformed.py", "--cases", "60", "--seconds", "30")))
+    count.add(run_script(*script("invariance.py", "--seeds", "0:40", "--seconds", "22", "--meshes", "3", "--control", "6")))
     return count
 
 
