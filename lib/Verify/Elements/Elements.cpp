@@ -24,7 +24,8 @@ static constexpr unsigned kFirstAccumulator = 1 << 16;
 // Taking in
 //===----------------------------------------------------------------------===//
 
-ElementTable::ElementTable(MLIRContext *context) : context(context) {}
+ElementTable::ElementTable(MLIRContext *context, ElementLimits limits)
+    : context(context), limits(limits) {}
 
 ElementTable::~ElementTable() {
   for (auto &entry : scalarOps)

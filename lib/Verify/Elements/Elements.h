@@ -59,6 +59,8 @@ enum class ElementKind {
   Data,
   /// operands[0], but for boxes with operands of their own.
   Parts,
+  /// operands[0], which is not looked into.
+  Named,
   Reduction,
   Contraction,
   Collective,
@@ -111,12 +113,19 @@ struct Element {
 /// Which expression stands for which variable.
 using Assignment = SmallVector<std::pair<const Element *, const Element *>, 8>;
 
+/// Of how many expressions a table is full, and of how many an element is
+/// named.
+struct ElementLimits {
+  size_t elements = SIZE_MAX, named = SIZE_MAX;
+};
+
 class ElementTable {
 public:
-  explicit ElementTable(MLIRContext *context);
+  explicit ElementTable(MLIRContext *context, ElementLimits limits = {});
   ~ElementTable();
 
   MLIRContext *getContext() const { return context; }
+  bool isFull() const { return elements.size() > limits.elements; }
 
   // Indices.
   const Element *getIndex(int64_t number);
@@ -154,6 +163,9 @@ public:
                        ArrayRef<const Element *> more = {});
   const Element *getTensor(const Element *element, ArrayRef<int64_t> shape);
   const Element *get(Element element);
+  /// A large element that is chosen by digits of its index, as a function that
+  /// is not looked into; any other as it is.
+  const Element *nameIfLarge(const Element *element);
 
   // Sums over the reals: in any order, with casts of addends passed over.
   void setOfReals() { ofReals = true; }
@@ -317,6 +329,7 @@ private:
                                ArrayRef<const Element *> bound);
 
   MLIRContext *context;
+  ElementLimits limits;
   bool ofReals = false;
   /// Variables that have been made for a while.
   unsigned numFresh = 0;

@@ -23,6 +23,8 @@ void ProgramElements::set(Operation *op, Value value, const Element *element) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && type.hasStaticShape() && type.getNumElements() == 0)
     element = table.getUndefined(type.getElementType());
+  else if (type && element)
+    element = table.nameIfLarge(element);
   values[value] = element;
   made.push_back({element, op});
 }
@@ -136,7 +138,7 @@ LogicalResult ProgramElements::liftArguments() {
 
 LogicalResult ProgramElements::liftBlock(Block &block) {
   for (Operation &op : block.without_terminator())
-    if (failed(liftOp(&op)))
+    if (table.isFull() || failed(liftOp(&op)))
       return failure();
   return success();
 }

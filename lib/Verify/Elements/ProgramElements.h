@@ -41,7 +41,8 @@ public:
                   ProgramKind kind = ProgramKind::Rank)
       : table(table), func(func), kind(kind) {}
 
-  /// Follows the function, or emits what is in the way.
+  /// Follows the function, or emits what is in the way. Fails without a word
+  /// if the table is full.
   LogicalResult run();
 
   ArrayRef<const Element *> getResults() const { return results; }

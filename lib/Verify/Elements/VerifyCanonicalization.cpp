@@ -6,6 +6,7 @@
 
 #include "weft/Verify/Elements/Canonicalization.h"
 
+#include "ElementEffort.h"
 #include "ElementParting.h"
 
 #include "weft/Canonicalize/Passes.h"
@@ -137,6 +138,22 @@ static OwningOpRef<ModuleOp> decompose(ModuleOp source) {
   return copy;
 }
 
+/// Compares what the functions return; says what differs if `says`.
+static Outcome compare(ElementTable &table, func::FuncOp given,
+                       func::FuncOp func, bool says) {
+  ProgramElements expected(table, given, ProgramKind::Global);
+  ProgramElements program(table, func, ProgramKind::Global);
+  if (failed(expected.run()) || failed(program.run()))
+    return table.isFull() ? Outcome::Full : Outcome::Failed;
+  for (auto [i, element] : llvm::enumerate(program.getResults()))
+    if (const Element *other = expected.getResults()[i]; element != other) {
+      if (says)
+        report(func, i, findParting(program, element, expected, other));
+      return Outcome::Different;
+    }
+  return Outcome::Equal;
+}
+
 LogicalResult weft::verifyCanonicalization(ModuleOp source,
                                            ModuleOp canonical) {
   OwningOpRef<ModuleOp> decomposed = decompose(source);
@@ -148,19 +165,15 @@ LogicalResult weft::verifyCanonicalization(ModuleOp source,
   if (failed(checkMeshes(canonical, source)) ||
       failed(checkBorder(func, given, isSameBorder)))
     return failure();
-  ElementTable table(source.getContext());
   // Sums have been given orders, some have been joined.
-  if (canonical->hasAttr(WeftDialect::kInvarianceAttr) &&
-      !source->hasAttr(WeftDialect::kInvarianceAttr))
-    table.setOfReals();
-  ProgramElements expected(table, given, ProgramKind::Global);
-  ProgramElements program(table, func, ProgramKind::Global);
-  if (failed(expected.run()) || failed(program.run()))
-    return failure();
-  for (auto [i, element] : llvm::enumerate(program.getResults()))
-    if (const Element *other = expected.getResults()[i]; element != other)
-      return report(func, i, findParting(program, element, expected, other));
-  return success();
+  bool isOfReals = canonical->hasAttr(WeftDialect::kInvarianceAttr) &&
+                   !source->hasAttr(WeftDialect::kInvarianceAttr);
+  return compareWithEffort(func, countOps(given, func),
+                           [&](ElementTable &table, bool says) {
+                             if (isOfReals)
+                               table.setOfReals();
+                             return compare(table, given, func, says);
+                           });
 }
 
 namespace {

@@ -3,6 +3,7 @@
 // The program before fusion and scheduling and the one after them are brought
 // into one table of expressions. Results are equal if they are one object.
 
+#include "ElementEffort.h"
 #include "ElementParting.h"
 
 #include "weft/Verify/Elements/Passes.h"
@@ -21,35 +22,40 @@ namespace {
 /// Compares one function with the one that it was made from.
 class SchedulingProof {
 public:
-  SchedulingProof(func::FuncOp local, func::FuncOp scheduled)
-      : local(local), scheduled(scheduled), table(local.getContext()),
-        before(table, local), after(table, scheduled) {}
+  SchedulingProof(ElementTable &table, func::FuncOp local,
+                  func::FuncOp scheduled, bool says)
+      : scheduled(scheduled), says(says), table(table), before(table, local),
+        after(table, scheduled) {}
 
-  LogicalResult run() {
-    if (failed(
-            checkBorder(scheduled, local, std::equal_to<DictionaryAttr>())) ||
-        failed(before.run()) || failed(after.run()))
-      return failure();
+  Outcome run() {
+    if (failed(before.run()) || failed(after.run()))
+      return table.isFull() ? Outcome::Full : Outcome::Failed;
     for (auto [i, element] : llvm::enumerate(after.getResults()))
-      if (const Element *other = before.getResults()[i]; element != other)
-        return report(i, findParting(after, element, before, other));
+      if (const Element *other = before.getResults()[i]; element != other) {
+        if (says)
+          report(i, findParting(after, element, before, other));
+        return Outcome::Different;
+      }
     return checkPlaces();
   }
 
 private:
   /// Slices are inside of their tensors if those before are.
-  LogicalResult checkPlaces() {
+  Outcome checkPlaces() {
     Places known(before.getPlaces());
     for (const PlaceUse &use : after.getPlaces())
-      if (!known.areWithin(use.place, use.last))
-        return use.op->emitOpError("begins at a place that may be past ")
-               << use.last
-               << ", the last one that is inside of its tensor: the program "
-                  "before does not say that it is not";
-    return success();
+      if (!known.areWithin(use.place, use.last)) {
+        if (says)
+          use.op->emitOpError("begins at a place that may be past ")
+              << use.last
+              << ", the last one that is inside of its tensor: the program "
+                 "before does not say that it is not";
+        return Outcome::Different;
+      }
+    return Outcome::Equal;
   }
 
-  LogicalResult report(unsigned result, ElementParting parting) {
+  void report(unsigned result, ElementParting parting) {
     Operation *op = parting.ownOp ? parting.ownOp
                                   : scheduled.getBody().front().getTerminator();
     InFlightDiagnostic diag =
@@ -60,11 +66,11 @@ private:
     if (parting.otherOp)
       diag.attachNote(parting.otherOp->getLoc())
           << "this op of the program before makes " << parting.other->str();
-    return diag;
   }
 
-  func::FuncOp local, scheduled;
-  ElementTable table;
+  func::FuncOp scheduled;
+  bool says;
+  ElementTable &table;
   ProgramElements before, after;
 };
 
@@ -102,7 +108,11 @@ LogicalResult weft::verifyScheduling(ModuleOp local, ModuleOp scheduled) {
       return func.emitOpError("is not in the module that it was made from");
     if (func.isExternal() && before.isExternal())
       continue;
-    if (failed(SchedulingProof(before, func).run()))
+    if (failed(checkBorder(func, before, std::equal_to<DictionaryAttr>())) ||
+        failed(compareWithEffort(
+            func, countOps(before, func), [&](ElementTable &table, bool says) {
+              return SchedulingProof(table, before, func, says).run();
+            })))
       return failure();
   }
   for (auto func : local.getOps<func::FuncOp>())

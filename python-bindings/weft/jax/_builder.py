@@ -204,9 +204,10 @@ class Builder:
         return self.value(f"stablehlo.{name}", a.type, [a])
 
     def reduce(self, name, value, dim, start):
-        """Combines along one dimension."""
+        """Combines along one dimension; `start` is a number, or a tensor of one."""
         element, shape = element_of(value), shape_of(value)
-        start = self.splat(start, [], element)
+        if not isinstance(start, ir.Value):
+            start = self.splat(start, [], element)
         made = self.create("stablehlo.reduce", [self.tensor(shape[:dim] + shape[dim + 1:], element)], [value, start],
                            {"dimensions": ir.DenseI64ArrayAttr.get([dim])}, regions=1)
         block = made.regions[0].blocks.append(start.type, start.type)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _attention, _barrier, _contract, _fold, _lookup, _scaled, _slices, _sorting, _windows
+from weft.jax import _attention, _barrier, _contract, _cumulative, _fold, _lookup, _scaled, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -375,7 +375,7 @@ class Importer:
         return [self.build.broadcast(start, r.type.shape, []) for start, r in zip(operands[count:], op.results)]
 
     def _stablehlo_reduce_window(self, op, operands, env):
-        made = _windows.cumulative(self.build, op, operands)
+        made = _cumulative.cumulative(self.build, op, operands)
         if made is not None:
             return [made]
         return self._checked(op, lambda: _windows.small(self.build, op, operands))

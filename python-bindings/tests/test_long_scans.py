@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cumulative reductions and associative scans of thousands of steps: values, the work and memory that they take, and
+that proofs end and reject."""
+
+import re
+import subprocess
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+import weft
+import weft.jax
+from weft.jax import _cumulative
+
+CASES = {
+    "sum": lambda x: jnp.cumsum(x, 0), "sum reverse": lambda x: lax.cumsum(x, 0, reverse=True),
+    "largest": lambda x: lax.cummax(x, 0), "least reverse": lambda x: lax.cummin(x, 0, reverse=True),
+    "product": lambda x: jnp.cumprod(1 + x / 100, 0), "along the last": lambda x: jnp.cumsum(x.T, 1),
+    "log of sum": lambda x: lax.cumlogsumexp(x, 0), "count": lambda x: jnp.cumsum((x > 0).astype(jnp.uint8), 0),
+    "half": lambda x: jnp.cumsum((x > 0).astype(jnp.bfloat16), 0),
+}  # fmt: skip
+
+
+# 257 and 1031 are prime.
+@pytest.mark.parametrize("length", [257, 1000, *(pytest.param(n, marks=pytest.mark.nightly) for n in (520, 1031, 12288))])
+@pytest.mark.parametrize("name", CASES)
+def test_cumulative_reductions(name, length):
+    x = np.random.default_rng(1).standard_normal((length, 3)).astype(np.float32)
+    expected = np.asarray(jax.jit(CASES[name])(x))
+    if name == "half":  # more exact than JAX
+        expected = np.cumsum(x > 0, 0).astype(ml_dtypes.bfloat16)
+    for ranks in (1, 4):
+        module = weft.jax.export(CASES[name], x, mesh={"d": ranks}, in_shardings=(P("d"),))
+        found = np.asarray(weft.compile(module, mesh={"d": ranks})(x))
+        assert found.dtype == expected.dtype
+        if name in ("largest", "least reverse", "count", "half"):
+            np.testing.assert_array_equal(found, expected)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5 * length**0.5)
+
+
+def test_blocks_divide():
+    for n in range(257, 3000):
+        size = _cumulative.block_size(n)
+        assert size is None or n % size == 0 and size <= 256
+    assert _cumulative.block_size(1 << 16) == 64 and _cumulative.block_size(257) is None
+    # 8 ranks have 5 blocks each.
+    assert _cumulative.block_size(1000) == 25
+
+
+def test_ranks_exchange_a_number_for_each_block():
+    x = np.ones((4096, 2), np.float32)
+    module = weft.jax.export(CASES["sum"], x, mesh={"d": 4}, in_shardings=(P("d"),), out_shardings=P("d"))
+    stats = weft.compile(module, mesh={"d": 4}).stats
+    assert sum(stats.received_bytes.values()) <= 64 * 2 * 4 < x.nbytes / 4
+
+
+def decayed(a, b, w):
+    """A state-space model's step: h[t] = a[t] h[t - 1] + b[t]."""
+    _, states = lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (jax.nn.sigmoid(a @ w), b @ w), axis=1)
+    return (states**2).mean()
+
+
+@pytest.mark.parametrize("options", [{}, pytest.param({"invariant": True}, marks=pytest.mark.nightly)])
+def test_a_decayed_scan(options):
+    random = np.random.default_rng(2)
+    a, b = random.standard_normal((2, 2, 1024, 4)).astype(np.float32)
+    w = random.standard_normal((4, 4)).astype(np.float32)
+    step = jax.value_and_grad(decayed, argnums=2)
+    loss, gradient = jax.jit(step)(a, b, w)
+    made = []
+    for ranks in (1, 2):
+        module = weft.jax.export(step, a, b, w, mesh={"d": ranks}, in_shardings=(P("d"), P("d"), P()))
+        found = weft.compile(module, mesh={"d": ranks}, **options)(a, b, w)
+        np.testing.assert_allclose(found[0], loss, rtol=1e-5)
+        np.testing.assert_allclose(found[1], gradient, rtol=1e-4, atol=1e-6)
+        made.append(np.asarray(found[1]).tobytes())
+    assert not options or made[0] == made[1]
+
+
+def test_gradient_of_a_long_maximum():
+    x = np.random.default_rng(3).standard_normal((1024, 3)).astype(np.float32)
+    step = jax.value_and_grad(lambda x: (lax.cummax(x, 0) ** 2).mean())
+    for found, expected in zip(weft.compile(weft.jax.export(step, x))(x), jax.jit(step)(x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+
+
+def verify(length, pattern, replacement, tmp_path):
+    """Of a scan of as many steps, once as it is and once with another op in its middle."""
+    a = np.zeros((1, length, 4), np.float32)
+    module = weft.jax.export(jax.value_and_grad(decayed, argnums=2), a, a, np.zeros((4, 4), np.float32))
+    source = tmp_path / "source.mlir"
+    source.write_text(module.text)
+    canonical = weft.lower(module, to="global")
+    places = list(re.finditer(pattern, canonical))
+    place = places[len(places) // 2]
+    mutant = canonical[:place.start()] + place.expand(replacement) + canonical[place.end():]
+    return [subprocess.run(["weft-opt", f"--weft-verify-canonicalization=source={source}", "-o", "/dev/null"], input=text,
+                           text=True, capture_output=True, check=False) for text in (canonical, mutant)]
+
+
+@pytest.mark.parametrize("pattern, replacement", [
+    pytest.param(r"arith\.mulf %(\w+), %(\w+) : f32", r"arith.addf %\1, %\2 : f32", marks=pytest.mark.nightly),
+    pytest.param(r"(extract_slice %\w+\[0, )1(, 0\])", r"\g<1>0\2", marks=pytest.mark.nightly),
+    (r"(insert_slice %\w+ into %\w+\[0, )1(, 0\])", r"\g<1>0\2")])  # fmt: skip
+def test_the_proof_rejects(pattern, replacement, tmp_path):
+    """Of a scan whose elements are so many that they are named."""
+    right, wrong = verify(512, pattern, replacement, tmp_path)
+    assert right.returncode == 0
+    assert wrong.returncode == 1 and "another one than the user's module" in wrong.stderr
+
+
+@pytest.mark.nightly
+def test_what_is_too_large(tmp_path):
+    right, wrong = verify(2048, r"arith\.mulf %(\w+), %(\w+) : f32", r"arith.addf %\1, %\2 : f32", tmp_path)
+    assert right.returncode == 0
+    assert wrong.returncode == 1
+    assert "is too large to be compared with what it was made from: more than 12000000 expressions" in wrong.stderr
