@@ -382,6 +382,12 @@ FormTable::getNotedSizes(const Form *source) const {
   return it->second;
 }
 
+void FormTable::noteReduced(const Form *source, ArrayRef<int64_t> noted) {
+  std::vector<SmallVector<int64_t>> &known = reduced[source];
+  if (!llvm::is_contained(known, SmallVector<int64_t>(noted)))
+    known.emplace_back(noted);
+}
+
 SmallVector<SmallVector<int64_t>> FormTable::getShapes(const Form *form) const {
   const Form *source = getReshaped(form);
   SmallVector<SmallVector<int64_t>> known = shapes.lookup(source);

@@ -70,6 +70,21 @@ LogicalResult LocalLifter::meetLoops(Operation *op, const LocalValue &value,
   return success();
 }
 
+void LocalLifter::noteReduced(const LocalValue &value, AffineMap map,
+                              ArrayRef<LocalDim> loops) {
+  if (!isReference)
+    return;
+  SmallVector<int64_t> sizes;
+  for (auto [dim, expr] : llvm::zip(value.dims, map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    sizes.push_back(dim.size == kAnySize && loop
+                        ? loops[loop.getPosition()].size
+                        : kAnySize);
+  }
+  if (llvm::any_of(sizes, [](int64_t size) { return size != kAnySize; }))
+    forms.noteReduced(value.form, sizes);
+}
+
 Contribution LocalLifter::makeParts(ArrayRef<LocalDim> loops,
                                     Contribution::Kind kind) {
   Contribution contribution;
@@ -209,6 +224,8 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
       free.push_back(i);
     fix(loop);
   }
+  noteReduced(lhs, op.getLhsMap(), loops);
+  noteReduced(rhs, op.getRhsMap(), loops);
   LocalValue value;
   for (AffineExpr expr : op.getResultMap().getResults()) {
     value.dims.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);

@@ -704,6 +704,10 @@ LogicalResult LocalLifter::liftStructured(linalg::LinalgOp op, int choice) {
       freeLoops.push_back(i);
     fix(loops[i]);
   }
+  for (OpOperand &operand : op->getOpOperands())
+    if (reduces && isa<RankedTensorType>(operand.get().getType()))
+      noteReduced(getTensor(operand.get()), maps[operand.getOperandNumber()],
+                  loops);
   if (failed(readOperands(op, body, loops, reduces)))
     return failure();
   for (Operation &inner : op.getBlock()->without_terminator())

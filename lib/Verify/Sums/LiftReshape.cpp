@@ -589,19 +589,31 @@ findRanges(const LocalValue &value, ArrayRef<int64_t> shape) {
 
 /// The value as a part of the tensor that the one-rank program makes: of parts
 /// that a rank computes one after the other none says how many there are.
-std::optional<LocalValue> LocalLifter::findSized(const LocalValue &value) {
-  LocalValue sized = value;
-  bool isOther = false;
-  if (value.form->shape.size() != value.dims.size())
-    return std::nullopt;
-  for (auto [dim, size] : llvm::zip(sized.dims, value.form->shape)) {
-    if (!dim.chunk || dim.size != kAnySize || size == kAnySize ||
-        size <= getPaddedSize(dim) - dim.extent)
-      continue;
-    dim.size = size;
-    isOther = true;
-  }
-  return isOther ? std::optional<LocalValue>(std::move(sized)) : std::nullopt;
+void LocalLifter::findSized(const LocalValue &value,
+                            std::vector<LocalValue> &found) {
+  auto isOpen = [](const LocalDim &dim) {
+    return dim.chunk && dim.size == kAnySize;
+  };
+  if (llvm::none_of(value.dims, isOpen))
+    return;
+  auto add = [&](ArrayRef<int64_t> sizes) {
+    LocalValue sized = value;
+    bool isOther = false;
+    if (sizes.size() != value.dims.size())
+      return;
+    for (auto [dim, size] : llvm::zip(sized.dims, sizes)) {
+      if (!isOpen(dim) || size == kAnySize ||
+          size <= getPaddedSize(dim) - dim.extent)
+        continue;
+      dim.size = size;
+      isOther = true;
+    }
+    if (isOther)
+      found.push_back(std::move(sized));
+  };
+  add(value.form->shape);
+  for (ArrayRef<int64_t> sizes : forms.getReduced(value.form))
+    add(sizes);
 }
 
 /// The value as reshapes, slices and transposes of the one-rank program show it
@@ -613,8 +625,7 @@ std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
   ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
   findSliced(value, found);
   findTransposed(value, found);
-  if (std::optional<LocalValue> sized = findSized(value))
-    found.push_back(std::move(*sized));
+  findSized(value, found);
   unsigned rank = value.dims.size();
   SmallVector<int64_t> own = getSizes(value.dims);
   for (const SmallVector<int64_t> &shape : forms.getShapes(value.form)) {

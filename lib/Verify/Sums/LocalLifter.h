@@ -315,7 +315,7 @@ private:
                           unsigned last);
   LogicalResult regroupForMembers(Operation *op, LocalValue &value,
                                   unsigned last);
-  std::optional<LocalValue> findSized(const LocalValue &value);
+  void findSized(const LocalValue &value, std::vector<LocalValue> &found);
   std::vector<LocalValue> findRegrouped(Operation *op, Value seen);
   std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
 
@@ -423,6 +423,9 @@ private:
   LogicalResult meetLoops(Operation *op, const LocalValue &value, AffineMap map,
                           MutableArrayRef<LocalDim> loops);
   LogicalResult meet(Operation *op, LocalDim &a, const LocalDim &b);
+  /// Notes of an operand that says no sizes which ones the reference reduces.
+  void noteReduced(const LocalValue &value, AffineMap map,
+                   ArrayRef<LocalDim> loops);
   /// The order of a reduction over `loops`, and which part of it ranks hold.
   LogicalResult noteOrder(Operation *op, int64_t local, int64_t parts);
   LogicalResult makeOrder(Operation *op, ArrayRef<LocalDim> loops,
