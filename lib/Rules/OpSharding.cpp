@@ -448,6 +448,7 @@ private:
   std::optional<Cost> search(OpSharding &best);
   std::optional<Cost> searchApart(OpSharding &best);
   bool mustStayApart(const Atom &atom) const;
+  bool isCutTooFine() const;
   void enumerate(OpSharding &best, std::optional<Cost> &bestCost);
   void improve(OpSharding &best, std::optional<Cost> &bestCost);
   bool consider(const Assignment &assignment, OpSharding &best,
@@ -713,13 +714,33 @@ bool Chooser::mustStayApart(const Atom &atom) const {
          });
 }
 
+/// Says whether ranks and microbatches have less of what is summed than a
+/// subtree of its order: some have to be brought together.
+bool Chooser::isCutTooFine() const {
+  if (!view.rule->order)
+    return false;
+  FactorSharding held(*view.rule);
+  for (const TensorView &operand : view.operands) {
+    if (operand.sources.empty())
+      continue;
+    FactorSharding own = projectToFactors(*view.rule, *operand.factors,
+                                          operand.sources[0].withoutStorage());
+    for (int loop : view.rule->order->loops)
+      if (!own.axes[loop].empty())
+        held.axes[loop] = own.axes[loop];
+  }
+  return !keepsOrder(*view.rule, held);
+}
+
 /// Microbatches are there so that not all of the batch is in memory at once: no
 /// bytes are worth gathering it, but of rows of a table, and where the op needs
-/// all of it.
+/// all of it, or more than a rank has of a microbatch: then those of the rank
+/// are at hand, and those of other ranks are not.
 std::optional<Cost> Chooser::searchApart(OpSharding &best) {
-  keepsApart = !isLookup(view.op) && llvm::any_of(atoms, [&](const Atom &atom) {
-    return mustStayApart(atom);
-  });
+  keepsApart = !isLookup(view.op) && !isCutTooFine() &&
+               llvm::any_of(atoms, [&](const Atom &atom) {
+                 return mustStayApart(atom);
+               });
   std::optional<Cost> cost = search(best);
   if (cost || !std::exchange(keepsApart, false))
     return cost;

@@ -242,7 +242,7 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
   };
   describe();
   for (unsigned loop : free)
-    tryShared(loops[loop], form, describe);
+    tryShared(loops, loop, form, describe);
   auto reduced =
       llvm::map_to_vector(summed, [&](unsigned i) { return loops[i]; });
   Builder builder(op.getContext());

@@ -44,16 +44,24 @@ std::optional<LocalDim> LocalLifter::joinSingles(ArrayRef<LocalDim> group) {
 
 /// What is repeated along the last or the first dimensions of a group becomes
 /// one dimension of `size`, as in the one-rank program: of 4 heads in 4 chunks,
-/// each repeated, 8 in 8 chunks, of which each two neighbours are alike. False
-/// if it is no such group.
+/// each repeated, 8 in 8 chunks, of which each two neighbours are alike. So
+/// does what is repeated before dimensions that ranks have all of: rows that
+/// stand there twice each. False if it is no such group.
 bool LocalLifter::collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
                                    LocalDim &result,
                                    SmallVectorImpl<int64_t> &sizes) {
   int64_t extent = 1;
-  bool isLast = isRepeated(group.back());
+  bool isLast = !isRepeated(group.front()) || isRepeated(group.back());
   SmallVector<LocalDim> fixed(group);
   for (LocalDim &dim : fixed)
     fix(dim);
+  while (isLast && !isRepeated(group.back())) {
+    const LocalDim &row = fixed[group.size() - 1];
+    if (countChunks(row) > 1 || proof::hasPadding(row))
+      return false;
+    extent *= row.extent;
+    group = group.drop_back();
+  }
   while (!group.empty() && isRepeated(isLast ? group.back() : group.front())) {
     extent *= (isLast ? group.back() : group.front()).extent;
     group = isLast ? group.drop_back() : group.drop_front();
@@ -126,7 +134,7 @@ LogicalResult LocalLifter::collapseGroup(Operation *op,
   // One element that is repeated, however often.
   if (llvm::all_of(several, isRepeated))
     return success();
-  if ((isRepeated(several.front()) || isRepeated(several.back())) &&
+  if (llvm::any_of(several, isRepeated) &&
       collapseRepeated(several, size, result, sizes)) {
     for (auto [i, dim] : llvm::enumerate(dims))
       if (isSingle(dim))
