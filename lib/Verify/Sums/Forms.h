@@ -155,9 +155,11 @@ public:
   /// From now on forms are those of a program that is compared with the one
   /// followed so far.
   void endReference() { isReferenceKnown = true; }
+  /// The same of one of `parts` of a reduction, which join in `type`.
+  const Form *getPart(Form form, int64_t parts, Type type);
   /// How often a form was asked for that the reference does not have: what does
-  /// not raise this is what the reference makes, too. Forms that an attempt
-  /// left behind do.
+  /// not raise this is what the reference makes, too, or a part of that. Forms
+  /// that an attempt left behind do.
   int64_t countOthers() const { return others; }
   /// Returns the form of the reference that equals `form`, or null.
   const Form *find(Form form) const;

@@ -248,12 +248,13 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
   Builder builder(op.getContext());
   Type accumulator =
       form.element.isF64() ? builder.getF64Type() : builder.getF32Type();
-  if (failed(makeOrder(op, reduced, /*lastIsReduction=*/false,
-                       isRounded ? form.element : accumulator, form.order,
-                       value.contribution)))
+  const Type joinType = isRounded ? form.element : accumulator;
+  if (failed(makeOrder(op, reduced, /*lastIsReduction=*/false, joinType,
+                       form.order, value.contribution)))
     return failure();
   carryParts(*carried, value.contribution);
-  value.form = forms.get(std::move(form));
+  value.form =
+      forms.getPart(std::move(form), value.contribution.parts, joinType);
   reductions.push_back({op, value.form});
   return setTensor(op, op.getResult(), std::move(value));
 }

@@ -466,7 +466,9 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
                << first->str(),
            failure();
   bool hasOrder = made.order.isNeeded();
-  value.form = forms.get(std::move(made));
+  const Type joinType = made.element;
+  value.form =
+      forms.getPart(std::move(made), value.contribution.parts, joinType);
   if (hasOrder)
     reductions.push_back({op, value.form});
   return value;
