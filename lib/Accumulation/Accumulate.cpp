@@ -239,10 +239,10 @@ public:
 private:
   FailureOr<SmallVector<SerialDim>> readDims(ShardingAttr sharding,
                                              TypeAttr global, Type local,
-                                             const Twine &what) {
+                                             Location loc, const Twine &what) {
     if (!isSerial(sharding, serial))
       return SmallVector<SerialDim>();
-    return getSerialDims(func, sharding, global, local, serial, what);
+    return getSerialDims(func, sharding, global, local, serial, loc, what);
   }
 
   LogicalResult readBorder() {
@@ -250,7 +250,7 @@ private:
       auto dims = readDims(
           func.getArgAttrOfType<ShardingAttr>(i, WeftDialect::kShardingAttr),
           func.getArgAttrOfType<TypeAttr>(i, WeftDialect::kGlobalTypeAttr),
-          type,
+          type, locateArgument(func, i),
           describe(
               "argument", i,
               func.getArgAttrOfType<StringAttr>(i, WeftDialect::kNameAttr)));
@@ -262,7 +262,7 @@ private:
       auto dims = readDims(
           func.getResultAttrOfType<ShardingAttr>(i, WeftDialect::kShardingAttr),
           func.getResultAttrOfType<TypeAttr>(i, WeftDialect::kGlobalTypeAttr),
-          type,
+          type, locateResult(func, i),
           describe(
               "result", i,
               func.getResultAttrOfType<StringAttr>(i, WeftDialect::kNameAttr)));

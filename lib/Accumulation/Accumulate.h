@@ -69,6 +69,10 @@ std::optional<AxesSplit> splitAxes(ArrayRef<AxisRefAttr> axes,
 /// form, and says why.
 LogicalResult checkSerialAxes(Operation *op, const SerialAxis &serial);
 
+/// The same of a permute, whose axes are cut in `axes`.
+LogicalResult checkSerialPermute(PermuteOp op, const AxesSplit &axes,
+                                 const SerialAxis &serial);
+
 /// Finds the mesh of a module that is to lose `axis`. Emits and fails if it has
 /// no such axis.
 FailureOr<MeshOp> findSerialMesh(ModuleOp module, StringRef axis);
@@ -92,6 +96,9 @@ private:
   SmallVector<std::pair<int64_t, Value>, 4> pending;
 };
 
+struct RankTable;
+struct Rounds;
+
 /// The local form of one operand of a collective over the serial axis, for one
 /// group of members.
 class LocalCollective {
@@ -100,7 +107,8 @@ public:
                   OpBuilder &builder)
       : op(cast<CollectiveOpInterface>(op)), operand(operand), builder(builder),
         loc(op->getLoc()),
-        axes(*splitAxes(this->op.getAxesAttr().getAxes(), serial)) {}
+        axes(*splitAxes(this->op.getAxesAttr().getAxes(), serial)),
+        mesh(serial.mesh) {}
 
   const AxesSplit &getAxes() const { return axes; }
 
@@ -123,9 +131,12 @@ private:
                                     int64_t concat) const;
   SmallVector<Value> permute(ArrayRef<Value> members,
                              ArrayRef<int64_t> sources) const;
-  Value gatherStacked(ArrayRef<Value> members) const;
-  Value pick(Value all, RankedTensorType type,
-             std::pair<int64_t, int64_t> steps) const;
+  Value permuteRanks(Value value, ArrayRef<int64_t> sources) const;
+  SmallVector<Value> exchangeRounds(ArrayRef<Value> members,
+                                    const Rounds &rounds) const;
+  Value lookUp(const RankTable &table) const;
+  Value stack(ArrayRef<Value> values) const;
+  Value pick(ArrayRef<Value> values, Value stack, const RankTable &table) const;
   Value addDim(Value value) const;
   SmallVector<Value> scatter(Value joined, int64_t dim) const;
 
@@ -157,6 +168,7 @@ private:
   OpBuilder &builder;
   Location loc;
   AxesSplit axes;
+  MeshAttr mesh;
 };
 
 /// Concatenates along `dim`; what was cut from one tensor, part after part, is

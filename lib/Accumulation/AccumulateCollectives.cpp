@@ -87,69 +87,6 @@ bool isNested(const AxesSplit &axes) {
          fits(axes.size, axes.numMajor);
 }
 
-/// Where a member of a permute is, and where its source is: as a position among
-/// the ranks, and along the serial axis.
-struct Place {
-  int64_t rank, digit;
-
-  Place(int64_t member, const AxesSplit &axes)
-      : rank(member / (axes.size * axes.numMinor) * axes.numMinor +
-             member % axes.numMinor),
-        digit(member / axes.numMinor % axes.size) {}
-};
-
-/// Where one coordinate's values of a permute come from, rank by rank.
-struct Sources {
-  /// The source's coordinate, or -1 for zeros; and its rank.
-  SmallVector<int64_t> digits, ranks;
-
-  /// The one coordinate that all values come from, if they do; -1: zeros only.
-  std::optional<int64_t> getDigit() const {
-    int64_t digit = *std::max_element(digits.begin(), digits.end());
-    bool isOne = llvm::all_of(
-        digits, [&](int64_t other) { return other == digit || other < 0; });
-    return isOne ? std::optional<int64_t>(digit) : std::nullopt;
-  }
-
-  /// The place of rank 0's value among those of all ranks and coordinates, and
-  /// how far the next ranks' places are apart, if all are equally far.
-  std::optional<std::pair<int64_t, int64_t>> getSteps(int64_t size) const {
-    SmallVector<int64_t> places;
-    for (auto [digit, rank] : llvm::zip(digits, ranks))
-      places.push_back(rank * size + digit);
-    int64_t step = places.size() > 1 ? places[1] - places[0] : 0;
-    for (auto [i, place] : llvm::enumerate(places))
-      if (digits[i] < 0 || place != places[0] + int64_t(i) * step)
-        return std::nullopt;
-    return std::pair(places[0], step);
-  }
-};
-
-/// Those of each coordinate.
-SmallVector<Sources> getSources(ArrayRef<int64_t> sources,
-                                const AxesSplit &axes) {
-  SmallVector<int64_t> none(axes.numMajor * axes.numMinor, -1);
-  SmallVector<Sources> result(axes.size, Sources{none, none});
-  for (auto [member, source] : llvm::enumerate(sources)) {
-    if (source < 0)
-      continue;
-    Place to(member, axes), from(source, axes);
-    result[to.digit].digits[to.rank] = from.digit;
-    result[to.digit].ranks[to.rank] = from.rank;
-  }
-  return result;
-}
-
-LogicalResult checkPermute(PermuteOp op, const AxesSplit &axes,
-                           StringRef name) {
-  for (auto [digit, from] : llvm::enumerate(getSources(op.getSources(), axes)))
-    if (!from.getDigit() && !from.getSteps(axes.size))
-      return op.emitOpError("has sources ")
-             << op.getSources() << " in no order that coordinate " << digit
-             << " along '" << name << "' can take: the axis cannot be serial";
-  return success();
-}
-
 } // namespace
 
 LogicalResult weft::checkSerialAxes(Operation *op, const SerialAxis &serial) {
@@ -168,7 +105,7 @@ LogicalResult weft::checkSerialAxes(Operation *op, const SerialAxis &serial) {
            << list << ", a tree that does not nest at '" << serial.name
            << "' of size " << axes->size << ": the axis cannot be serial";
   if (auto permute = dyn_cast<PermuteOp>(op))
-    return checkPermute(permute, *axes, serial.name);
+    return checkSerialPermute(permute, *axes, serial);
   return success();
 }
 
@@ -592,78 +529,4 @@ SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
                                  : collapse(result, std::min(from, to)));
   }
   return results;
-}
-
-SmallVector<Value> LocalCollective::permute(ArrayRef<Value> members,
-                                            ArrayRef<int64_t> list) const {
-  AxesAttr rest = AxesAttr::get(op->getContext(), axes.getRest());
-  auto ranks = llvm::seq<int64_t>(0, axes.numMajor * axes.numMinor);
-  auto type = cast<RankedTensorType>(members.front().getType());
-  SmallVector<Value> results;
-  Value all;
-  for (const Sources &from : getSources(list, axes)) {
-    std::optional<int64_t> digit = from.getDigit();
-    if (!digit) {
-      all = all ? all : gatherStacked(members);
-      results.push_back(pick(all, type, *from.getSteps(axes.size)));
-    } else if (*digit < 0) {
-      results.push_back(makeZeros(builder, loc, type));
-    } else if (llvm::equal(from.ranks, ranks)) {
-      results.push_back(members[*digit]);
-    } else {
-      results.push_back(
-          PermuteOp::create(builder, loc, TypeRange(type), members[*digit],
-                            op.getMeshAttr(), rest,
-                            builder.getDenseI64ArrayAttr(from.ranks),
-                            FlatSymbolRefAttr())
-              .getResult(0));
-    }
-  }
-  return results;
-}
-
-/// All members' values of all ranks, along a new first dim.
-Value LocalCollective::gatherStacked(ArrayRef<Value> members) const {
-  SmallVector<Value> stacked = llvm::map_to_vector(
-      members, [&](Value member) { return addDim(member); });
-  return allGather(concat(stacked, 0), axes.getRest(),
-                   axes.numMajor * axes.numMinor, 0);
-}
-
-/// Of what was gathered the value that is `steps.first` places, and as many
-/// times `steps.second` as ranks are before this one, after the first.
-Value LocalCollective::pick(Value all, RankedTensorType type,
-                            std::pair<int64_t, int64_t> steps) const {
-  Value rank = AxisIndexOp::create(
-      builder, loc, builder.getIndexType(), op.getMeshAttr(),
-      AxesAttr::get(op->getContext(), axes.getRest()));
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  Value place =
-      arith::MulIOp::create(builder, loc, rank, constant(steps.second));
-  place = arith::AddIOp::create(builder, loc, place, constant(steps.first));
-  auto whole = cast<RankedTensorType>(all.getType());
-  SmallVector<OpFoldResult> offsets(whole.getRank(), builder.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(whole.getRank(), builder.getIndexAttr(1));
-  SmallVector<OpFoldResult> sizes =
-      getAsIndexOpFoldResult(builder.getContext(), whole.getShape());
-  offsets[0] = place;
-  sizes[0] = builder.getIndexAttr(1);
-  return tensor::ExtractSliceOp::create(builder, loc, type, all, offsets, sizes,
-                                        strides);
-}
-
-/// Sees a tensor as the only part of one with another first dim.
-Value LocalCollective::addDim(Value value) const {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape = {1};
-  llvm::append_range(shape, type.getShape());
-  SmallVector<ReassociationIndices> groups;
-  for (int64_t d = 0; d < type.getRank(); ++d)
-    groups.push_back({d + 1});
-  if (!groups.empty())
-    groups.front().insert(groups.front().begin(), 0);
-  return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), value,
-                                       groups);
 }

@@ -8,31 +8,56 @@
 using namespace mlir;
 using namespace mlir::weft;
 
+/// A function that a frontend has made may have no place in the user's text.
+static Location getPlace(Operation *op, func::FuncOp func) {
+  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  return place ? Location(place) : func.getLoc();
+}
+
+Location weft::locateArgument(func::FuncOp func, unsigned index) {
+  auto users = func.getArgument(index).getUsers();
+  if (users.empty())
+    return func.getLoc();
+  auto isBefore = [](Operation *a, Operation *b) {
+    return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b);
+  };
+  return getPlace(*llvm::min_element(users, isBefore), func);
+}
+
+Location weft::locateResult(func::FuncOp func, unsigned index) {
+  Operation *maker =
+      func.getBody().front().getTerminator()->getOperand(index).getDefiningOp();
+  return maker ? getPlace(maker, func) : func.getLoc();
+}
+
 FailureOr<SmallVector<SerialDim>>
 weft::getSerialDims(func::FuncOp func, ShardingAttr sharding, TypeAttr global,
-                    Type local, const SerialAxis &serial, const Twine &what) {
+                    Type local, const SerialAxis &serial, Location loc,
+                    const Twine &what) {
+  auto report = [&] {
+    return emitError(loc) << "'" << func->getName() << "' op " << what;
+  };
   SmallVector<SerialDim> dims;
   for (auto [d, dim] : llvm::enumerate(sharding.getDims())) {
     if (!serial.isIn(dim.getAxes()))
       continue;
     std::optional<AxesSplit> axes = splitAxes(dim.getAxes(), serial);
     if (!axes || !axes->minor.empty())
-      return func.emitOpError(what)
-             << " is sharded as " << sharding << ": the serial axis '"
-             << serial.name << "' is not the last one of dim " << d;
+      return report() << " is sharded as " << sharding << ": the serial axis '"
+                      << serial.name << "' is not the last one of dim " << d;
     int64_t size = cast<RankedTensorType>(global.getValue()).getDimSize(d);
     int64_t chunk = cast<RankedTensorType>(local).getDimSize(d);
     int64_t whole = llvm::divideCeil(size, axes->numMajor);
     if (whole != chunk * axes->size && axes->numMajor != 1)
-      return func.emitOpError(what)
-             << " has " << size << " elements along dim " << d << ", which "
-             << axes->numMajor << " ranks times " << axes->size
-             << " coordinates along '" << serial.name << "' do not divide";
+      return report() << " has " << size << " elements along dim " << d
+                      << ", which " << axes->numMajor << " ranks times "
+                      << axes->size << " coordinates along '" << serial.name
+                      << "' do not divide";
     if (axes->size > 1 && chunk * (axes->size - 1) >= whole)
-      return func.emitOpError(what)
-             << " has " << whole << " elements along dim " << d << ", in parts "
-             << "of " << chunk << ": the last of " << axes->size
-             << " coordinates along '" << serial.name << "' has none";
+      return report() << " has " << whole << " elements along dim " << d
+                      << ", in parts "
+                      << "of " << chunk << ": the last of " << axes->size
+                      << " coordinates along '" << serial.name << "' has none";
     dims.push_back({static_cast<int64_t>(d), *axes, chunk, whole});
   }
   return dims;

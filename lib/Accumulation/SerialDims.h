@@ -22,11 +22,18 @@ struct SerialDim {
   int64_t chunk, whole;
 };
 
-/// Finds the dims of an argument or result that are cut; an error that begins
-/// with `what` if it cannot be. `local` is the type of one coordinate.
+/// Finds the dims of an argument or result of `func` that are cut; an error at
+/// `loc` that begins with `what` if it cannot be. `local` is the type of one
+/// coordinate.
 FailureOr<SmallVector<SerialDim>>
 getSerialDims(func::FuncOp func, ShardingAttr sharding, TypeAttr global,
-              Type local, const SerialAxis &serial, const Twine &what);
+              Type local, const SerialAxis &serial, Location loc,
+              const Twine &what);
+
+/// Where the user's program takes an argument, or makes a result, if an op says
+/// so; else where the function is.
+Location locateArgument(func::FuncOp func, unsigned index);
+Location locateResult(func::FuncOp func, unsigned index);
 
 /// "argument #0", with its name if it has one.
 std::string describe(StringRef kind, size_t number, StringAttr name);

@@ -422,7 +422,8 @@ class Chooser {
 public:
   Chooser(const OpView &view, ReshardPlanner &planner)
       : view(view), planner(planner), atoms(AtomCollector(view).run(order)),
-        movedAxes(getMovedAxes(view)), isKept(view.operands.size(), false) {}
+        movedAxes(getMovedAxes(view)), isKept(view.operands.size(), false),
+        isTooFine(view.isAccumulated && isCutTooFine()) {}
 
   OpSharding run();
 
@@ -448,6 +449,7 @@ private:
   std::optional<Cost> search(OpSharding &best);
   std::optional<Cost> searchApart(OpSharding &best);
   bool mustStayApart(const Atom &atom) const;
+  bool isCutTooFine() const;
   void enumerate(OpSharding &best, std::optional<Cost> &bestCost);
   void improve(OpSharding &best, std::optional<Cost> &bestCost);
   bool consider(const Assignment &assignment, OpSharding &best,
@@ -466,9 +468,22 @@ private:
   SmallVector<bool, 4> isKept;
   /// Whether microbatches may not be gathered.
   bool keepsApart = false;
+  /// Whether they have to be, or ranks' parts.
+  bool isTooFine;
   /// Some assignment costs no more.
   double limit = std::numeric_limits<double>::infinity();
 };
+
+/// What a plan moves between microbatches of one rank.
+int64_t getLocalBytes(const ReshardPlanner &planner, const ReshardPlan &plan) {
+  int64_t bytes = 0;
+  for (const ReshardStep &step : plan)
+    if (llvm::all_of(step.axes, [&](const AxisRef &axis) {
+          return planner.isSerial(axis);
+        }))
+      bytes += step.bytes;
+  return bytes;
+}
 
 double Chooser::getMoveCost(const TensorView &tensor, const Sharding &from,
                             const Sharding &to, Measure measure) const {
@@ -476,6 +491,9 @@ double Chooser::getMoveCost(const TensorView &tensor, const Sharding &from,
     return 0;
   ArrayRef<int64_t> shape = tensor.type.getShape();
   Elements elements = getElements(tensor.type);
+  if (isTooFine)
+    return planner.cost(from, to, shape, elements) -
+           getLocalBytes(planner, planner.plan(from, to, shape, elements));
   return measure == Measure::Plan
              ? planner.cost(from, to, shape, elements)
              : planner.costAtLeast(from, to, shape, elements);
@@ -713,13 +731,33 @@ bool Chooser::mustStayApart(const Atom &atom) const {
          });
 }
 
+/// Says whether ranks and microbatches have less of what is summed than a
+/// subtree of its order: some have to be brought together.
+bool Chooser::isCutTooFine() const {
+  if (!view.rule->order)
+    return false;
+  FactorSharding held(*view.rule);
+  for (const TensorView &operand : view.operands) {
+    if (operand.sources.empty())
+      continue;
+    FactorSharding own = projectToFactors(*view.rule, *operand.factors,
+                                          operand.sources[0].withoutStorage());
+    for (int loop : view.rule->order->loops)
+      if (!own.axes[loop].empty())
+        held.axes[loop] = own.axes[loop];
+  }
+  return !keepsOrder(*view.rule, held);
+}
+
 /// Microbatches are there so that not all of the batch is in memory at once: no
 /// bytes are worth gathering it, but of rows of a table, and where the op needs
-/// all of it.
+/// all of it, or more than a rank has of a microbatch: then those of the rank
+/// are at hand, and those of other ranks are not.
 std::optional<Cost> Chooser::searchApart(OpSharding &best) {
-  keepsApart = !isLookup(view.op) && llvm::any_of(atoms, [&](const Atom &atom) {
-    return mustStayApart(atom);
-  });
+  keepsApart = !isLookup(view.op) && !isTooFine &&
+               llvm::any_of(atoms, [&](const Atom &atom) {
+                 return mustStayApart(atom);
+               });
   std::optional<Cost> cost = search(best);
   if (cost || !std::exchange(keepsApart, false))
     return cost;

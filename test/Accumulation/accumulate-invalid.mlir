@@ -55,7 +55,7 @@ func.func @parts(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 weft.mesh @mesh = <["a"=3, "mb"=2]>
 func.func @disordered(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-error @+1 {{has sources 3, -1, 2, 0, -1, 1 in no order that coordinate 0 along 'mb' can take: the axis cannot be serial}}
+  // expected-error @+1 {{has sources 3, -1, 2, 0, -1, 1 in no order that coordinates along 'mb' can take: the axis cannot be serial}}
   %0 = weft.permute %x on @mesh <{"a", "mb"}> sources [3, -1, 2, 0, -1, 1] : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
@@ -71,5 +71,25 @@ func.func @region(%x: tensor<2xf32>, %c: i1) -> tensor<2xf32> {
   } else {
     scf.yield %x : tensor<2xf32>
   }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// Which op takes the argument, or makes the result, is known.
+
+weft.mesh @mesh = <["dp"=2, "mb"=2]>
+func.func @taken(%x: tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp", "mb"}]>}) -> tensor<2xf32> {
+  // expected-error @+1 {{argument #0 has 6 elements along dim 0, which 2 ranks times 2 coordinates along 'mb' do not divide}}
+  %0 = weft.all_reduce sum %x on @mesh <{"dp"}> : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["dp"=2, "mb"=2]>
+func.func @made(%x: tensor<2xf32>) -> (tensor<2xf32> {weft.global_type = tensor<6xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp", "mb"}]>}) {
+  // expected-error @+1 {{result #0 has 6 elements along dim 0, which 2 ranks times 2 coordinates along 'mb' do not divide}}
+  %0 = math.exp %x : tensor<2xf32>
   return %0 : tensor<2xf32>
 }

@@ -290,17 +290,20 @@ func.func @permute(%x: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sha
   return %0 : tensor<2xf32>
 }
 
-// A transposition of ranks and coordinates: all is gathered, and each picks.
+// A transposition of ranks and coordinates: in two rounds, in the first of which
+// each keeps one.
 
 // CHECK-LABEL: func @transpose
 // CHECK: %[[S:.*]] = tensor.expand_shape %{{.*}} into tensor<1x2xf32>
 // CHECK: %[[C:.*]] = tensor.concat dim(0) %[[S]], %{{.*}} -> tensor<2x2xf32>
-// CHECK: %[[ALL:.*]] = weft.all_gather %[[C]] on @mesh <{"b"}> dims [0] : (tensor<2x2xf32>) -> tensor<4x2xf32>
-// CHECK: %[[R:.*]] = weft.axis_index @mesh <{"b"}>
-// CHECK: tensor.extract_slice %[[ALL]][%[[R]], 0] [1, 2] [1, 1] : tensor<4x2xf32> to tensor<2xf32>
-// CHECK: %[[R1:.*]] = weft.axis_index @mesh <{"b"}>
-// CHECK: %[[NEXT:.*]] = arith.addi %[[R1]], %{{.*}} : index
-// CHECK: tensor.extract_slice %[[ALL]][%[[NEXT]], 0] [1, 2] [1, 1]
+// CHECK: %[[KEPT:.*]] = tensor.extract_slice %[[C]][%{{.*}}, 0] [1, 2] [1, 1] : tensor<2x2xf32> to tensor<2xf32>
+// CHECK: %[[SENT:.*]] = tensor.extract_slice %[[C]][%{{.*}}, 0] [1, 2] [1, 1] : tensor<2x2xf32> to tensor<2xf32>
+// CHECK: %[[GOT:.*]] = weft.permute %[[SENT]] on @mesh <{"b"}> sources [1, 0]
+// CHECK: %[[R0:.*]] = tensor.expand_shape %[[KEPT]]
+// CHECK: %[[R1:.*]] = tensor.expand_shape %[[GOT]]
+// CHECK: %[[ALL:.*]] = tensor.concat dim(0) %[[R0]], %[[R1]]
+// CHECK: tensor.extract_slice %[[ALL]][%{{.*}}, 0] [1, 2] [1, 1]
+// CHECK: tensor.extract_slice %[[ALL]][%{{.*}}, 0] [1, 2] [1, 1]
 func.func @transpose(%x: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"mb"}]>})
   -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"mb"}]>}) {
   %0 = weft.permute %x on @mesh <{"mb", "b"}> sources [0, 2, 1, 3] : (tensor<2xf32>) -> tensor<2xf32>

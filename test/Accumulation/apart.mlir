@@ -10,6 +10,15 @@
 // ONCE-NEXT: reduce_scatter <{"fsdp"}> 1 tensors 131072 B
 // ONCE-NEXT: total 2 tensors 262144 B
 
+// Where a microbatch has less on a rank than a leaf of an ordered sum, those of the rank are put together, and not those of several ranks:
+// the bytes of one microbatch.
+
+// RUN: sed 's/<512x/<64x/g' %s | weft-compile - --mesh mb=1,fsdp=2 --accumulate mb --invariant --to local -o %t.mlir --stats 2>&1 | FileCheck %s --check-prefix LEAVES
+// RUN: sed 's/<512x/<64x/g' %s | weft-compile - --mesh mb=2,fsdp=2 --accumulate mb --invariant --to local -o %t.mlir --stats 2>&1 | FileCheck %s --check-prefix LEAVES
+// LEAVES: all_gather <{"fsdp"}> 2 tensors 139264 B
+// LEAVES-NEXT: all_to_all <{"fsdp"}> 1 tensors 65536 B
+// LEAVES-NEXT: total 3 tensors 204800 B
+
 module {
   weft.mesh @mesh = <["mb"=1, "fsdp"=1]>
   func.func @step(

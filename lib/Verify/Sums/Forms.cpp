@@ -176,6 +176,17 @@ const Form *FormTable::get(Form form) {
   return count(&forms.back());
 }
 
+const Form *FormTable::getPart(Form form, int64_t parts, Type type) {
+  Form whole = form;
+  whole.order.join({parts, type});
+  bool isOfWhole = parts > 1 && form.order.isNeeded() && find(std::move(whole));
+  const int64_t before = others;
+  const Form *part = get(std::move(form));
+  if (isOfWhole)
+    others = before;
+  return part;
+}
+
 const Form *FormTable::find(Form form) const {
   form.told = getTold(form);
   form.hash = getHash(form);
@@ -380,6 +391,12 @@ FormTable::getNotedSizes(const Form *source) const {
   if (it == sizes.end())
     return {};
   return it->second;
+}
+
+void FormTable::noteReduced(const Form *source, ArrayRef<int64_t> noted) {
+  std::vector<SmallVector<int64_t>> &known = reduced[source];
+  if (!llvm::is_contained(known, SmallVector<int64_t>(noted)))
+    known.emplace_back(noted);
 }
 
 SmallVector<SmallVector<int64_t>> FormTable::getShapes(const Form *form) const {

@@ -155,9 +155,11 @@ public:
   /// From now on forms are those of a program that is compared with the one
   /// followed so far.
   void endReference() { isReferenceKnown = true; }
+  /// The same of one of `parts` of a reduction, which join in `type`.
+  const Form *getPart(Form form, int64_t parts, Type type);
   /// How often a form was asked for that the reference does not have: what does
-  /// not raise this is what the reference makes, too. Forms that an attempt
-  /// left behind do.
+  /// not raise this is what the reference makes, too, or a part of that. Forms
+  /// that an attempt left behind do.
   int64_t countOthers() const { return others; }
   /// Returns the form of the reference that equals `form`, or null.
   const Form *find(Form form) const;
@@ -198,6 +200,12 @@ public:
   /// notes some, and lists them.
   void noteSizes(const Form *source, ArrayRef<int64_t> sizes);
   ArrayRef<SmallVector<int64_t>> getNotedSizes(const Form *source) const;
+  /// The sizes that a tensor of any size has where the reference reduces it;
+  /// kAnySize of other dimensions: notes some, and lists them.
+  void noteReduced(const Form *source, ArrayRef<int64_t> sizes);
+  std::vector<SmallVector<int64_t>> getReduced(const Form *source) const {
+    return reduced.lookup(source);
+  }
   /// The places, computed from data, that the reference says to be from 0 to
   /// `last`: notes one, and asks for one.
   void notePlace(const Form *place, int64_t last) {
@@ -280,6 +288,7 @@ private:
   DenseMap<const Form *, SmallVector<SmallVector<int64_t>>> shapes, sizes;
   /// The sizes of what reshapes are made of, where that does not say them.
   DenseMap<const Form *, SmallVector<int64_t>> reshaped;
+  DenseMap<const Form *, std::vector<SmallVector<int64_t>>> reduced;
   DenseMap<const Form *, int64_t> lastPlaces;
   DenseMap<const Form *, std::vector<NotedSlice>> slices;
   /// By hash: both ways to follow a cut are right, and one is of use.

@@ -295,10 +295,8 @@ LogicalResult LocalLifter::liftCollective(Operation *op) {
   group = getAxes(groupAxes);
   groupSize = numShards(group);
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    if (stacks.contains(operand)) {
-      gatherStack(operand, op->getResult(i));
+    if (inside.contains(operand))
       continue;
-    }
     LocalValue value = getTensor(operand);
     for (LocalDim &dim : value.dims)
       dim.padding = nullptr;

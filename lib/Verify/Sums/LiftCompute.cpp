@@ -70,6 +70,21 @@ LogicalResult LocalLifter::meetLoops(Operation *op, const LocalValue &value,
   return success();
 }
 
+void LocalLifter::noteReduced(const LocalValue &value, AffineMap map,
+                              ArrayRef<LocalDim> loops) {
+  if (!isReference)
+    return;
+  SmallVector<int64_t> sizes;
+  for (auto [dim, expr] : llvm::zip(value.dims, map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    sizes.push_back(dim.size == kAnySize && loop
+                        ? loops[loop.getPosition()].size
+                        : kAnySize);
+  }
+  if (llvm::any_of(sizes, [](int64_t size) { return size != kAnySize; }))
+    forms.noteReduced(value.form, sizes);
+}
+
 Contribution LocalLifter::makeParts(ArrayRef<LocalDim> loops,
                                     Contribution::Kind kind) {
   Contribution contribution;
@@ -209,6 +224,8 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
       free.push_back(i);
     fix(loop);
   }
+  noteReduced(lhs, op.getLhsMap(), loops);
+  noteReduced(rhs, op.getRhsMap(), loops);
   LocalValue value;
   for (AffineExpr expr : op.getResultMap().getResults()) {
     value.dims.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
@@ -225,18 +242,19 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
   };
   describe();
   for (unsigned loop : free)
-    tryShared(loops[loop], form, describe);
+    tryShared(loops, loop, form, describe);
   auto reduced =
       llvm::map_to_vector(summed, [&](unsigned i) { return loops[i]; });
   Builder builder(op.getContext());
   Type accumulator =
       form.element.isF64() ? builder.getF64Type() : builder.getF32Type();
-  if (failed(makeOrder(op, reduced, /*lastIsReduction=*/false,
-                       isRounded ? form.element : accumulator, form.order,
-                       value.contribution)))
+  const Type joinType = isRounded ? form.element : accumulator;
+  if (failed(makeOrder(op, reduced, /*lastIsReduction=*/false, joinType,
+                       form.order, value.contribution)))
     return failure();
   carryParts(*carried, value.contribution);
-  value.form = forms.get(std::move(form));
+  value.form =
+      forms.getPart(std::move(form), value.contribution.parts, joinType);
   reductions.push_back({op, value.form});
   return setTensor(op, op.getResult(), std::move(value));
 }

@@ -345,14 +345,28 @@ findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
 /// something is combined, and so any part of it is like any other. Ranks may
 /// have different parts, as those have that combine what they made of it. It is
 /// taken for one that they share if the one-rank program has a form only then,
-/// which `describe` makes of the loops.
-void LocalLifter::tryShared(LocalDim &loop, Form &form,
-                            function_ref<void()> describe) {
+/// which `describe` makes of the loops: along axes that cut no other loop, if
+/// there are such.
+void LocalLifter::tryShared(MutableArrayRef<LocalDim> loops, unsigned index,
+                            Form &form, function_ref<void()> describe) {
   if (isReference || forms.find(form))
     return;
+  LocalDim &loop = loops[index];
   const LocalDim all = loop;
-  for (const AxisList &axes : findCombinedAxes(
-           form.op, [&](AxesAttr attr) { return getAxes(attr); })) {
+  SmallVector<AxisList> found =
+      findCombinedAxes(form.op, [&](AxesAttr attr) { return getAxes(attr); });
+  auto isCutBy = [&](const LocalDim &other, const AxisList &axes) {
+    return other.chunk && llvm::any_of(llvm::seq(numRanks), [&](int64_t rank) {
+             return (*other.chunk)[rank] !=
+                    (*other.chunk)[mesh.groupMember(rank, axes, 0)];
+           });
+  };
+  std::stable_partition(found.begin(), found.end(), [&](const AxisList &axes) {
+    return llvm::none_of(llvm::enumerate(loops), [&](auto entry) {
+      return entry.index() != index && isCutBy(entry.value(), axes);
+    });
+  });
+  for (const AxisList &axes : found) {
     loop.size = all.extent * numShards(axes);
     loop.chunk =
         perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
@@ -421,7 +435,7 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   };
   describe();
   for (unsigned loop : freeLoops)
-    tryShared(loops[loop], made, describe);
+    tryShared(loops, loop, made, describe);
   for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
     if (iterator == utils::IteratorType::reduction && !lifter.knowsItsPlace())
       shareAlike(op, loop);
@@ -452,7 +466,9 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
                << first->str(),
            failure();
   bool hasOrder = made.order.isNeeded();
-  value.form = forms.get(std::move(made));
+  const Type joinType = made.element;
+  value.form =
+      forms.getPart(std::move(made), value.contribution.parts, joinType);
   if (hasOrder)
     reductions.push_back({op, value.form});
   return value;
@@ -617,15 +633,36 @@ bool LocalLifter::joinNeighbours(LocalValue &a, const LocalValue &b) {
   return true;
 }
 
-/// Joins two parts that the rank has computed one after the other.
-LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
+/// The first input of an op that joins two, where both have elements.
+FailureOr<LocalValue> LocalLifter::meetParts(linalg::LinalgOp op) {
   LocalValue a = getTensor(op.getDpsInputs()[0]);
-  const LocalValue &b = getTensor(op.getDpsInputs()[1]);
-  for (auto [dim, other] : llvm::zip(a.dims, b.dims)) {
+  for (auto [dim, other] :
+       llvm::zip(a.dims, getTensor(op.getDpsInputs()[1]).dims)) {
     if (failed(meet(op, dim, other)))
       return failure();
     dim.padding = nullptr;
   }
+  return a;
+}
+
+/// Gives each rank the parts that it has of `a` and of `b`.
+LogicalResult LocalLifter::unitePair(Operation *op, LocalValue &a,
+                                     const LocalValue &b) {
+  RankVector own = a.contribution.part, other = b.contribution.part;
+  return uniteParts(
+      op, a, [](int64_t rank) { return rank; },
+      [&](int64_t rank) {
+        return SmallVector<int64_t>{(*own)[rank], (*other)[rank]};
+      });
+}
+
+/// Joins two parts that the rank has computed one after the other.
+LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
+  FailureOr<LocalValue> met = meetParts(op);
+  if (failed(met))
+    return failure();
+  LocalValue &a = *met;
+  const LocalValue &b = getTensor(op.getDpsInputs()[1]);
   auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
   bool isAlike = a.form == b.form &&
                  getExactKind(getPairwise(op), /*isOfReals=*/true) ==
@@ -637,11 +674,7 @@ LogicalResult LocalLifter::liftJoin(linalg::LinalgOp op) {
   bool hasSets = a.contribution.kind == Contribution::Exact ||
                  a.contribution.kind == Contribution::Disjoint;
   if (isAlike && hasSets) {
-    RankVector set = a.contribution.part, other = b.contribution.part;
-    auto getPair = [&](int64_t rank) {
-      return SmallVector<int64_t>{(*set)[rank], (*other)[rank]};
-    };
-    if (failed(uniteParts(op, a, [](int64_t rank) { return rank; }, getPair)))
+    if (failed(unitePair(op, a, b)))
       return failure();
   } else if (!isAlike || !joinNeighbours(a, b)) {
     return op->emitOpError("joins ")
@@ -704,6 +737,10 @@ LogicalResult LocalLifter::liftStructured(linalg::LinalgOp op, int choice) {
       freeLoops.push_back(i);
     fix(loops[i]);
   }
+  for (OpOperand &operand : op->getOpOperands())
+    if (reduces && isa<RankedTensorType>(operand.get().getType()))
+      noteReduced(getTensor(operand.get()), maps[operand.getOperandNumber()],
+                  loops);
   if (failed(readOperands(op, body, loops, reduces)))
     return failure();
   for (Operation &inner : op.getBlock()->without_terminator())

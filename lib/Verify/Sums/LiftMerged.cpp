@@ -6,10 +6,15 @@
 // the global program makes so is noted, and what a rank has is seen as a part
 // of it.
 //
+// Gathers of two neighbouring dimensions are one of what both become, of which
+// the parts need not lie next to each other.
+//
 // Worked example. Of x[3:] of five elements two ranks take one each: slices at
 // 3 and 4 of x. They are chunks 3 and 4 of x, and chunks 0 and 1 of x[3:].
 
 #include "LocalLifter.h"
+
+#include "weft/Analysis/Traffic.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -176,4 +181,80 @@ bool LocalLifter::padMore(tensor::PadOp op, const LocalValue &value,
     return true;
   }
   return false;
+}
+
+/// The chunk that chunks of members are together; nullptr if they are not
+/// neighbours. `getIndex` says which of the `count` neighbours a member has.
+static RankVector
+joinMembers(RankVector chunk, int64_t count, int64_t members,
+            function_ref<int64_t(int64_t member)> getIndex,
+            function_ref<int64_t(int64_t rank, int64_t member)> getMember,
+            function_ref<RankVector(function_ref<int64_t(int64_t)>)> perRank) {
+  bool isRight = true;
+  RankVector joined = perRank([&](int64_t rank) {
+    int64_t first = (*chunk)[getMember(rank, 0)];
+    isRight &= first % count == 0;
+    for (int64_t member = 0; member < members; ++member)
+      isRight &= (*chunk)[getMember(rank, member)] == first + getIndex(member);
+    return first / count;
+  });
+  return isRight ? joined : nullptr;
+}
+
+/// Follows a gather of two dimensions as one, of the first of which a rank has
+/// one index: members have chunks of both. What is between these ops is part of
+/// nothing where other ranks have elements in between. False if it is no such
+/// gather.
+bool LocalLifter::liftNestedGathers(tensor::CollapseShapeOp op) {
+  if (isReference || !op->hasOneUse())
+    return false;
+  OpOperand &use = *op->use_begin();
+  auto gatherOp = dyn_cast<AllGatherOp>(use.getOwner());
+  if (!gatherOp)
+    return false;
+  Value gathered = gatherOp->getResult(use.getOperandNumber());
+  auto expand = gathered.hasOneUse()
+                    ? dyn_cast<tensor::ExpandShapeOp>(*gathered.user_begin())
+                    : tensor::ExpandShapeOp();
+  auto groups = op.getReassociationIndices();
+  int64_t dim = gatherOp.getDims()[use.getOperandNumber()];
+  if (!expand || expand.getReassociationIndices() != groups ||
+      !llvm::all_of(llvm::enumerate(groups), [&](auto entry) {
+        return entry.value().size() == (int64_t(entry.index()) == dim ? 2 : 1);
+      }))
+    return false;
+  groupAxes = getCollectiveAxes(gatherOp);
+  group = getAxes(groupAxes);
+  groupSize = numShards(group);
+  LocalValue value = getTensor(op.getSrc());
+  LocalDim &outer = value.dims[dim], &inner = value.dims[dim + 1];
+  int64_t rows = expand.getResultType().getDimSize(dim);
+  if (outer.extent != 1 || !outer.chunk || !inner.chunk || rows <= 0 ||
+      groupSize % rows != 0)
+    return false;
+  int64_t columns = groupSize / rows;
+  for (auto [i, other] : llvm::enumerate(value.dims)) {
+    other.padding = nullptr;
+    bool isGathered = int64_t(i) == dim || int64_t(i) == dim + 1;
+    if (!isGathered && other.chunk && !isSameOfMembers(other.chunk))
+      return false;
+  }
+  if (value.contribution.part && !isSameOfMembers(value.contribution.part))
+    return false;
+  auto join = [&](LocalDim &own, int64_t count,
+                  function_ref<int64_t(int64_t)> getIndex) {
+    own.chunk = joinMembers(
+        own.chunk, count, groupSize, getIndex,
+        [&](int64_t rank, int64_t member) { return getMember(rank, member); },
+        [&](function_ref<int64_t(int64_t)> get) { return perRank(get); });
+    own.extent *= count;
+    own.likeness = nullptr;
+    return own.chunk != nullptr;
+  };
+  if (!join(outer, rows, [&](int64_t member) { return member / columns; }) ||
+      !join(inner, columns, [&](int64_t member) { return member % columns; }))
+    return false;
+  inside.insert(op.getResult());
+  inside.insert(gathered);
+  return succeeded(setTensor(expand, expand.getResult(), std::move(value)));
 }

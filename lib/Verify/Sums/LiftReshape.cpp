@@ -44,16 +44,24 @@ std::optional<LocalDim> LocalLifter::joinSingles(ArrayRef<LocalDim> group) {
 
 /// What is repeated along the last or the first dimensions of a group becomes
 /// one dimension of `size`, as in the one-rank program: of 4 heads in 4 chunks,
-/// each repeated, 8 in 8 chunks, of which each two neighbours are alike. False
-/// if it is no such group.
+/// each repeated, 8 in 8 chunks, of which each two neighbours are alike. So
+/// does what is repeated before dimensions that ranks have all of: rows that
+/// stand there twice each. False if it is no such group.
 bool LocalLifter::collapseRepeated(ArrayRef<LocalDim> group, int64_t size,
                                    LocalDim &result,
                                    SmallVectorImpl<int64_t> &sizes) {
   int64_t extent = 1;
-  bool isLast = isRepeated(group.back());
+  bool isLast = !isRepeated(group.front()) || isRepeated(group.back());
   SmallVector<LocalDim> fixed(group);
   for (LocalDim &dim : fixed)
     fix(dim);
+  while (isLast && !isRepeated(group.back())) {
+    const LocalDim &row = fixed[group.size() - 1];
+    if (countChunks(row) > 1 || proof::hasPadding(row))
+      return false;
+    extent *= row.extent;
+    group = group.drop_back();
+  }
   while (!group.empty() && isRepeated(isLast ? group.back() : group.front())) {
     extent *= (isLast ? group.back() : group.front()).extent;
     group = isLast ? group.drop_back() : group.drop_front();
@@ -126,7 +134,7 @@ LogicalResult LocalLifter::collapseGroup(Operation *op,
   // One element that is repeated, however often.
   if (llvm::all_of(several, isRepeated))
     return success();
-  if ((isRepeated(several.front()) || isRepeated(several.back())) &&
+  if (llvm::any_of(several, isRepeated) &&
       collapseRepeated(several, size, result, sizes)) {
     for (auto [i, dim] : llvm::enumerate(dims))
       if (isSingle(dim))
@@ -589,19 +597,31 @@ findRanges(const LocalValue &value, ArrayRef<int64_t> shape) {
 
 /// The value as a part of the tensor that the one-rank program makes: of parts
 /// that a rank computes one after the other none says how many there are.
-std::optional<LocalValue> LocalLifter::findSized(const LocalValue &value) {
-  LocalValue sized = value;
-  bool isOther = false;
-  if (value.form->shape.size() != value.dims.size())
-    return std::nullopt;
-  for (auto [dim, size] : llvm::zip(sized.dims, value.form->shape)) {
-    if (!dim.chunk || dim.size != kAnySize || size == kAnySize ||
-        size <= getPaddedSize(dim) - dim.extent)
-      continue;
-    dim.size = size;
-    isOther = true;
-  }
-  return isOther ? std::optional<LocalValue>(std::move(sized)) : std::nullopt;
+void LocalLifter::findSized(const LocalValue &value,
+                            std::vector<LocalValue> &found) {
+  auto isOpen = [](const LocalDim &dim) {
+    return dim.chunk && dim.size == kAnySize;
+  };
+  if (llvm::none_of(value.dims, isOpen))
+    return;
+  auto add = [&](ArrayRef<int64_t> sizes) {
+    LocalValue sized = value;
+    bool isOther = false;
+    if (sizes.size() != value.dims.size())
+      return;
+    for (auto [dim, size] : llvm::zip(sized.dims, sizes)) {
+      if (!isOpen(dim) || size == kAnySize ||
+          size <= getPaddedSize(dim) - dim.extent)
+        continue;
+      dim.size = size;
+      isOther = true;
+    }
+    if (isOther)
+      found.push_back(std::move(sized));
+  };
+  add(value.form->shape);
+  for (ArrayRef<int64_t> sizes : forms.getReduced(value.form))
+    add(sizes);
 }
 
 /// The value as reshapes, slices and transposes of the one-rank program show it
@@ -613,8 +633,7 @@ std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
   ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
   findSliced(value, found);
   findTransposed(value, found);
-  if (std::optional<LocalValue> sized = findSized(value))
-    found.push_back(std::move(*sized));
+  findSized(value, found);
   unsigned rank = value.dims.size();
   SmallVector<int64_t> own = getSizes(value.dims);
   for (const SmallVector<int64_t> &shape : forms.getShapes(value.form)) {

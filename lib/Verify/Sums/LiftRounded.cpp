@@ -90,23 +90,14 @@ bool LocalLifter::isRoundedJoin(linalg::LinalgOp op) {
 }
 
 LogicalResult LocalLifter::liftRoundedJoin(linalg::LinalgOp op) {
-  LocalValue a = getTensor(op.getDpsInputs()[0]);
-  const LocalValue &b = getTensor(op.getDpsInputs()[1]);
-  for (auto [dim, other] : llvm::zip(a.dims, b.dims)) {
-    if (failed(meet(op, dim, other)))
-      return failure();
-    dim.padding = nullptr;
-  }
-  RankVector own = a.contribution.part, other = b.contribution.part;
-  a.form = skipRounding(a.form);
-  if (failed(uniteParts(
-          op, a, [](int64_t rank) { return rank; },
-          [&](int64_t rank) {
-            return SmallVector<int64_t>{(*own)[rank], (*other)[rank]};
-          })))
+  FailureOr<LocalValue> a = meetParts(op);
+  if (failed(a))
+    return failure();
+  a->form = skipRounding(a->form);
+  if (failed(unitePair(op, *a, getTensor(op.getDpsInputs()[1]))))
     return failure();
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  if (element != a.form->element)
-    a.form = getRounded(a.form, element, op);
-  return setTensor(op, op->getResult(0), std::move(a));
+  if (element != a->form->element)
+    a->form = getRounded(a->form, element, op);
+  return setTensor(op, op->getResult(0), std::move(*a));
 }

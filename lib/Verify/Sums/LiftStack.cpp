@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stacks: values of which each rank needs another one, and that are put below
-// each other, gathered, and picked by number. A rank that computes
-// several microbatches gets those of other ranks so. Entries are parts of one
-// tensor that lie anywhere in it, so that the stack as a whole is a part of
-// nothing; each entry is followed by itself.
+// Stacks: values that are put below each other and picked by number, another
+// one by each rank. A rank that computes several microbatches sends, and keeps,
+// those of other numbers than others do so. Entries are parts of one tensor
+// that lie anywhere in it, so that the stack as a whole is a part of nothing;
+// each entry is followed by itself.
 //
 // Worked example. On 2 ranks of 2 microbatches each, entries have the chunks
-// [0, 2] and [1, 3]. After the gather the four entries have the chunks [0, 0],
-// [1, 1], [2, 2] and [3, 3]; picking entry 2 on rank 0 and 1 on rank 1 gives
-// chunks [2, 1].
+// [0, 2] and [1, 3]. Picking entry 1 on rank 0 and 0 on rank 1 gives chunks
+// [1, 2].
 
 #include "LocalLifter.h"
 
@@ -17,7 +16,19 @@ using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::proof;
 
-/// Whether a slice is one entry of a stack.
+/// Whether an index is computed of nothing but the number of the rank.
+static bool isOfRank(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<AxisIndexOp>(op))
+    return op;
+  bool isMath = isa<arith::ArithDialect>(op->getDialect());
+  return isMath && op->getNumOperands() > 0 &&
+         llvm::all_of(op->getOperands(), [](Value operand) {
+           return getConstantIntValue(operand) || isOfRank(operand);
+         });
+}
+
+/// Whether a slice is one entry of a stack, for each rank its own.
 static bool isPick(Operation *user) {
   auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
   if (!slice)
@@ -26,23 +37,11 @@ static bool isPick(Operation *user) {
   ArrayRef<int64_t> sizes = slice.getStaticSizes();
   auto isZero = [](int64_t offset) { return offset == 0; };
   auto isOne = [](int64_t stride) { return stride == 1; };
-  return slice.getType().getShape() == entry && sizes.front() == 1 &&
-         sizes.drop_front() == entry &&
+  auto number = dyn_cast<Value>(slice.getMixedOffsets().front());
+  return number && isOfRank(number) && slice.getType().getShape() == entry &&
+         sizes.front() == 1 && sizes.drop_front() == entry &&
          llvm::all_of(slice.getStaticOffsets().drop_front(), isZero) &&
          llvm::all_of(slice.getStaticStrides(), isOne);
-}
-
-/// Whether all that is done to a concatenation is to gather it along its first
-/// dimension and to pick entries.
-static bool isGatheredToPick(tensor::ConcatOp op) {
-  if (op.getDim() != 0 || !op->hasOneUse())
-    return false;
-  OpOperand &use = *op->use_begin();
-  auto gather = dyn_cast<AllGatherOp>(use.getOwner());
-  if (!gather || gather.getDims()[use.getOperandNumber()] != 0)
-    return false;
-  return llvm::all_of(gather->getResult(use.getOperandNumber()).getUsers(),
-                      isPick);
 }
 
 /// The tensor that `input` is with a first dimension of one; null if it is not
@@ -71,14 +70,23 @@ static bool areOfOne(const LocalValue &a, const LocalValue &b) {
 }
 
 bool LocalLifter::stackEntries(tensor::ConcatOp op) {
-  if (!isGatheredToPick(op))
+  if (op.getDim() != 0 || op->use_empty() ||
+      !llvm::all_of(op->getUsers(), isPick))
     return false;
-  std::vector<LocalValue> entries;
-  for (Value input : op.getInputs()) {
-    Value entry = getEntry(input);
-    if (!entry)
+  // Where some entry is a tensor with such a dimension, all are.
+  SmallVector<Value> sources = llvm::map_to_vector(
+      op.getInputs(), [](Value input) { return getEntry(input); });
+  auto isWhole = [](Value input) {
+    return cast<RankedTensorType>(input.getType()).getDimSize(0) == 1;
+  };
+  if (llvm::is_contained(sources, Value())) {
+    if (!llvm::all_of(op.getInputs(), isWhole))
       return false;
-    entries.push_back(getTensor(entry));
+    sources.assign(op.getInputs().begin(), op.getInputs().end());
+  }
+  std::vector<LocalValue> entries;
+  for (Value source : sources) {
+    entries.push_back(getTensor(source));
     for (LocalDim &dim : entries.back().dims)
       dim.padding = nullptr;
     if (!areOfOne(entries.front(), entries.back()))
@@ -107,30 +115,22 @@ LocalValue LocalLifter::moveEntry(
   return value;
 }
 
-/// All entries of the first member, then those of the next one.
-void LocalLifter::gatherStack(Value stack, Value result) {
-  const std::vector<LocalValue> own = stacks.at(stack);
-  std::vector<LocalValue> entries;
-  for (int64_t member = 0; member < groupSize; ++member)
-    for (const LocalValue &entry : own)
-      entries.push_back(moveEntry(entry, [&](int64_t rank) {
-        return std::pair(&entry, getMember(rank, member));
-      }));
-  stacks[result] = std::move(entries);
-}
-
 LogicalResult LocalLifter::pickEntry(tensor::ExtractSliceOp op) {
   const std::vector<LocalValue> &entries = stacks.at(op.getSource());
   int64_t count = entries.size();
   RankVector number = getNumber(op.getMixedOffsets().front());
-  if (!number)
-    return op.emitOpError("picks one of ")
-           << count << " values by a number that is computed from data";
-  for (int64_t entry : *number)
-    if (entry < 0 || entry >= count)
-      return op.emitOpError("picks value ") << entry << " of " << count;
-  return setTensor(op, op.getResult(),
-                   moveEntry(entries.front(), [&](int64_t rank) {
-                     return std::pair(&entries[(*number)[rank]], rank);
-                   }));
+  auto isEntry = [&](int64_t entry) { return entry >= 0 && entry < count; };
+  if (!number || !llvm::all_of(*number, isEntry))
+    return op.emitOpError("picks ") << (number ? describeRanks(number) : "?")
+                                    << " of " << count << " values";
+  LocalValue picked = moveEntry(entries.front(), [&](int64_t rank) {
+    return std::pair(&entries[(*number)[rank]], rank);
+  });
+  if (picked.dims.size() == size_t(op.getType().getRank()))
+    return setTensor(op, op.getResult(), std::move(picked));
+  llvm::SmallBitVector first(picked.dims.size());
+  first.set(0);
+  FailureOr<LocalValue> dropped = dropDims(op, std::move(picked), first);
+  return failed(dropped) ? failure()
+                         : setTensor(op, op.getResult(), std::move(*dropped));
 }

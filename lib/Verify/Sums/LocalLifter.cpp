@@ -261,6 +261,16 @@ static std::optional<unsigned> findMisfit(LocalValue value,
   return std::nullopt;
 }
 
+/// An error of a result: at the op that makes it if nobody says where the
+/// function returns, as in one that a frontend has made.
+static InFlightDiagnostic emitResultError(func::ReturnOp op, Value result) {
+  Location loc = op.getLoc();
+  Operation *maker = result.getDefiningOp();
+  if (maker && !loc->findInstanceOf<FileLineColLoc>())
+    loc = maker->getLoc();
+  return emitError(loc) << "'" << op->getName() << "' op ";
+}
+
 LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
   for (auto [i, result] : llvm::enumerate(op.getOperands())) {
     if (failed(checkBorder("result", i, result.getType())))
@@ -276,11 +286,12 @@ LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
     }
     LocalValue value = getTensor(result);
     if (value.form->kind == FormKind::Undefined)
-      return op.emitOpError("uses elements that nothing has defined");
+      return emitResultError(op, result)
+             << "uses elements that nothing has defined";
     if (value.contribution.kind != Contribution::Whole)
-      return op.emitOpError("result #")
-             << i << " is a contribution: one of " << value.contribution.parts
-             << " parts of " << value.form->str();
+      return emitResultError(op, result)
+             << "result #" << i << " is a contribution: one of "
+             << value.contribution.parts << " parts of " << value.form->str();
     SmallVector<LocalDim, 4> dims =
         getBorderDims(func.getResultAttrDict(i), type);
     std::optional<unsigned> wrong = findMisfit(value, dims);
@@ -292,8 +303,8 @@ LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
           break;
         }
     if (wrong)
-      return op.emitOpError("result #")
-             << i << " has dim " << *wrong << " of size "
+      return emitResultError(op, result)
+             << "result #" << i << " has dim " << *wrong << " of size "
              << value.dims[*wrong].size << " in chunks "
              << describeRanks(value.dims[*wrong].chunk) << ", expected size "
              << dims[*wrong].size << " in chunks "
@@ -404,6 +415,11 @@ LogicalResult LocalLifter::liftUninterpreted(Operation *op) {
 }
 
 LogicalResult LocalLifter::liftOp(Operation *op) {
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
+      collapse && liftNestedGathers(collapse))
+    return success();
+  if (isa<tensor::ExpandShapeOp>(op) && inside.contains(op->getOperand(0)))
+    return success();
   if (!liftRegrouped(op) && failed(liftAsIs(op)))
     return failure();
   carryWays(op);

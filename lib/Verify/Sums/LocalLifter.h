@@ -276,6 +276,7 @@ private:
   void findSliced(const LocalValue &value, std::vector<LocalValue> &found);
   void findTransposed(const LocalValue &value, std::vector<LocalValue> &found);
   std::optional<LocalValue> sliceAsPart(tensor::ExtractSliceOp op);
+  bool liftNestedGathers(tensor::CollapseShapeOp op);
   void noteSlice(tensor::ExtractSliceOp op, const Form *source,
                  const Form *made);
   bool padMore(tensor::PadOp op, const LocalValue &value, const Form *padding);
@@ -315,7 +316,7 @@ private:
                           unsigned last);
   LogicalResult regroupForMembers(Operation *op, LocalValue &value,
                                   unsigned last);
-  std::optional<LocalValue> findSized(const LocalValue &value);
+  void findSized(const LocalValue &value, std::vector<LocalValue> &found);
   std::vector<LocalValue> findRegrouped(Operation *op, Value seen);
   std::optional<LocalDim> joinSingles(ArrayRef<LocalDim> group);
 
@@ -347,7 +348,6 @@ private:
   LocalValue moveEntry(
       const LocalValue &alike,
       function_ref<std::pair<const LocalValue *, int64_t>(int64_t)> getSource);
-  void gatherStack(Value stack, Value result);
   LogicalResult pickEntry(tensor::ExtractSliceOp op);
 
   // Computation.
@@ -361,13 +361,16 @@ private:
   FailureOr<LocalValue> liftReduction(linalg::LinalgOp op, unsigned index,
                                       BodyLifter &body,
                                       MutableArrayRef<LocalDim> loops);
-  void tryShared(LocalDim &loop, Form &form, function_ref<void()> describe);
+  void tryShared(MutableArrayRef<LocalDim> loops, unsigned index, Form &form,
+                 function_ref<void()> describe);
   void shareAlike(Operation *op, LocalDim &loop);
   LogicalResult liftFold(linalg::LinalgOp op, BodyLifter &body,
                          MutableArrayRef<LocalDim> loops);
   bool haveSameForm(Value a, Value b) const;
   bool isJoin(linalg::LinalgOp op) const;
   bool joinNeighbours(LocalValue &a, const LocalValue &b);
+  FailureOr<LocalValue> meetParts(linalg::LinalgOp op);
+  LogicalResult unitePair(Operation *op, LocalValue &a, const LocalValue &b);
   LogicalResult liftJoin(linalg::LinalgOp op);
   const Form *skipRounding(const Form *form);
   const Form *getRounded(const Form *form, Type element, Operation *op);
@@ -423,6 +426,9 @@ private:
   LogicalResult meetLoops(Operation *op, const LocalValue &value, AffineMap map,
                           MutableArrayRef<LocalDim> loops);
   LogicalResult meet(Operation *op, LocalDim &a, const LocalDim &b);
+  /// Notes of an operand that says no sizes which ones the reference reduces.
+  void noteReduced(const LocalValue &value, AffineMap map,
+                   ArrayRef<LocalDim> loops);
   /// The order of a reduction over `loops`, and which part of it ranks hold.
   LogicalResult noteOrder(Operation *op, int64_t local, int64_t parts);
   LogicalResult makeOrder(Operation *op, ArrayRef<LocalDim> loops,
@@ -494,8 +500,10 @@ private:
   /// Outputs, and gradients of outputs, times a weight: what was multiplied,
   /// and the weight.
   DenseMap<Value, std::pair<LocalValue, AttentionWeight>> weighted;
-  /// The entries of values that are stacked, to be gathered and picked.
+  /// The entries of values that are stacked, to be picked.
   DenseMap<Value, std::vector<LocalValue>> stacks;
+  /// Between the ops that were followed as one.
+  DenseSet<Value> inside;
   DenseMap<Value, LocalScalar> scalars;
   /// Axes of the collective at hand, and its number of members.
   AxesAttr groupAxes;

@@ -55,7 +55,8 @@ module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>
 // -----
 
 // Rank 0 has rows 0 and 1 of four, rank 1 has rows 2 and 3, in two microbatches
-// each. They exchange: rank r takes row r first, then row r + 2.
+// each. They exchange: rank r takes row r first, then row r + 2. In the first round
+// each keeps one of its rows, in the second it sends the other one.
 
 // CHECK: weft.certificate =
 // CHECK: module @one_rank
@@ -63,17 +64,24 @@ module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 8>
   weft.mesh @mesh = <["dp"=2]>
   func.func @f(%x: tensor<2x3xf32> {weft.global_type = tensor<4x3xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}, {}]>})
       -> tensor<4x3xf32> {
+    %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
     %a = tensor.extract_slice %x[0, 0] [1, 3] [1, 1] : tensor<2x3xf32> to tensor<1x3xf32>
     %b = tensor.extract_slice %x[1, 0] [1, 3] [1, 1] : tensor<2x3xf32> to tensor<1x3xf32>
     %0 = tensor.expand_shape %a [[0, 1], [2]] output_shape [1, 1, 3] : tensor<1x3xf32> into tensor<1x1x3xf32>
     %1 = tensor.expand_shape %b [[0, 1], [2]] output_shape [1, 1, 3] : tensor<1x3xf32> into tensor<1x1x3xf32>
     %2 = tensor.concat dim(0) %0, %1 : (tensor<1x1x3xf32>, tensor<1x1x3xf32>) -> tensor<2x1x3xf32>
-    %3 = weft.all_gather %2 on @mesh <{"dp"}> dims [0] : (tensor<2x1x3xf32>) -> tensor<4x1x3xf32>
     %rank = weft.axis_index @mesh <{"dp"}>
-    %next = arith.addi %rank, %c2 : index
-    %first = tensor.extract_slice %3[%rank, 0, 0] [1, 1, 3] [1, 1, 1] : tensor<4x1x3xf32> to tensor<1x3xf32>
-    %second = tensor.extract_slice %3[%next, 0, 0] [1, 1, 3] [1, 1, 1] : tensor<4x1x3xf32> to tensor<1x3xf32>
+    %next = arith.addi %rank, %c1 : index
+    %other = arith.remui %next, %c2 : index
+    %kept = tensor.extract_slice %2[%rank, 0, 0] [1, 1, 3] [1, 1, 1] : tensor<2x1x3xf32> to tensor<1x3xf32>
+    %sent = tensor.extract_slice %2[%other, 0, 0] [1, 1, 3] [1, 1, 1] : tensor<2x1x3xf32> to tensor<1x3xf32>
+    %got = weft.permute %sent on @mesh <{"dp"}> sources [1, 0] : (tensor<1x3xf32>) -> tensor<1x3xf32>
+    %3 = tensor.expand_shape %kept [[0, 1], [2]] output_shape [1, 1, 3] : tensor<1x3xf32> into tensor<1x1x3xf32>
+    %4 = tensor.expand_shape %got [[0, 1], [2]] output_shape [1, 1, 3] : tensor<1x3xf32> into tensor<1x1x3xf32>
+    %5 = tensor.concat dim(0) %3, %4 : (tensor<1x1x3xf32>, tensor<1x1x3xf32>) -> tensor<2x1x3xf32>
+    %first = tensor.extract_slice %5[%rank, 0, 0] [1, 1, 3] [1, 1, 1] : tensor<2x1x3xf32> to tensor<1x3xf32>
+    %second = tensor.extract_slice %5[%other, 0, 0] [1, 1, 3] [1, 1, 1] : tensor<2x1x3xf32> to tensor<1x3xf32>
     %low = weft.all_gather %first on @mesh <{"dp"}> dims [0] : (tensor<1x3xf32>) -> tensor<2x3xf32>
     %high = weft.all_gather %second on @mesh <{"dp"}> dims [0] : (tensor<1x3xf32>) -> tensor<2x3xf32>
     %y = tensor.concat dim(0) %low, %high : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>

@@ -62,3 +62,71 @@ module attributes {weft.invariance = #weft.invariance<axes = ["y"], leaves = 4>}
     }
   }
 }
+
+// -----
+
+// Four parts of numbers of rows, of which ranks have two each: the even ones do
+// not say how many there are, but what the one-rank program sums does.
+
+#v = affine_map<(i) -> (i)>
+#s = affine_map<(i) -> ()>
+#none = affine_map<() -> ()>
+// CHECK: weft.certificate
+module attributes {weft.invariance = #weft.invariance<axes = ["dp"], leaves = 4>} {
+  weft.mesh @mesh = <["dp"=2]>
+  func.func @f() -> tensor<f32> {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %c8 = arith.constant 8 : index
+    %a = weft.axis_index @mesh <{"dp"}>
+    %begin = arith.muli %a, %c8 : index
+    %e = tensor.empty() : tensor<8xf32>
+    %0 = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]} outs(%e : tensor<8xf32>) {
+    ^bb0(%out: f32):
+      %index = linalg.index 0 : index
+      %place = arith.addi %index, %begin : index
+      %i = arith.index_cast %place : index to i32
+      %n = arith.sitofp %i : i32 to f32
+      linalg.yield %n : f32
+    } -> tensor<8xf32>
+    %even = tensor.extract_slice %0[0] [4] [1] : tensor<8xf32> to tensor<4xf32>
+    %odd = tensor.extract_slice %0[4] [4] [1] : tensor<8xf32> to tensor<4xf32>
+    %1 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%even : tensor<4xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 1>} {
+    ^bb0(%in: f32, %out: f32):
+      %sum = arith.addf %out, %in : f32
+      linalg.yield %sum : f32
+    } -> tensor<f32>
+    %2 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%odd : tensor<4xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 1>} {
+    ^bb0(%in: f32, %out: f32):
+      %sum = arith.addf %out, %in : f32
+      linalg.yield %sum : f32
+    } -> tensor<f32>
+    %r = tensor.empty() : tensor<f32>
+    %3 = linalg.generic {indexing_maps = [#none, #none, #none], iterator_types = []} ins(%1, %2 : tensor<f32>, tensor<f32>) outs(%r : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 2>} {
+    ^bb0(%in: f32, %other: f32, %out: f32):
+      %sum = arith.addf %in, %other : f32
+      linalg.yield %sum : f32
+    } -> tensor<f32>
+    %4 = weft.all_reduce sum %3 on @mesh <{"dp"}> {weft.order = #weft.order<leaves = 2>} : (tensor<f32>) -> tensor<f32>
+    return %4 : tensor<f32>
+  }
+  module @one_rank {
+    weft.mesh @mesh = <["dp"=1]>
+    func.func @f() -> tensor<f32> {
+      %zero = arith.constant dense<0.0> : tensor<f32>
+      %e = tensor.empty() : tensor<16xf32>
+      %0 = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]} outs(%e : tensor<16xf32>) {
+      ^bb0(%out: f32):
+        %index = linalg.index 0 : index
+        %i = arith.index_cast %index : index to i32
+        %n = arith.sitofp %i : i32 to f32
+        linalg.yield %n : f32
+      } -> tensor<16xf32>
+      %1 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%0 : tensor<16xf32>) outs(%zero : tensor<f32>) attrs = {weft.order = #weft.order<leaves = 4>} {
+      ^bb0(%in: f32, %out: f32):
+        %sum = arith.addf %out, %in : f32
+        linalg.yield %sum : f32
+      } -> tensor<f32>
+      return %1 : tensor<f32>
+    }
+  }
+}

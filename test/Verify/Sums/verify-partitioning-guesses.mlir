@@ -110,3 +110,66 @@ module {
     }
   }
 }
+
+// -----
+
+// Parts of three that ranks compute one after the other: neither the even nor
+// the odd ones say how many there are, but what the global program sums does.
+
+#v = affine_map<(i) -> (i)>
+#s = affine_map<(i) -> ()>
+#none = affine_map<() -> ()>
+module {
+  weft.mesh @mesh = <["a"=2]>
+  func.func @f() -> tensor<i32> {
+    %zero = arith.constant dense<0> : tensor<i32>
+    %c6 = arith.constant 6 : index
+    %a = weft.axis_index @mesh <{"a"}>
+    %begin = arith.muli %a, %c6 : index
+    %e = tensor.empty() : tensor<6xi32>
+    %0 = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]} outs(%e : tensor<6xi32>) {
+    ^bb0(%out: i32):
+      %index = linalg.index 0 : index
+      %place = arith.addi %index, %begin : index
+      %i = arith.index_cast %place : index to i32
+      linalg.yield %i : i32
+    } -> tensor<6xi32>
+    %even = tensor.extract_slice %0[0] [3] [1] : tensor<6xi32> to tensor<3xi32>
+    %odd = tensor.extract_slice %0[3] [3] [1] : tensor<6xi32> to tensor<3xi32>
+    %1 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%even : tensor<3xi32>) outs(%zero : tensor<i32>) {
+    ^bb0(%in: i32, %out: i32):
+      %sum = arith.addi %out, %in : i32
+      linalg.yield %sum : i32
+    } -> tensor<i32>
+    %2 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%odd : tensor<3xi32>) outs(%zero : tensor<i32>) {
+    ^bb0(%in: i32, %out: i32):
+      %sum = arith.addi %out, %in : i32
+      linalg.yield %sum : i32
+    } -> tensor<i32>
+    %3 = linalg.generic {indexing_maps = [#none, #none, #none], iterator_types = []} ins(%1, %2 : tensor<i32>, tensor<i32>) outs(%zero : tensor<i32>) {
+    ^bb0(%in: i32, %other: i32, %out: i32):
+      %sum = arith.addi %in, %other : i32
+      linalg.yield %sum : i32
+    } -> tensor<i32>
+    %4 = weft.all_reduce sum %3 on @mesh <{"a"}> : (tensor<i32>) -> tensor<i32>
+    return %4 : tensor<i32>
+  }
+  module @global {
+    func.func @f() -> tensor<i32> {
+      %zero = arith.constant dense<0> : tensor<i32>
+      %e = tensor.empty() : tensor<12xi32>
+      %0 = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel"]} outs(%e : tensor<12xi32>) {
+      ^bb0(%out: i32):
+        %index = linalg.index 0 : index
+        %i = arith.index_cast %index : index to i32
+        linalg.yield %i : i32
+      } -> tensor<12xi32>
+      %1 = linalg.generic {indexing_maps = [#v, #s], iterator_types = ["reduction"]} ins(%0 : tensor<12xi32>) outs(%zero : tensor<i32>) {
+      ^bb0(%in: i32, %out: i32):
+        %sum = arith.addi %out, %in : i32
+        linalg.yield %sum : i32
+      } -> tensor<i32>
+      return %1 : tensor<i32>
+    }
+  }
+}

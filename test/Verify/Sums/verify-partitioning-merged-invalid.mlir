@@ -227,3 +227,41 @@ module {
     }
   }
 }
+
+// -----
+
+// Of four parts of the gathered columns those of another rank in between.
+
+module {
+  weft.mesh @mesh = <["a"=4, "b"=2]>
+  func.func @gathered_twice(%x: tensor<1x2xf32> {weft.global_type = tensor<2x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"a":(1)2}, {"a":(2)2, "b"}]>}) -> (tensor<2x4xf32> {weft.global_type = tensor<2x8xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"b"}]>}) {
+    %0 = tensor.collapse_shape %x [[0, 1]] : tensor<1x2xf32> into tensor<2xf32>
+    // expected-error@+1 {{puts chunks 0, 2, 4, 6 of 2 elements one after the other, which are no neighbours}}
+    %1 = weft.all_gather %0 on @mesh <{"a"}> dims [0] : (tensor<2xf32>) -> tensor<8xf32>
+    %2 = tensor.expand_shape %1 [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+    return %2 : tensor<2x4xf32>
+  }
+  module @global {
+    func.func @gathered_twice(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+      return %x : tensor<2x8xf32>
+    }
+  }
+}
+
+// -----
+
+// Nobody says where the function returns: the op that makes the result does.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @returned(%x: tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) -> (tensor<2xf32> {weft.global_type = tensor<4xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}]>}) {
+    // expected-error@+1 {{'func.return' op result #0 has dim 0 of size 4 in chunks [1, 0], expected size 4 in chunks [0, 1]}}
+    %0 = weft.permute %x on @mesh <{"t"}> sources [1, 0] : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32> loc(unknown)
+  }
+  module @global {
+    func.func @returned(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }
+  }
+}

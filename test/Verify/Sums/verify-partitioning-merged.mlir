@@ -127,3 +127,24 @@ module {
     }
   }
 }
+
+// -----
+
+// Two rows of seven in parts of two, which two axes cut: gathered along both
+// dimensions at once, a rank has columns that do not lie next to each other.
+
+// CHECK-LABEL: func.func @gathered_twice
+module {
+  weft.mesh @mesh = <["a"=4, "b"=2]>
+  func.func @gathered_twice(%x: tensor<1x2xf32> {weft.global_type = tensor<2x7xf32>, weft.sharding = #weft.sharding<@mesh, [{"a":(1)2}, {"b", "a":(2)2}]>}) -> (tensor<2x4xf32> {weft.global_type = tensor<2x7xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"b"}]>}) {
+    %0 = tensor.collapse_shape %x [[0, 1]] : tensor<1x2xf32> into tensor<2xf32>
+    %1 = weft.all_gather %0 on @mesh <{"a"}> dims [0] : (tensor<2xf32>) -> tensor<8xf32>
+    %2 = tensor.expand_shape %1 [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+    return %2 : tensor<2x4xf32>
+  }
+  module @global {
+    func.func @gathered_twice(%x: tensor<2x7xf32>) -> tensor<2x7xf32> {
+      return %x : tensor<2x7xf32>
+    }
+  }
+}
