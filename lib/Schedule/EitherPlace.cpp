@@ -150,8 +150,8 @@ std::vector<int> mlir::weft::orderTasks(const ScheduleProblem &problem,
 /// A bound on the time of the schedules that keep to `precedences`.
 static int64_t computeBoundWith(const ScheduleProblem &problem,
                                 const Precedences &precedences) {
-  return computeLowerBound(problem.reordered(orderTasks(problem, precedences),
-                                             precedences))
+  return computeLowerBound(
+             problem.reordered(orderTasks(problem, precedences), precedences))
       .get();
 }
 

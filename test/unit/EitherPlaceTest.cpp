@@ -31,8 +31,8 @@ TEST(EitherPlaceTest, EachScheduleHasOneOfThePlaces) {
     int64_t least = std::numeric_limits<int64_t>::max();
     std::vector<Precedences> all = listPlaces(problem);
     for (const Precedences &precedences : all) {
-      ScheduleProblem part = problem.reordered(orderTasks(problem, precedences),
-                                               precedences);
+      ScheduleProblem part =
+          problem.reordered(orderTasks(problem, precedences), precedences);
       int64_t fastestOfPart = FastestOrder(part).get();
       ASSERT_LE(computeLowerBound(part).get(), fastestOfPart);
       least = std::min(least, fastestOfPart);
