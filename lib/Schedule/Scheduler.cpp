@@ -398,7 +398,9 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
     if (!isWorthLeanOrder(problem, options, inOrder, least.peakBytes))
       return inOrder;
   }
-  std::vector<int> order = findLeanOrder(problem);
+  LeanOrders own;
+  LeanOrders &known = options.leanOrders ? *options.leanOrders : own;
+  const std::vector<int> &order = known.get(problem);
   ScheduleProblem lean = problem.reordered(order);
   ScheduleResult leaner = replay(lean, scheduleSync(lean));
   if (fits && leaner.peakBytes >= least.peakBytes)
