@@ -31,6 +31,11 @@ static constexpr int64_t kMaxSmall = 2000;
 static constexpr int64_t kRungs[] = {100, 105, 110, 115, 120, 130, 140,
                                      150, 165, 180, 200, 250, 300, 400};
 
+/// Of what has more ops, but no more than so many kernels and collectives, only
+/// these: each order takes about a second.
+static constexpr int64_t kMaxTasks = 1000;
+static constexpr int64_t kFewRungs[] = {100, 150, 200};
+
 /// Of a larger step, a plan that takes so little more than its bound, as a part
 /// of that, is the last one that is made.
 static constexpr int64_t kTolerated = 1000;
@@ -158,6 +163,14 @@ bool MemoryLoop::isLarge() const {
   return numOps > kMaxSmall;
 }
 
+bool MemoryLoop::hasManyTasks() const {
+  int64_t numTasks = 0;
+  for (auto func : ModuleOp(fused).getOps<func::FuncOp>())
+    for (Block &block : func.getBody())
+      numTasks += block.getOperations().size();
+  return numTasks > kMaxTasks;
+}
+
 bool MemoryLoop::isLastOfLarge(const Plan &plan) const {
   return fits(plan) &&
          plan.nanoseconds - plan.boundNanoseconds <=
@@ -256,16 +269,21 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
 /// order that is found with more memory than it needs is mostly found again
 /// with less, down to that, so those rungs are passed over.
 void MemoryLoop::tryLessMemory(Plan &best) {
-  if (isLarge() || getFigure(*best.module, "communication_ns") == 0)
+  if (getFigure(*best.module, "communication_ns") == 0 ||
+      (isLarge() && (hasManyTasks() || isLastOfLarge(best))))
     return;
   auto plan = [&](int64_t within) {
     SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
     chosen.within = within;
+    chosen.brief = true;
     return attempt(chosen);
   };
+  ArrayRef<int64_t> rungs = kRungs;
+  if (isLarge())
+    rungs = kFewRungs;
   int64_t base = getLeast().estimatedBytes;
   int64_t needed = std::numeric_limits<int64_t>::max();
-  for (int64_t rung : llvm::reverse(kRungs)) {
+  for (int64_t rung : llvm::reverse(rungs)) {
     int64_t within = base / 100 * rung + base % 100 * rung / 100;
     if (within >= needed)
       continue;

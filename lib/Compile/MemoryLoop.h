@@ -105,6 +105,7 @@ private:
   Plan fitBetween(StringRef policy, bool isLean, int64_t low, Plan found,
                   int64_t high);
   bool isLarge() const;
+  bool hasManyTasks() const;
   /// Says whether it fits, and it is as fast as any, or almost.
   bool isAtBound(const Plan &plan) const;
   bool isLastOfLarge(const Plan &plan) const;

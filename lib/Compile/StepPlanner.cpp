@@ -183,7 +183,7 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
     if (chosen.leastBytes > 0)
       neededBytes = chosen.leastBytes;
     return runner.runPasses(copy, [&](OpPassManager &pm) {
-      pm.addPass(createSchedulePass(chosen));
+      pm.addPass(createSchedulePass(chosen, leanOrders));
     });
   };
   auto planMemory = [&](ModuleOp copy, OwningOpRef<ModuleOp> &kept) {

@@ -11,6 +11,7 @@
 #include "weft/Compile/Compile.h"
 #include "weft/Cost/Machine.h"
 #include "weft/Report/MakeReport.h"
+#include "weft/Schedule/Scheduler.h"
 
 #include <optional>
 
@@ -63,6 +64,8 @@ private:
   /// A plan is asked for, and not only its order.
   bool plans = true;
   int64_t neededBytes = 0;
+  /// What the many plans of a program have in common.
+  LeanOrders leanOrders;
   /// With proofs: what was planned here.
   OwningOpRef<ModuleOp> scheduled;
   /// With `--recompute auto` and a limit: the module before it was fused.

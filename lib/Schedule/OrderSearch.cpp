@@ -8,6 +8,7 @@
 // Computational Physics 90, 1990).
 
 #include "OrderSearch.h"
+#include "GapCloser.h"
 #include "LiveBytes.h"
 #include "OrderTimes.h"
 #include "weft/Schedule/Bound.h"
@@ -70,8 +71,10 @@ public:
     setOrder(std::move(order));
     if (makeLine(current))
       note(made.events);
-    if (this->limit == 0)
+    if (this->limit == 0) {
       times.emplace(problem, tails);
+      gaps.emplace(problem, *times, tails);
+    }
   }
 
   ScheduleResult run() {
@@ -109,7 +112,9 @@ private:
   std::vector<int> moveOnPath(std::mt19937 &random) const;
   std::vector<int> proposeOrder(std::mt19937 &random);
   std::vector<int> bringWork(std::mt19937 &random);
-  std::vector<int> closeGaps(std::vector<int> order);
+  std::vector<int> closeGaps(std::vector<int> order) {
+    return gaps->close(std::move(order), place, mostTime);
+  }
   std::vector<int> moveUp(int task, std::mt19937 &random) const;
   std::vector<int> fillWait(int task, std::mt19937 &random) const;
   std::vector<int> putOff(int task, std::mt19937 &random) const;
@@ -136,8 +141,9 @@ private:
   std::vector<int64_t> work;
   /// The order of the best schedule.
   std::vector<int> bestOrder;
-  /// Where memory is no limit, its times.
+  /// Where memory is no limit, its times, and what closes its gaps.
   std::optional<OrderTimes> times;
+  std::optional<GapCloser> gaps;
   /// With a limit: what comes of it, and of the last order that was looked at:
   /// all but how many bytes are alive.
   ScheduleResult reached, made;
@@ -148,16 +154,6 @@ private:
   /// The collectives that are waited for, and the places in the order in front
   /// of which that is.
   std::vector<std::pair<int, int>> waits;
-  /// What closing gaps needs: what is not done yet that each task waits for,
-  /// where each stands, what each link does next, what can be computed, by its
-  /// place, what is under way, by its end, and what comes of it.
-  struct {
-    std::vector<int> numBefore, at, ready, result;
-    std::vector<std::vector<int>> links;
-    std::vector<size_t> next;
-    std::vector<int64_t> freeAt;
-    std::vector<std::pair<int64_t, int>> inFlight;
-  } gaps;
   /// Closed gaps that take longer are worth nothing.
   int64_t mostTime = std::numeric_limits<int64_t>::max();
   /// Of the search through all orders: when what was taken is done.
@@ -523,94 +519,6 @@ std::vector<int> OrderSearch::moveOnPath(std::mt19937 &random) const {
     task = latest;
   }
   return current;
-}
-
-/// The order in which everything happens if, from the first place on where
-/// `order` is another than the current one, the compute stream does not wait
-/// for what is next in it while something later can be computed, and links keep
-/// to it. Memory is no limit. If that takes too long: the current order.
-std::vector<int> OrderSearch::closeGaps(std::vector<int> order) {
-  int size = static_cast<int>(order.size()), from = 0;
-  while (from < size && order[from] == current[from])
-    ++from;
-  if (from == size)
-    return order;
-  int64_t now = times->getNow(from);
-  std::vector<std::vector<int>> &links = gaps.links;
-  std::vector<int64_t> &freeAt = gaps.freeAt;
-  links.resize(problem.getNumResources());
-  freeAt.resize(links.size());
-  gaps.next.assign(links.size(), 0);
-  for (size_t r = 0; r < links.size(); ++r) {
-    links[r].clear();
-    freeAt[r] = times->getFree(from, r);
-  }
-  // What can be computed, by its place, and what is under way, by its end.
-  gaps.ready.clear();
-  gaps.inFlight.clear();
-  gaps.numBefore.assign(size, 0);
-  gaps.at.resize(size);
-  for (int i = from; i < size; ++i) {
-    int task = order[i];
-    gaps.at[task] = i;
-    for (int before : problem.predecessors(task)) {
-      bool isUnderWay = place[before] < from && times->getEnd(before) > now;
-      gaps.numBefore[task] += place[before] >= from || isUnderWay;
-      if (isUnderWay)
-        gaps.inFlight.emplace_back(times->getEnd(before), before);
-    }
-    if (problem.task(task).isCollective())
-      links[problem.resource(task)].push_back(task);
-    else if (gaps.numBefore[task] == 0)
-      gaps.ready.push_back(i);
-  }
-  // Several wait for the same.
-  std::sort(gaps.inFlight.begin(), gaps.inFlight.end());
-  gaps.inFlight.erase(std::unique(gaps.inFlight.begin(), gaps.inFlight.end()),
-                      gaps.inFlight.end());
-  std::make_heap(gaps.inFlight.begin(), gaps.inFlight.end(), std::greater<>());
-  std::make_heap(gaps.ready.begin(), gaps.ready.end(), std::greater<>());
-  auto finish = [&](int task) {
-    for (int user : problem.successors(task))
-      if (--gaps.numBefore[user] == 0 && !problem.task(user).isCollective()) {
-        gaps.ready.push_back(gaps.at[user]);
-        std::push_heap(gaps.ready.begin(), gaps.ready.end(), std::greater<>());
-      }
-  };
-  gaps.result.clear();
-  for (int left = size - from; left > static_cast<int>(gaps.result.size());) {
-    while (!gaps.inFlight.empty() && gaps.inFlight.front().first <= now) {
-      std::pop_heap(gaps.inFlight.begin(), gaps.inFlight.end(),
-                    std::greater<>());
-      finish(gaps.inFlight.back().second);
-      gaps.inFlight.pop_back();
-    }
-    for (size_t r = 0; r < links.size(); ++r)
-      for (size_t &next = gaps.next[r];
-           next < links[r].size() && gaps.numBefore[links[r][next]] == 0;
-           ++next) {
-        int task = links[r][next];
-        freeAt[r] = std::max(now, freeAt[r]) + problem.task(task).duration;
-        gaps.inFlight.emplace_back(freeAt[r], task);
-        std::push_heap(gaps.inFlight.begin(), gaps.inFlight.end(),
-                       std::greater<>());
-        gaps.result.push_back(task);
-      }
-    if (!gaps.ready.empty()) {
-      std::pop_heap(gaps.ready.begin(), gaps.ready.end(), std::greater<>());
-      int task = order[gaps.ready.back()];
-      gaps.ready.pop_back();
-      gaps.result.push_back(task);
-      now += problem.task(task).duration;
-      if (now > mostTime - tails[task])
-        return current;
-      finish(task);
-    } else if (!gaps.inFlight.empty()) {
-      now = std::max(now, gaps.inFlight.front().first);
-    }
-  }
-  std::copy(gaps.result.begin(), gaps.result.end(), order.begin() + from);
-  return order;
 }
 
 /// The order with a later computation, and all that it needs, some places in

@@ -168,8 +168,9 @@ ScheduleProblem::keepGathers(const std::vector<bool> &kept) const {
   return result;
 }
 
-ScheduleProblem
-ScheduleProblem::reordered(const std::vector<int> &order) const {
+ScheduleProblem ScheduleProblem::reordered(
+    const std::vector<int> &order,
+    const std::vector<std::pair<int, int>> &pairs) const {
   std::vector<int> numbers(size());
   for (int i = 0; i < size(); ++i)
     numbers[order[i]] = i;
@@ -181,8 +182,9 @@ ScheduleProblem::reordered(const std::vector<int> &order) const {
     task.sameAs = first < i ? first : -1;
     result.addTask(task);
   }
-  for (auto [from, to] : edges)
-    result.addDependence(numbers[from], numbers[to]);
+  for (const std::vector<std::pair<int, int>> *list : {&edges, &pairs})
+    for (auto [from, to] : *list)
+      result.addDependence(numbers[from], numbers[to]);
   result.buffers = buffers;
   for (ScheduleBuffer &buffer : result.buffers) {
     buffer.producer = numbers[buffer.producer];

@@ -179,6 +179,9 @@ LogicalResult FunctionScheduling::run() {
 struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
   using SchedulePassBase::SchedulePassBase;
 
+  /// Null: what is found is forgotten after the pass.
+  LeanOrders *leanOrders = nullptr;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     std::optional<SchedulePolicy> chosen = symbolizeSchedulePolicy(policy);
@@ -198,6 +201,8 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
     options.isLean = lean;
     options.isBrief = brief;
     options.isQuick = quick;
+    LeanOrders own;
+    options.leanOrders = leanOrders ? leanOrders : &own;
     bool isMachine = memoryLimit == 0 && description->memoryBytes > 0;
     Limits limits{isMachine ? description->memoryBytes
                             : std::max<int64_t>(0, memoryLimit),
@@ -217,6 +222,14 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+mlir::weft::createSchedulePass(const SchedulePassOptions &options,
+                               LeanOrders &leanOrders) {
+  auto pass = std::make_unique<SchedulePass>(options);
+  pass->leanOrders = &leanOrders;
+  return pass;
+}
 
 void mlir::weft::eraseBarriers(Operation *root) {
   root->walk([](OptimizationBarrierOp barrier) {

@@ -4,6 +4,7 @@
 // gathers are not repeated, and how little memory will do.
 
 #include "weft/Schedule/Scheduler.h"
+#include "EitherPlace.h"
 #include "LeanOrder.h"
 #include "MemoryProfile.h"
 #include "OrderSearch.h"
@@ -283,6 +284,61 @@ static void anneal(const ScheduleProblem &scheduled,
     schedule.result = std::move(result);
 }
 
+/// The fastest schedule that is found in a place.
+static ScheduleResult searchPlace(const ScheduleProblem &scheduled,
+                                  const ScheduleOptions &options,
+                                  const Place &place) {
+  std::vector<int> order = orderTasks(scheduled, place.precedences);
+  ScheduleProblem part = scheduled.reordered(order, place.precedences);
+  ScheduleResult result = makeResult(part, options, place.bound);
+  result = annealOrder(part, result, options.memoryLimit, place.bound);
+  std::vector<ScheduleEvent> events = sinkWaits(part, result.events);
+  for (ScheduleEvent &event : events)
+    event.task = order[event.task];
+  return replaySunk(scheduled, options, std::move(events));
+}
+
+/// Says whether `schedule` is above its bound by more than 1 % of that, or of
+/// what can be hidden.
+static bool missesBar(const ScheduleProblem &scheduled,
+                      const Schedule &schedule) {
+  constexpr int64_t kBar = 100;
+  return schedule.getAvoidableTime() >
+         std::min(schedule.bound.get(), schedule.getHideableTime(scheduled)) /
+             kBar;
+}
+
+/// Looks at each place that a long computation can have: no schedule is faster
+/// than the least bound of those, and the search finds more where it keeps to
+/// one of them. Where memory matters, only the bound.
+static void tryPlaces(const ScheduleProblem &scheduled,
+                      const ScheduleOptions &options, Schedule &schedule) {
+  constexpr size_t kMaxSearched = 2;
+  constexpr int kMaxTasks = 1000;
+  if (scheduled.size() > kMaxTasks)
+    return;
+  int64_t bound = schedule.bound.get();
+  if (options.memoryLimit > 0 &&
+      options.memoryLimit < scheduled.getMostBytes()) {
+    schedule.bound.workAndWaits = std::max(
+        schedule.bound.workAndWaits, computeBoundOfPlaces(scheduled, bound));
+    return;
+  }
+  std::vector<Place> places = boundPlaces(scheduled, bound);
+  if (places.empty())
+    return;
+  schedule.bound.workAndWaits =
+      std::max(schedule.bound.workAndWaits, places.front().bound);
+  places.resize(std::min(places.size(), kMaxSearched));
+  for (const Place &place : places) {
+    if (!missesBar(scheduled, schedule) || place.bound >= schedule.result.time)
+      break;
+    ScheduleResult result = searchPlace(scheduled, options, place);
+    if (result.time < schedule.result.time)
+      schedule.result = std::move(result);
+  }
+}
+
 /// Program order with what is long and leads to no exchange as late as it can
 /// be. Empty: that is program order.
 static std::vector<int> putOffLong(const ScheduleProblem &problem) {
@@ -342,7 +398,9 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
     if (!isWorthLeanOrder(problem, options, inOrder, least.peakBytes))
       return inOrder;
   }
-  std::vector<int> order = findLeanOrder(problem);
+  LeanOrders own;
+  LeanOrders &known = options.leanOrders ? *options.leanOrders : own;
+  const std::vector<int> &order = known.get(problem);
   ScheduleProblem lean = problem.reordered(order);
   ScheduleResult leaner = replay(lean, scheduleSync(lean));
   if (fits && leaner.peakBytes >= least.peakBytes)
@@ -365,6 +423,8 @@ Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
   raiseBound(scheduled, options, schedule);
   if (isWorthMore(problem, options, schedule))
     anneal(scheduled, options, schedule);
+  if (missesBar(scheduled, schedule))
+    tryPlaces(scheduled, options, schedule);
   return schedule;
 }
 

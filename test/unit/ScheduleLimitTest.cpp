@@ -93,4 +93,34 @@ TEST(ScheduleLimitTest, WhatHasNoMemoryToBePutOffComesBefore) {
   EXPECT_EQ(computeLengthOfPartsWithin(problem, 1059), 10 + 100 + 10 + 10);
 }
 
+TEST(ScheduleLimitTest, AnOrderThatNeedsLittleIsLookedForOnce) {
+  LeanOrders known;
+  ScheduleOptions options;
+  options.leanOrders = &known;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    ScheduleProblem problem = makeRandomProblem(seed + 700, 20);
+    int64_t lean = getLeanBytes(problem);
+    for (int64_t limit : {lean - 1, lean, lean + 1}) {
+      options.memoryLimit = limit;
+      Schedule schedule = makeSchedule(problem, options);
+      ScheduleOptions alone = options;
+      alone.leanOrders = nullptr;
+      Schedule again = makeSchedule(problem, alone);
+      EXPECT_EQ(schedule.result.events, again.result.events);
+      EXPECT_EQ(schedule.fits, limit >= lean);
+    }
+    EXPECT_EQ(known.size(), seed + 1);
+  }
+  // What differs in bytes alone is another problem.
+  ScheduleProblem first, second;
+  for (ScheduleProblem *problem : {&first, &second}) {
+    int task = problem->addTask({});
+    problem->addReader(problem->addBuffer(problem == &first ? 1 : 2, task),
+                       problem->addTask({}));
+    problem->finalize();
+    known.get(*problem);
+  }
+  EXPECT_EQ(known.size(), 12u);
+}
+
 } // namespace

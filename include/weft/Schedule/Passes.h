@@ -7,6 +7,8 @@
 
 #include "mlir/Pass/Pass.h"
 
+#include <memory>
+
 namespace mlir::weft {
 
 #define GEN_PASS_DECL
@@ -14,6 +16,13 @@ namespace mlir::weft {
 
 #define GEN_PASS_REGISTRATION
 #include "weft/Schedule/Passes.h.inc"
+
+class LeanOrders;
+
+/// The pass, which looks for orders that need little memory where `leanOrders`
+/// has none. That must live as long as the pass.
+std::unique_ptr<Pass> createSchedulePass(const SchedulePassOptions &options,
+                                         LeanOrders &leanOrders);
 
 /// Replaces each weft.optimization_barrier in an op by its inputs.
 void eraseBarriers(Operation *root);

@@ -11,6 +11,7 @@
 #define WEFT_SCHEDULE_PROBLEM_H
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace mlir::weft {
@@ -133,8 +134,11 @@ public:
 
   /// The same problem with `order` as program order: task i of it is task
   /// order[i] of this one. A gather that no longer comes after the one that it
-  /// repeats counts as one of its own.
-  ScheduleProblem reordered(const std::vector<int> &order) const;
+  /// repeats counts as one of its own. Of each of `pairs`, tasks of this
+  /// problem, the first has to be done before the second as well.
+  ScheduleProblem
+  reordered(const std::vector<int> &order,
+            const std::vector<std::pair<int, int>> &pairs = {}) const;
 
   /// Bytes that are held all the time: arguments and results.
   int64_t fixedBytes = 0;

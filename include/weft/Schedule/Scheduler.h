@@ -8,8 +8,11 @@
 #include "weft/Schedule/Bound.h"
 #include "weft/Schedule/Problem.h"
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlir::weft {
 
@@ -31,6 +34,22 @@ const char *stringifySchedulePolicy(SchedulePolicy policy);
 /// The policy of that name, or nullopt.
 std::optional<SchedulePolicy> symbolizeSchedulePolicy(const std::string &name);
 
+/// Remembers orders that need little memory. They depend on no limit, and a
+/// problem is scheduled under many. For one thread at a time.
+class LeanOrders {
+public:
+  /// An order of the tasks, each collective waited for where it stands, that
+  /// needs as little memory as was found.
+  const std::vector<int> &get(const ScheduleProblem &problem);
+
+  /// Of how many problems there are orders.
+  size_t size() const { return orders.size(); }
+
+private:
+  /// By all that they depend on.
+  std::map<std::vector<int64_t>, std::vector<int>> orders;
+};
+
 struct ScheduleOptions {
   SchedulePolicy policy = SchedulePolicy::Best;
   /// Bytes that a rank may use, those of arguments and results included; 0: no
@@ -44,6 +63,8 @@ struct ScheduleOptions {
   /// Takes the best of a few orders: it matters whether there is one within the
   /// limit.
   bool isQuick = false;
+  /// Where orders that need little memory are remembered; null: nowhere.
+  LeanOrders *leanOrders = nullptr;
   /// Of program order, or a quick search, it need not be known how much faster
   /// another order could be at most: of its bounds only that of compute is
   /// made.

@@ -5,13 +5,15 @@
     limits.py order STEP.mlir          writes a step whose own order needs much
     limits.py sweep STEP.mlir NUMBER [options of weft-compile]
     limits.py least STEP.mlir [options of weft-compile]
+    limits.py more STEP.mlir [options of weft-compile]
 
 The sweep asks for the least limit of each policy, by the error that one byte
 gives; that limit must compile, and one byte less must not. From the least on,
 and without a limit, `best` must be no slower than any other policy, and no plan
 above its limit; nor may it be slower with more memory by more than SLACK. With 0
 for NUMBER only what has no limit is compared. With `least`, only the least limit
-of `best` is looked at.
+of `best` is looked at. With `more`, `best` gets what its plan without a limit
+needs, and 5 % more: it must be no slower than without a limit.
 """
 
 import re
@@ -82,6 +84,14 @@ def check_least(step, options):
         sys.exit(f"{limit} B are named as the least, and one less is enough")
 
 
+def check_more(step, options):
+    unlimited, total = compile_step(step, "best", None, options)
+    for limit in (total, total + total // 20):
+        time, needed = compile_step(step, "best", limit, options)
+        if time is None or needed > limit or time > unlimited:
+            sys.exit(f"{time} ns within {limit} B, and {unlimited} ns in {total} B without a limit")
+
+
 def sweep(step, number, options):
     unlimited = compare(step, None, options)
     if number == 0:
@@ -108,5 +118,7 @@ if __name__ == "__main__":
         write_order(sys.argv[2])
     elif sys.argv[1] == "least":
         check_least(sys.argv[2], sys.argv[3:])
+    elif sys.argv[1] == "more":
+        check_more(sys.argv[2], sys.argv[3:])
     else:
         sweep(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
