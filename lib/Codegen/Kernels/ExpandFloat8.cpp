@@ -9,6 +9,7 @@
 #include "StoreAsInteger.h"
 
 #include "weft/Codegen/Kernels/Passes.h"
+#include "weft/Codegen/Kernels/SaturatedFloat8.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -121,25 +122,6 @@ private:
 };
 
 bool isSingle(Type type) { return getElementTypeOrSelf(type).isF32(); }
-
-/// What is rounded to f8 where it was brought into f8's range before; null for
-/// other values.
-Value getSaturated(Value value, Type element) {
-  auto most = value.getDefiningOp<arith::MaximumFOp>();
-  auto least = most ? most.getLhs().getDefiningOp<arith::MinimumFOp>()
-                    : arith::MinimumFOp();
-  APFloat low(0.0f), high(0.0f);
-  if (!least || !matchPattern(most.getRhs(), m_ConstantFloat(&low)) ||
-      !matchPattern(least.getRhs(), m_ConstantFloat(&high)))
-    return {};
-  float greatest =
-      APFloat::getLargest(
-          cast<FloatType>(getElementTypeOrSelf(element)).getFloatSemantics())
-          .convertToDouble();
-  bool isRange =
-      high.convertToFloat() == greatest && low.convertToFloat() == -greatest;
-  return isRange ? least.getLhs() : Value();
-}
 
 /// The bits of f8 from those of f32, both without sign. The sum with a power
 /// of two whose last bit is worth as much as that of f8 there is rounded where
@@ -329,3 +311,20 @@ struct ExpandFloat8Pass
 };
 
 } // namespace
+
+Value mlir::weft::getSaturated(Value value, Type element) {
+  auto most = value.getDefiningOp<arith::MaximumFOp>();
+  auto least = most ? most.getLhs().getDefiningOp<arith::MinimumFOp>()
+                    : arith::MinimumFOp();
+  APFloat low(0.0f), high(0.0f);
+  if (!least || !matchPattern(most.getRhs(), m_ConstantFloat(&low)) ||
+      !matchPattern(least.getRhs(), m_ConstantFloat(&high)))
+    return {};
+  float greatest =
+      APFloat::getLargest(
+          cast<FloatType>(getElementTypeOrSelf(element)).getFloatSemantics())
+          .convertToDouble();
+  bool isRange =
+      high.convertToFloat() == greatest && low.convertToFloat() == -greatest;
+  return isRange ? least.getLhs() : Value();
+}
