@@ -196,8 +196,12 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
     float lastBit = std::ldexp(1.0f, 1 - format->bias - format->mantissaBits);
     Value denormal = b.toBits(b.make<arith::MulFOp>(
         b.cast<arith::UIToFPOp>(b.f32(), code), b.number(lastBit)));
-    Value special = b.make<arith::OrIOp>(b.number(int64_t(0x7f800000)),
-                                         b.mask(b.left(code, shift), 0x7fffff));
+    // Without infinities it is one NaN.
+    Value special =
+        format->hasInfinity
+            ? b.make<arith::OrIOp>(b.number(int64_t(0x7f800000)),
+                                   b.mask(b.left(code, shift), 0x7fffff))
+            : b.number(int64_t(0x7fc00000));
     Value magnitude =
         b.select(b.isBelow(code, int64_t(1) << format->mantissaBits), denormal,
                  b.select(b.isBelow(code, format->limit()), normal, special));
