@@ -43,6 +43,13 @@ def test_all_codes_of_wider_types(dtype):
         same_bits(got, x.astype(to))
 
 
+def test_one_nan_of_e4m3():
+    """As ml_dtypes and XLA widen it: with its sign, and no bits of its own."""
+    x = codes(ml_dtypes.float8_e4m3fn)[[0x7F, 0xFF]]
+    got = np.asarray(run(lambda x: x.astype(jnp.float32), x))
+    np.testing.assert_array_equal(got.view(np.uint32), x.astype(np.float32).view(np.uint32))
+
+
 def wide_values():
     """Every number of f16 and its neighbours in f32, which hold all ties; the extremes."""
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)

@@ -7,6 +7,7 @@
 #include "weft/Canonicalize/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Quantize/Passes.h"
 #include "weft/Support/Guard.h"
 #include "weft/Support/OutputPath.h"
 #include "weft/Support/Printable.h"
@@ -60,7 +61,9 @@ values that it must, and the ranks cannot hang.
                                         with sums in the orders declared there
   weft-verify --from source m.mlir g.mlir
                                         g.mlir, of phase global, is the
-                                        canonical form of m.mlir
+                                        canonical form of m.mlir, made
+                                        without --quantize and with
+                                        --attention keep
 )";
 
 /// Reads "4,5-7"; false if it is not such a list.
@@ -125,8 +128,12 @@ Proof getProofFrom(StringRef phase) {
   return llvm::StringSwitch<Proof>(phase)
       .Case("source",
             [](ModuleOp before, ModuleOp after) {
-              // Both say of every value which one it is.
+              // Both say of every value which one it is; what the ops of
+              // quantization say is read in ops that proofs know.
+              PassManager lower(before.getContext());
+              lower.addPass(weft::createLowerQuantizationPass());
               return success(
+                  succeeded(lower.run(before)) &&
                   succeeded(weft::checkValues(before)) &&
                   succeeded(weft::verifyCanonicalization(before, after)));
             })

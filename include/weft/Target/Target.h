@@ -52,11 +52,19 @@ struct KernelBuffers {
   llvm::SmallVector<bool> isPrivate;
 };
 
+/// The code of parts of launches, which those that are alike have in common.
+struct PartCode {
+  /// For the name of its function: that of the first launch that has it.
+  std::string name;
+  /// How many blocks run it: what emitTogether said; 0 before there is code.
+  int64_t numBlocks = 0;
+};
+
 /// One of the kernels that a launch runs at one time.
 struct LaunchPart {
   rt::FusedOp op;
-  /// The first part of the same code, maybe this one.
-  unsigned code = 0;
+  /// In this launch and in others; the outliner's.
+  PartCode *code = nullptr;
   KernelBuffers buffers;
   /// Which of the launch's buffers and scalars are its own, in order.
   llvm::SmallVector<unsigned> bufferNumbers, scalarNumbers;

@@ -9,6 +9,7 @@
 #include "StoreAsInteger.h"
 
 #include "weft/Codegen/Kernels/Passes.h"
+#include "weft/Codegen/Kernels/SaturatedFloat8.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -122,25 +123,6 @@ private:
 
 bool isSingle(Type type) { return getElementTypeOrSelf(type).isF32(); }
 
-/// What is rounded to f8 where it was brought into f8's range before; null for
-/// other values.
-Value getSaturated(Value value, Type element) {
-  auto most = value.getDefiningOp<arith::MaximumFOp>();
-  auto least = most ? most.getLhs().getDefiningOp<arith::MinimumFOp>()
-                    : arith::MinimumFOp();
-  APFloat low(0.0f), high(0.0f);
-  if (!least || !matchPattern(most.getRhs(), m_ConstantFloat(&low)) ||
-      !matchPattern(least.getRhs(), m_ConstantFloat(&high)))
-    return {};
-  float greatest =
-      APFloat::getLargest(
-          cast<FloatType>(getElementTypeOrSelf(element)).getFloatSemantics())
-          .convertToDouble();
-  bool isRange =
-      high.convertToFloat() == greatest && low.convertToFloat() == -greatest;
-  return isRange ? least.getLhs() : Value();
-}
-
 /// The bits of f8 from those of f32, both without sign. The sum with a power
 /// of two whose last bit is worth as much as that of f8 there is rounded where
 /// f8 is: what the sum is past the power are f8's mantissa and, if it is
@@ -214,8 +196,12 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
     float lastBit = std::ldexp(1.0f, 1 - format->bias - format->mantissaBits);
     Value denormal = b.toBits(b.make<arith::MulFOp>(
         b.cast<arith::UIToFPOp>(b.f32(), code), b.number(lastBit)));
-    Value special = b.make<arith::OrIOp>(b.number(int64_t(0x7f800000)),
-                                         b.mask(b.left(code, shift), 0x7fffff));
+    // Without infinities it is one NaN.
+    Value special =
+        format->hasInfinity
+            ? b.make<arith::OrIOp>(b.number(int64_t(0x7f800000)),
+                                   b.mask(b.left(code, shift), 0x7fffff))
+            : b.number(int64_t(0x7fc00000));
     Value magnitude =
         b.select(b.isBelow(code, int64_t(1) << format->mantissaBits), denormal,
                  b.select(b.isBelow(code, format->limit()), normal, special));
@@ -329,3 +315,20 @@ struct ExpandFloat8Pass
 };
 
 } // namespace
+
+Value mlir::weft::getSaturated(Value value, Type element) {
+  auto most = value.getDefiningOp<arith::MaximumFOp>();
+  auto least = most ? most.getLhs().getDefiningOp<arith::MinimumFOp>()
+                    : arith::MinimumFOp();
+  APFloat low(0.0f), high(0.0f);
+  if (!least || !matchPattern(most.getRhs(), m_ConstantFloat(&low)) ||
+      !matchPattern(least.getRhs(), m_ConstantFloat(&high)))
+    return {};
+  float greatest =
+      APFloat::getLargest(
+          cast<FloatType>(getElementTypeOrSelf(element)).getFloatSemantics())
+          .convertToDouble();
+  bool isRange =
+      high.convertToFloat() == greatest && low.convertToFloat() == -greatest;
+  return isRange ? least.getLhs() : Value();
+}

@@ -185,6 +185,9 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+    // Kernels are loops around straight-line code: there are no blocks to
+    // merge.
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(module, std::move(patterns), config)))
       return signalPassFailure();
   }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -218,35 +219,46 @@ struct Unit {
   size_t size = 0;
 };
 
-/// Units, the largest first. Kernels that share a function are one.
-std::vector<Unit> findUnits(ModuleOp module) {
-  std::vector<Unit> units;
-  llvm::StringMap<unsigned> unitOf;
-  auto get = [&](StringRef kernel) -> Unit & {
-    auto [it, isNew] = unitOf.try_emplace(kernel, units.size());
-    if (isNew)
-      units.emplace_back();
-    return units[it->second];
-  };
+/// Kernels by their names; those that share functions are one class.
+llvm::EquivalenceClasses<StringRef> joinKernels(ModuleOp module) {
+  llvm::EquivalenceClasses<StringRef> joined;
+  SymbolTable symbols(module);
   for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
     StringRef own = getKernelName(func);
     if (own.empty())
       continue;
-    if (own != func.getSymName()) {
-      Unit &unit = get(own);
-      unit.called.push_back(func);
-      unit.size += getSize(func);
+    joined.insert(own);
+    func.walk([&](LLVM::CallOp call) {
+      auto callee = call.getCallee()
+                        ? symbols.lookup<LLVM::LLVMFuncOp>(*call.getCallee())
+                        : LLVM::LLVMFuncOp();
+      if (callee && !getKernelName(callee).empty())
+        joined.unionSets(own, getKernelName(callee));
+    });
+  }
+  return joined;
+}
+
+/// Units, the largest first. Kernels that share functions are one.
+std::vector<Unit> findUnits(ModuleOp module) {
+  llvm::EquivalenceClasses<StringRef> joined = joinKernels(module);
+  std::vector<Unit> units;
+  llvm::StringMap<unsigned> unitOf;
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
+    StringRef own = getKernelName(func);
+    if (own.empty())
+      continue;
+    auto [it, isNew] =
+        unitOf.try_emplace(joined.getLeaderValue(own), units.size());
+    if (isNew)
+      units.emplace_back();
+    Unit &unit = units[it->second];
+    if (own == func.getSymName()) {
+      unit.kernels.push_back(func);
       continue;
     }
-    StringRef owner = own;
-    for (auto call : func.getOps<LLVM::CallOp>()) {
-      std::optional<StringRef> name = call.getCallee();
-      auto callee = name ? module.lookupSymbol<LLVM::LLVMFuncOp>(*name)
-                         : LLVM::LLVMFuncOp();
-      if (callee && !getKernelName(callee).empty())
-        owner = getKernelName(callee);
-    }
-    get(owner).kernels.push_back(func);
+    unit.called.push_back(func);
+    unit.size += getSize(func);
   }
   llvm::stable_sort(
       units, [](const Unit &a, const Unit &b) { return a.size > b.size; });

@@ -118,13 +118,16 @@ private:
   void sayWhatItTakes(StringRef kernel, const BufferList &list);
   void launch(Operation *op, const Kernel &kernel, const BufferList &list);
   std::vector<LaunchPart> getParts(ArrayRef<rt::FusedOp> ops,
-                                   const BufferList &all, std::string &key);
+                                   const BufferList &all, StringRef launch,
+                                   std::string &key);
 
   ModuleOp module;
   const Target &target;
   SharedBodies bodies;
   OpBuilder builder;
   llvm::StringMap<Kernel> kernels;
+  /// Of parts of launches, by what they are.
+  llvm::StringMap<PartCode> codes;
 };
 
 std::string Outliner::getKey(Operation *op, const BufferList &list) {
@@ -183,6 +186,9 @@ LogicalResult Outliner::outline(Operation *op) {
   std::string key = getKey(op, list);
   auto it = kernels.find(key);
   if (it == kernels.end()) {
+    // The code is there: it is the only part of a launch.
+    if (auto code = codes.find(key); code != codes.end())
+      return outlineTogether(cast<rt::FusedOp>(op));
     std::string name = nextName();
     FailureOr<rt::LaunchConfig> config =
         target.emitKernel(builder, op, name, list);
@@ -201,19 +207,20 @@ LogicalResult Outliner::outline(Operation *op) {
 // Launches of several kernels
 //===----------------------------------------------------------------------===//
 
-/// Takes the launch apart. `key` gets what the parts' code and buffers are.
+/// Takes the launch apart, whose name is `launch` if it is made. `key` gets
+/// what the parts' code and buffers are.
 std::vector<LaunchPart> Outliner::getParts(ArrayRef<rt::FusedOp> ops,
                                            const BufferList &all,
-                                           std::string &key) {
+                                           StringRef launch, std::string &key) {
   std::vector<LaunchPart> parts;
-  llvm::StringMap<unsigned> codes;
   unsigned nextScalar = 0;
   for (rt::FusedOp op : ops) {
+    std::string name = (launch + "_part" + Twine(parts.size())).str();
     LaunchPart &part = parts.emplace_back();
     BufferList own(op->getOperands(), op.getOuts());
     std::string code = getKey(op, own);
     part.op = op;
-    part.code = codes.try_emplace(code, parts.size() - 1).first->second;
+    part.code = &codes.try_emplace(code, PartCode{name}).first->second;
     part.buffers = own;
     key += code;
     for (Value buffer : own.buffers) {
@@ -249,11 +256,10 @@ LogicalResult Outliner::outlineTogether(ArrayRef<rt::FusedOp> ops) {
            << ops.size() << " kernels with " << count
            << " buffers and scalars, of which it has room for " << most;
   }
-  std::string key;
-  std::vector<LaunchPart> parts = getParts(ops, all, key);
+  std::string key, name = nextName();
+  std::vector<LaunchPart> parts = getParts(ops, all, name, key);
   auto it = kernels.find(key);
   if (it == kernels.end()) {
-    std::string name = nextName();
     FailureOr<rt::LaunchConfig> config =
         target.emitTogether(builder, parts, name, all.buffers.size(),
                             TypeRange(ValueRange(all.scalars)));

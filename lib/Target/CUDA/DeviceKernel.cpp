@@ -79,13 +79,12 @@ DeviceKernel mlir::weft::createDeviceKernel(OpBuilder &builder, Location loc,
 
 DeviceKernel mlir::weft::createDevicePart(OpBuilder &builder, Location loc,
                                           StringRef name,
-                                          const DeviceKernel &ofKernel,
                                           ArrayRef<bool> isPrivate,
                                           TypeRange scalars) {
   DeviceKernel part = createFunction(builder, loc, name, isPrivate, scalars,
                                      /*isPart=*/true);
   part.func.setLinkage(LLVM::Linkage::Internal);
-  part.sharedName = ofKernel.sharedName;
+  part.sharedName = "weft_parts_shared";
   return part;
 }
 

@@ -24,7 +24,7 @@ inline constexpr int64_t kBlockThreads = 256, kMaxBlocks = 32768;
 /// A kernel's function on the device, before its loops.
 struct DeviceKernel : KernelArguments {
   LLVM::LLVMFuncOp func;
-  /// The global of shared memory, which the parts of a launch have together.
+  /// The global of shared memory, which the parts of launches have together.
   std::string sharedName;
   /// Of a part of a launch: the number of this block among the part's.
   Value block;
@@ -38,11 +38,10 @@ DeviceKernel createDeviceKernel(OpBuilder &builder, Location loc,
                                 llvm::ArrayRef<bool> isPrivate,
                                 TypeRange scalars);
 
-/// Makes a function in the inner module that the kernel `ofKernel` may call:
-/// its parameters are a kernel's, and then the number of the block.
+/// Makes a function in the inner module that kernels may call: its parameters
+/// are a kernel's, and then the number of the block.
 DeviceKernel createDevicePart(OpBuilder &builder, Location loc,
                               llvm::StringRef name,
-                              const DeviceKernel &ofKernel,
                               llvm::ArrayRef<bool> isPrivate,
                               TypeRange scalars);
 
@@ -61,7 +60,7 @@ inline constexpr unsigned kSharedMemory = 3;
 inline constexpr int64_t kMaxShared = 48 << 10;
 
 /// The first of `bytes` bytes of shared memory, at a multiple of 16. All that
-/// asks for it in a kernel, or in parts of a launch, gets the same memory.
+/// asks for it in a kernel, or in parts of launches, gets the same memory.
 Value emitSharedMemory(OpBuilder &builder, Location loc,
                        const DeviceKernel &kernel, int64_t bytes);
 

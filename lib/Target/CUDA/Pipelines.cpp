@@ -26,6 +26,8 @@ void addPasses(OpPassManager &pm, StringRef deviceIR) {
   // Rounding to bf16 is the host's, bit for bit: instructions for it are of
   // newer GPUs, and give other NaNs.
   OpPassManager &device = pm.nest<ModuleOp>();
+  // Before it is written for all targets.
+  device.addPass(weft::createConvertFloat8Pass());
   weft::buildExpandFloatsPipeline(device, /*expandBF16=*/true);
   weft::buildFinishLLVMPipeline(device);
   pm.addPass(weft::createEmitPTXPass({deviceIR.str()}));

@@ -3,7 +3,8 @@
 // Launches of several kernels. Each part has blocks of its own, side by side in
 // the grid. A block finds its part by its number, in a tree of comparisons, and
 // calls the part's code with the part's buffers. Parts of the same code, such
-// as updates of weights of one shape, are calls of one function.
+// as updates of weights of one shape, are calls of one function, also from
+// several launches.
 
 #include "DeviceKernel.h"
 #include "weft/Codegen/Program/EmitMemory.h"
@@ -19,8 +20,7 @@ namespace {
 /// A part, and which of the launch's blocks are its own.
 struct Placed {
   const LaunchPart *part;
-  LLVM::LLVMFuncOp code;
-  int64_t begin, numBlocks;
+  int64_t begin;
 };
 
 class SharedLaunch {
@@ -52,7 +52,8 @@ void SharedLaunch::emitCall(const Placed &placed) {
     operands.push_back(arguments[numBuffers + number]);
   operands.push_back(arith::SubIOp::create(
       builder, loc, block, emitInt(builder, loc, placed.begin)));
-  LLVM::CallOp::create(builder, loc, placed.code, operands);
+  LLVM::CallOp::create(builder, loc, TypeRange(), placed.part->code->name,
+                       operands);
 }
 
 /// The block is one of those of `parts`.
@@ -90,22 +91,19 @@ FailureOr<rt::LaunchConfig> mlir::weft::emitSharedLaunch(
       createDeviceKernel(builder, loc, name, sayNothing(numBuffers), scalars);
   SmallVector<Placed> placed;
   int64_t numBlocks = 0;
-  for (auto [i, part] : llvm::enumerate(parts)) {
+  for (const LaunchPart &part : parts) {
     rt::FusedOp op = part.op;
-    if (part.code < i) {
-      placed.push_back(placed[part.code]);
-    } else {
-      DeviceKernel code = createDevicePart(
-          builder, op.getLoc(), (name + "_part" + Twine(i)).str(), kernel,
-          part.buffers.isPrivate, op.getScalars().getTypes());
+    if (part.code->numBlocks == 0) {
+      DeviceKernel code =
+          createDevicePart(builder, op.getLoc(), part.code->name,
+                           part.buffers.isPrivate, op.getScalars().getTypes());
       FailureOr<rt::LaunchConfig> config = emit(part, code);
       if (failed(config))
         return failure();
-      placed.push_back({nullptr, code.func, 0, config->getNumbers()[0]});
+      part.code->numBlocks = config->getNumbers()[0];
     }
-    placed.back().part = &part;
-    placed.back().begin = numBlocks;
-    numBlocks += placed.back().numBlocks;
+    placed.push_back({&part, numBlocks});
+    numBlocks += part.code->numBlocks;
   }
   OpBuilder inside(builder);
   inside.setInsertionPointToEnd(&kernel.func.getBody().front());

@@ -10,6 +10,7 @@
 #include "ElementParting.h"
 
 #include "weft/Canonicalize/Passes.h"
+#include "weft/Dialect/Weft/IR/ScaledContraction.h"
 #include "weft/Verify/Elements/Passes.h"
 
 #include "mlir/Parser/Parser.h"
@@ -104,6 +105,37 @@ static LogicalResult checkMeshes(ModuleOp canonical, ModuleOp source) {
 }
 
 //===----------------------------------------------------------------------===//
+// What is no canonicalization
+//===----------------------------------------------------------------------===//
+
+/// On a contraction of narrow operands: what it multiplies.
+static constexpr llvm::StringLiteral kProductType = "weft_rt.product_type";
+
+/// Contractions of operands that were made narrow, with what scales their
+/// results.
+static SmallVector<Operation *> findNarrowContractions(ModuleOp module) {
+  SmallVector<Operation *> found;
+  module.walk([&](Operation *op) {
+    if (op->hasAttr(kProductType) || op->hasAttr(kScalesContractionAttr))
+      found.push_back(op);
+  });
+  return found;
+}
+
+/// --quantize computes otherwise than what was written, as it was asked to:
+/// there is nothing to prove between the two.
+static LogicalResult checkNotQuantized(ModuleOp canonical, ModuleOp source) {
+  SmallVector<Operation *> narrow = findNarrowContractions(canonical);
+  if (narrow.size() <= findNarrowContractions(source).size())
+    return success();
+  return narrow.front()->emitOpError(
+      "is of narrow operands, as --quantize makes them, and rounds otherwise "
+      "than the user's module: that is not proved. --from source proves the "
+      "canonical form without --quantize, and --from global what is made of "
+      "this one");
+}
+
+//===----------------------------------------------------------------------===//
 // The proof
 //===----------------------------------------------------------------------===//
 
@@ -163,7 +195,8 @@ LogicalResult weft::verifyCanonicalization(ModuleOp source,
     return (func ? source : canonical)
         .emitError("has no single public function to compare");
   if (failed(checkMeshes(canonical, source)) ||
-      failed(checkBorder(func, given, isSameBorder)))
+      failed(checkBorder(func, given, isSameBorder)) ||
+      failed(checkNotQuantized(canonical, source)))
     return failure();
   // Sums have been given orders, some have been joined.
   bool isOfReals = canonical->hasAttr(WeftDialect::kInvarianceAttr) &&

@@ -13,7 +13,7 @@
 module attributes {weft.target = #weft.target<"cuda">} {
   // CHECK: weft_rt.launch @weft_k0({{.*}}) over #weft_rt.launch_numbers<[5, 256, 0]>
   // CHECK: module @weft_device
-  // CHECK: llvm.mlir.global internal @weft_k0_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<32 x i8>
+  // CHECK: llvm.mlir.global internal @weft_parts_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<32 x i8>
   // CHECK-NOT: llvm.mlir.global
   // CHECK: llvm.func ptx_kernelcc @weft_k0(
   // CHECK-COUNT-3: llvm.func internal @weft_k0_part

@@ -31,7 +31,11 @@ constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kCalls[] = {
     {"read.ptx.sreg.ctaid.x", "weft_emulated_block"},
     {"barrier.cta.sync.aligned.all", "weft_emulated_barrier"},
     {"bar.warp.sync", "weft_emulated_warp_barrier"},
-    {"shfl.sync.bfly.i32", "weft_emulated_shuffle"}};
+    {"shfl.sync.bfly.i32", "weft_emulated_shuffle"},
+    {"ff.to.e4m3x2.rn", "weft_emulated_e4m3x2"},
+    {"ff.to.e5m2x2.rn", "weft_emulated_e5m2x2"},
+    {"e4m3x2.to.f16x2.rn", "weft_emulated_of_e4m3x2"},
+    {"e5m2x2.to.f16x2.rn", "weft_emulated_of_e5m2x2"}};
 
 struct EmulateDevicePass
     : public PassWrapper<EmulateDevicePass, OperationPass<ModuleOp>> {
@@ -85,11 +89,17 @@ LogicalResult EmulateDevicePass::replaceIntrinsics(LLVM::LLVMFuncOp func) {
     SmallVector<Value> operands;
     if (call->getNumResults())
       llvm::append_range(operands, call.getArgs());
-    LLVM::LLVMFuncOp callee =
-        declare(it->second, LLVM::LLVMFunctionType::get(
-                                result, llvm::to_vector(TypeRange(operands))));
-    auto emulated =
+    // Two numbers of f16 are given as their bits.
+    bool isVector = isa<VectorType>(result);
+    LLVM::LLVMFuncOp callee = declare(
+        it->second,
+        LLVM::LLVMFunctionType::get(isVector ? builder.getI32Type() : result,
+                                    llvm::to_vector(TypeRange(operands))));
+    Operation *emulated =
         LLVM::CallOp::create(builder, call.getLoc(), callee, operands);
+    if (isVector)
+      emulated = LLVM::BitcastOp::create(builder, call.getLoc(), result,
+                                         emulated->getResult(0));
     call->replaceAllUsesWith(emulated);
     call.erase();
   }

@@ -5,6 +5,8 @@
 // so do launches. Threads go on in ascending and in descending order by turns,
 // so that what depends on the order gives something else than it should.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -90,9 +92,65 @@ void runBlock(int64_t numThreads) {
   }
 }
 
+/// A float of 8 bits: to the nearest, ties to even, within the range; 0x7f of
+/// NaN.
+uint8_t roundToFloat8(float number, int mantissaBits, int bias,
+                      double greatest) {
+  if (std::isnan(number))
+    return 0x7f;
+  double magnitude = std::min(std::fabs(double(number)), greatest);
+  int least = 1 - bias;
+  int exponent =
+      magnitude == 0 ? least : std::max(std::ilogb(magnitude), least);
+  // Of a normal number the leading one is counted in the exponent.
+  int code = (exponent - least) << mantissaBits;
+  code += static_cast<int>(
+      std::nearbyint(std::ldexp(magnitude, mantissaBits - exponent)));
+  return code | (std::signbit(number) ? 0x80 : 0);
+}
+
+/// The bits of a float of 8 bits in f16, whose mantissa has 10 bits and whose
+/// exponent 5; of a NaN there is one.
+uint32_t widenFloat8(uint8_t code, int mantissaBits, int bias, bool isFinite) {
+  uint32_t sign = (code & 0x80) << 8, magnitude = code & 0x7f;
+  if (magnitude == 0x7f || (!isFinite && magnitude > 0x7c))
+    return 0x7fff;
+  uint32_t bits = magnitude << (10 - mantissaBits);
+  if (isFinite && magnitude >> mantissaBits)
+    return sign | (bits + ((15 - bias) << 10));
+  if (!isFinite)
+    return sign | bits;
+  // Denormals are normal in f16.
+  float number = std::ldexp(float(magnitude), 1 - bias - mantissaBits);
+  if (number == 0)
+    return sign;
+  int exponent = std::ilogb(number);
+  uint32_t mantissa = std::ldexp(number, 10 - exponent);
+  return sign | ((exponent + 15) << 10) | (mantissa & 0x3ff);
+}
+
 } // namespace
 
 extern "C" {
+
+int32_t weft_emulated_of_e4m3x2(int16_t both) {
+  return widenFloat8(both >> 8, 3, 7, true) << 16 |
+         widenFloat8(both, 3, 7, true);
+}
+
+int32_t weft_emulated_of_e5m2x2(int16_t both) {
+  return widenFloat8(both >> 8, 2, 15, false) << 16 |
+         widenFloat8(both, 2, 15, false);
+}
+
+int16_t weft_emulated_e4m3x2(float high, float low) {
+  return roundToFloat8(high, 3, 7, 448) << 8 | roundToFloat8(low, 3, 7, 448);
+}
+
+int16_t weft_emulated_e5m2x2(float high, float low) {
+  return roundToFloat8(high, 2, 15, 57344) << 8 |
+         roundToFloat8(low, 2, 15, 57344);
+}
 
 int32_t weft_emulated_thread() { return currentThread; }
 int32_t weft_emulated_block() { return currentBlock; }

@@ -7,6 +7,43 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertFloat8Pass : Pass<"weft-convert-float8", "::mlir::ModuleOp"> {
+  let summary = "convert floats of 8 bits by the GPU's instructions";
+  let description = [{
+    From sm_90 on one instruction brings two numbers of f32 into the range of
+    `f8E4M3FN` or `f8E5M2` and rounds them. It takes the place of
+    `arith.truncf` of scalars that a minimum and a maximum brought into range.
+    Another one widens two of these to f16: it takes the place of `arith.extf` to
+    f32 and bf16. Two that follow each other in a block are one instruction.
+
+    *Requires* a module that says its architecture (`#weft.target`), as the
+    inner module `weft_device` does.
+    *Ensures* that all bits stay, but those of a NaN in f32 or bf16.
+
+    Example: one number.
+    ```mlir
+    module attributes {weft.target = #weft.target<"cuda", {arch = "sm_90"}>} {
+      func.func @f(%x: f32) -> f8E4M3FN {
+        %least = arith.constant -448.0 : f32
+        %most = arith.constant 448.0 : f32
+        %below = arith.minimumf %x, %most : f32
+        %inside = arith.maximumf %below, %least : f32
+        %y = arith.truncf %inside : f32 to f8E4M3FN
+        return %y : f8E4M3FN
+      }
+    }
+    ```
+    `weft-opt --weft-convert-float8` prints:
+    ```text
+    %2 = llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"(%cst_1, %arg0) : (f32, f32) -> i16
+    %3 = arith.trunci %2 : i16 to i8
+    %4 = arith.bitcast %3 : i8 to f8E4M3FN
+    return %4 : f8E4M3FN
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def EmitPTXPass : Pass<"weft-emit-ptx", "::mlir::ModuleOp"> {
   let summary = "make PTX of the device's functions";
   let description = [{
