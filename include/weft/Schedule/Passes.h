@@ -15,8 +15,13 @@ namespace mlir::weft {
 #define GEN_PASS_REGISTRATION
 #include "weft/Schedule/Passes.h.inc"
 
-/// Replaces each weft.optimization_barrier in an op by its inputs.
+/// Replaces each weft.optimization_barrier in an op by its inputs, but for
+/// those with `offload`.
 void eraseBarriers(Operation *root);
+
+/// Replaces those with `offload` by their inputs: nothing waits in the host's
+/// memory.
+void eraseOffloads(Operation *root);
 
 } // namespace mlir::weft
 

@@ -92,7 +92,7 @@ void bring(const weft_rt_api *api, weft_rt_rank *rank, int64_t summing,
 }
 
 void entry(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
-           void *const *results, void *arena) {
+           void *const *results, void *arena, void *host) {
   char *space = static_cast<char *>(arena);
   void *biasHere = space, *sumHere = space + 64, *allHere = space + 128;
   const void *y = results[0];

@@ -161,7 +161,8 @@ static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
 }
 
 static void entry(const weft_rt_api *api, weft_rt_rank *rank,
-                  void *const *arguments, void *const *outputs, void *arena) {
+                  void *const *arguments, void *const *outputs, void *arena,
+                  void *host) {
   const float *x = arguments[1];
   float *total = outputs[1], *partial = arena;
   int32_t mode = *(const int32_t *)arguments[2];
