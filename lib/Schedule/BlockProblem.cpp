@@ -418,6 +418,7 @@ void ProblemBuilder::addTasks(BlockProblem &result) {
       task.role = getRole(op);
       markRepeatedGathers(task, op, i);
       task.mayOverwrite = isa<AllReduceOp>(op);
+      task.isFetch = getHostCopy(op) == Purpose::Fetch;
     } else if (auto it = nested.find(op); it != nested.end()) {
       task.mayOverwrite = true;
       task.duration = it->second.nanoseconds;

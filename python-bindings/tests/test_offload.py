@@ -19,14 +19,14 @@ import weft.jax
 LAYERS, ROWS, WIDTH, HIDDEN = 6, 256, 16, 128
 POLICIES = jax.checkpoint_policies
 OFFLOADED = POLICIES.save_and_offload_only_these_names(
-    names_which_can_be_saved=[], names_which_can_be_offloaded=["h", "x"], offload_src="device",
+    names_which_can_be_saved=[], names_which_can_be_offloaded=["h"], offload_src="device",
     offload_dst="pinned_host")
-SAVED = POLICIES.save_only_these_names("h", "x")
+SAVED = POLICIES.save_only_these_names("h")
 
 
 def layer(x, w):
     h = checkpoint_name(jnp.tanh(x @ w["up"]), "h")
-    return checkpoint_name(x + jnp.sin(h @ w["down"]), "x")
+    return x + jnp.sin(h @ w["down"])
 
 
 def in_a_row(policy, weights, x):
@@ -99,13 +99,13 @@ def test_invariant_bits_do_not_depend_on_it(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_bytes_are_elsewhere(model):
-    """Six times h and what layers hand on, of a rank's half of the rows."""
-    _, kept = run(model, offload=("none",))
-    _, moved = run(model)
+    """Six times h, of a rank's half of the rows."""
+    _, kept = run(model, schedule="sync", offload=("none",))
+    _, moved = run(model, schedule="sync")
     assert kept.host_bytes_per_rank == 0
     least = LAYERS * ROWS // 2 * HIDDEN * 4
-    assert least <= moved.host_bytes_per_rank <= 1.2 * least
-    assert moved.arena_bytes_per_rank < 0.6 * kept.arena_bytes_per_rank
+    assert moved.host_bytes_per_rank == least
+    assert moved.arena_bytes_per_rank < 0.7 * kept.arena_bytes_per_rank
 
 
 def least_limit(model, below=2, **keywords):
@@ -117,7 +117,7 @@ def least_limit(model, below=2, **keywords):
 def test_the_least_limit_is_smaller():
     least = least_limit(in_a_row)
     assert least == least_limit(in_a_row, least)
-    assert least < 0.7 * least_limit(in_a_row, offload=["none"])
+    assert least < 0.8 * least_limit(in_a_row, offload=["none"])
     got, _ = run(in_a_row, memory_limit=least, recompute="marked")
     expected, _ = run(in_a_row, offload=("none",))
     jax.tree.map(np.testing.assert_array_equal, got, expected)
@@ -186,7 +186,7 @@ def export_plain_adam():
 
 def test_marks_are_not_dropped():
     text = export(in_a_row).text
-    assert text.count("{offload}") == 2 * LAYERS
+    assert text.count("{offload}") == LAYERS
 
 
 def test_a_result_without_an_argument_is_refused():
