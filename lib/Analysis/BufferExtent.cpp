@@ -31,7 +31,7 @@ BufferExtent mlir::weft::getExtent(Value buffer) {
     return extent;
   }
   BufferExtent extent{op.getSpace()};
-  if (op.getSpace() == rt::Space::Arena)
+  if (op.getSpace() == rt::Space::Arena || op.getSpace() == rt::Space::Host)
     extent.begin = op.getPosition();
   else
     extent.index = op.getPosition();

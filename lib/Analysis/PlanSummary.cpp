@@ -122,14 +122,19 @@ void Summarizer::setLife(PlannedRoot &root, ArrayRef<Operation *> touches) {
 
 /// What the caller holds, whether the step touches it or not.
 void Summarizer::addOutside() {
-  for (rt::TensorAttr argument : rt::getArgs(planned))
-    plan.argumentBytes += roundUp(rt::getBufferBytes(argument.getLocal()));
+  for (rt::TensorAttr argument : rt::getArgs(planned)) {
+    int64_t bytes = roundUp(rt::getBufferBytes(argument.getLocal()));
+    (argument.getHost() ? plan.hostBytes : plan.argumentBytes) += bytes;
+  }
   for (rt::TensorAttr result : rt::getResults(planned))
     if (!result.getAlias())
       plan.resultBytes += roundUp(rt::getBufferBytes(result.getLocal()));
   if (auto bytes = planned->getAttrOfType<IntegerAttr>(
           rt::WeftRTDialect::kArenaBytesAttr))
     plan.arenaBytes = roundUp(bytes.getInt());
+  if (auto bytes = planned->getAttrOfType<IntegerAttr>(
+          rt::WeftRTDialect::kHostBytesAttr))
+    plan.hostBytes += roundUp(bytes.getInt());
 }
 
 void Summarizer::findPeak() {
@@ -154,7 +159,7 @@ PlanSummary Summarizer::run() {
   number(planned);
   noteTouches();
   for (auto [root, list] : llvm::zip(plan.roots, touches)) {
-    if (root.space == rt::Space::Arena)
+    if (root.space == rt::Space::Arena || root.space == rt::Space::Host)
       setLife(root, list);
     else
       root.end = ops.size() - 1;
@@ -187,6 +192,8 @@ void mlir::weft::printPlan(const PlanSummary &plan, unsigned count,
   line("results", plan.resultBytes);
   line("arena", plan.arenaBytes);
   line("total", plan.getTotalBytes());
+  if (plan.hostBytes > 0)
+    line("in the host's memory", plan.hostBytes);
   if (plan.peakBytes == 0)
     return;
   os << "largest of " << plan.peakOwners.size()

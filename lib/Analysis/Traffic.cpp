@@ -36,6 +36,8 @@ static int64_t getReceivedBytes(CollectiveKind kind, ShapedType in,
   bool isGather = kind == CollectiveKind::AllGather;
   int64_t full = getBufferBytes(isGather ? out : in);
   int64_t factor = kind == CollectiveKind::AllReduce ? 2 : 1;
+  if (group == 1) // there are no others
+    return 0;
   return kind == CollectiveKind::Permute
              ? full
              : llvm::divideCeil(factor * full * (group - 1), group);

@@ -9,6 +9,7 @@
 #include "weft/Attention/Passes.h"
 
 #include "BuildAttention.h"
+#include "KeepOffloads.h"
 #include "weft/Verify/Identities/Compare.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -436,7 +437,8 @@ void narrow(OptimizationBarrierOp barrier) {
     return;
   OpBuilder builder(barrier);
   auto narrowed = OptimizationBarrierOp::create(
-      builder, barrier.getLoc(), TypeRange(ValueRange(inputs)), inputs);
+      builder, barrier.getLoc(), TypeRange(ValueRange(inputs)), inputs,
+      /*offload=*/UnitAttr());
   for (auto [old, result] : llvm::zip_equal(results, narrowed.getResults()))
     old.replaceAllUsesWith(result);
   barrier.erase();
@@ -496,8 +498,10 @@ private:
         missed(product.getLoc(),
                "its scores are more than a product with a scale of one number, "
                "a softcap, biases and masks of one number each");
-    if (changed)
-      eraseDead(block);
+    if (!changed)
+      return;
+    keepOffloads(block);
+    eraseDead(block);
   }
 
   /// With windows, and if that is not right, with all masks as tensors.

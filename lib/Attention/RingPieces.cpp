@@ -180,7 +180,8 @@ SmallVector<Value> RingBuilder::after(ArrayRef<Value> values, Value other) {
     return all;
   all.push_back(other);
   auto barrier = OptimizationBarrierOp::create(builder, loc,
-                                               TypeRange(ValueRange(all)), all);
+                                               TypeRange(ValueRange(all)), all,
+                                               /*offload=*/UnitAttr());
   return llvm::to_vector_of<Value>(barrier.getResults().drop_back());
 }
 

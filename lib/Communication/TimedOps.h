@@ -13,6 +13,8 @@ namespace mlir::weft {
 
 /// The first word of an op's name; empty for ops that take no time.
 inline StringRef getTimedKind(Operation *op) {
+  if (std::optional<Purpose> copy = getHostCopy(op))
+    return stringifyPurpose(*copy);
   if (std::optional<CollectiveKind> kind = getCollectiveKind(op))
     return stringifyCollectiveKind(*kind);
   ComputeClass computes = getComputeClass(op);

@@ -5,6 +5,7 @@
 
 #include "Driver.h"
 
+#include "PlaceOnHost.h"
 #include "Statistics.h"
 
 #include "weft/Canonicalize/Passes.h"
@@ -64,6 +65,8 @@ LogicalResult Driver::checkPhase() {
                           "its orders cannot be changed")) ||
       failed(refuseOption(isLate && !options.accumulate.empty(),
                           "its work is divided")) ||
+      failed(refuseOption(phase > Phase::Local && !options.offload.empty(),
+                          "whose values have their memory")) ||
       failed(chooseTarget()) ||
       failed(refuseOption(phase == Phase::Target && !options.report.empty(),
                           "which has no schedule to report")))
@@ -173,6 +176,8 @@ LogicalResult Driver::proveCanonicalization(ModuleOp source) {
 LogicalResult Driver::partition() {
   if (options.recompute == "none")
     eraseBarriers(*module);
+  if (failed(placeOnHost(*module, options.offload)))
+    return failure();
   if (phase == Phase::Global && failed(canonicalize()))
     return failure();
   if (failed(checkRanks()))

@@ -356,11 +356,34 @@ static int getChannelNumber(Operation *op, MeshAttr mesh,
   return number;
 }
 
+/// A copy to the host's memory, or from it: on a link of its own. Where the
+/// machine has no such link, the rank's memory is read and written.
+static CollectiveCost getHostCopyCost(Operation *op, const Collective &copy,
+                                      const Machine &machine, MeshAttr mesh) {
+  CollectiveCost cost;
+  cost.groupSize = 1;
+  cost.bytes = getBytes(copy, /*group=*/1);
+  LinkRate link{machine.kernelOverheadNs, 0, machine.memoryBytesPerSecond / 2,
+                machine.memoryByBytes};
+  if (machine.hostLink)
+    link = *machine.hostLink;
+  CollectiveTime time =
+      getLinkTime(link, /*ranks=*/1, copy.kind, double(cost.bytes));
+  cost.link = int(machine.levels.size()) + getChannelNumber(op, mesh, copy);
+  cost.latency = roundNanoseconds(time.latency);
+  cost.nanoseconds = roundNanoseconds(time.nanoseconds);
+  if (std::optional<int64_t> measured = getMeasured(machine, op))
+    cost.nanoseconds = *measured;
+  return cost;
+}
+
 std::optional<CollectiveCost>
 CostModel::getCollectiveCost(Operation *op) const {
   std::optional<Collective> collective = getCollective(op);
   if (!collective)
     return std::nullopt;
+  if (getHostCopy(op))
+    return getHostCopyCost(op, *collective, machine, mesh);
   CollectiveCost cost;
   ArrayRef<AxisRefAttr> axes = collective->axes.getAxes();
   cost.groupSize = mesh ? getNumShards(mesh, axes) : 1;

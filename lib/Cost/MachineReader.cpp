@@ -430,6 +430,7 @@ void readMachine(const json::Value &value, Machine &machine, Problem &error) {
     readMemory(*memory, machine, error);
   if (const json::Value *compute = fields.get("compute"))
     readCompute(*compute, machine, error);
+  machine.hostLink = readWay(fields, "host_link", error);
   if (const json::Array *levels = fields.array("levels", /*isNeeded=*/true))
     readLevels(*levels, machine, error);
   if (const json::Value *axes = fields.getOptional("axes"))

@@ -213,6 +213,8 @@ void weft::buildUnfusedPipeline(OpPassManager &pm, bool mergeChannels) {
   AssignChannelsPassOptions channels;
   channels.merge = mergeChannels;
   pm.addPass(createAssignChannelsPass(channels));
+  // On channels of their own, from here on collectives like the others.
+  pm.addPass(createOffloadPass());
   pm.addPass(createNameOpsPass());
 }
 

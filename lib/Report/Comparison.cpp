@@ -121,6 +121,8 @@ private:
               summaries[1].collectiveNs);
         bytes("peak memory", a.peakBytes, b.peakBytes);
         bytes("arena", a.arenaBytes, b.arenaBytes);
+        if (a.hostBytes > 0 || b.hostBytes > 0)
+          bytes("host's memory", a.hostBytes, b.hostBytes);
       });
     });
   }

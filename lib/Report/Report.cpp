@@ -78,6 +78,9 @@ private:
                      "at " + formatTime(summary.peakNs) + describeLimit());
     page.writeFigure("Arena", formatBytes(timeline.arenaBytes),
                      describeArena());
+    if (timeline.hostBytes > 0)
+      page.writeFigure("Host's memory", formatBytes(timeline.hostBytes),
+                       "for what waits or lies there");
     page.os << "</dl>\n";
   }
 

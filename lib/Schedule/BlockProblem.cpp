@@ -47,8 +47,9 @@ static int64_t getBytes(Type type) {
 
 int64_t mlir::weft::getFixedBytes(func::FuncOp func) {
   int64_t bytes = 0;
-  for (Type type : func.getArgumentTypes())
-    bytes += getBytes(type);
+  for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
+    if (!func.getArgAttr(i, WeftDialect::kHostAttr))
+      bytes += getBytes(type);
   for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
     if (!func.getResultAttr(i, WeftDialect::kAliasAttr))
       bytes += getBytes(type);
@@ -82,6 +83,12 @@ TaskRole getRole(Operation *op) {
   case Purpose::Activation:
   case Purpose::Amax:
     return TaskRole::Activation;
+  // What waits in the host's memory leaves when it is there, and is needed
+  // late; it comes back ahead of what reads it, as weights do.
+  case Purpose::Offload:
+    return TaskRole::Reduce;
+  case Purpose::Fetch:
+    return TaskRole::Gather;
   }
   llvm_unreachable("a purpose that is not listed");
 }
@@ -147,7 +154,9 @@ private:
   llvm::DenseMap<Value, Source> sources;
   /// Per task, the results that it reads and the tasks before it.
   std::vector<SmallVector<int, 4>> reads, before;
-  std::vector<bool> sinkable;
+  /// Tasks that come just before what needs them, and copies from the host's
+  /// memory among them.
+  std::vector<bool> sinkable, fetches;
   std::vector<std::vector<int>> argumentReaders;
   /// Tasks by their new number, and the other way round.
   std::vector<int> order, numbers;
@@ -226,7 +235,9 @@ void ProblemBuilder::addFree(Operation *op) {
 bool ProblemBuilder::isSinkable(Operation *op, ArrayRef<int> before) const {
   bool isGather = getCollectiveKind(op) && getRole(op) == TaskRole::Gather;
   return (isGather || isa<rt::FusedOp>(op)) &&
-         llvm::all_of(before, [&](int task) { return sinkable[task]; });
+         llvm::all_of(before, [&](int task) {
+           return sinkable[task] && !fetches[task];
+         });
 }
 
 void ProblemBuilder::addTask(Operation *op) {
@@ -244,13 +255,18 @@ void ProblemBuilder::addTask(Operation *op) {
     if (source.argument >= 0)
       argumentReaders[source.argument].push_back(task);
   }
-  sinkable.push_back(isSinkable(op, before[task]));
+  bool isFetch = getHostCopy(op) == Purpose::Fetch;
+  sinkable.push_back(isFetch || isSinkable(op, before[task]));
+  fetches.push_back(isFetch);
   for (OpResult value : op->getResults()) {
     Source &source = sources[value];
     source.results.push_back(results.size());
     source.isInPlace = true;
     resultOf[value] = results.size();
-    results.push_back(Result{value, task, getBytes(value.getType())});
+    // What is copied to the host's memory takes none of the rank's.
+    bool isOnHost = getHostCopy(op) == Purpose::Offload;
+    results.push_back(
+        Result{value, task, isOnHost ? 0 : getBytes(value.getType())});
   }
 }
 
@@ -402,6 +418,7 @@ void ProblemBuilder::addTasks(BlockProblem &result) {
       task.role = getRole(op);
       markRepeatedGathers(task, op, i);
       task.mayOverwrite = isa<AllReduceOp>(op);
+      task.isFetch = getHostCopy(op) == Purpose::Fetch;
     } else if (auto it = nested.find(op); it != nested.end()) {
       task.mayOverwrite = true;
       task.duration = it->second.nanoseconds;

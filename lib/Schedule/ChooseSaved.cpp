@@ -182,7 +182,7 @@ Value RepeatedForwardPass::getHeld(Value value, Value trigger,
   OpBuilder builder(copy);
   auto barrier = OptimizationBarrierOp::create(
       builder, copy->getLoc(), TypeRange{value.getType(), trigger.getType()},
-      ValueRange{value, trigger});
+      ValueRange{value, trigger}, /*offload=*/UnitAttr());
   held[value].push_back(cast<OpResult>(barrier.getResult(0)));
   return barrier.getResult(0);
 }

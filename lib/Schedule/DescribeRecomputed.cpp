@@ -49,7 +49,8 @@ private:
   }
 
   void add(Operation *op) {
-    if (isa<OptimizationBarrierOp>(op)) {
+    // Neither changes what it passes on.
+    if (isa<OptimizationBarrierOp>(op) || getHostCopy(op)) {
       for (auto [result, operand] :
            llvm::zip(op->getResults(), op->getOperands()))
         firsts[result] = getFirst(operand);

@@ -118,7 +118,7 @@ int64_t ScheduleProblem::getLayerBytes() const {
   constexpr int64_t kWeightsPerLayer = 8;
   int64_t bytes = 0, count = 0;
   for (int i = 0; i < size(); ++i) {
-    if (tasks[i].role != TaskRole::Gather)
+    if (tasks[i].role != TaskRole::Gather || tasks[i].isFetch)
       continue;
     ++count;
     for (int output : outputs(i))

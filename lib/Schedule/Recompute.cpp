@@ -262,7 +262,8 @@ bool Repetition::run(Value trigger) {
   OpBuilder builder(first);
   auto barrier = OptimizationBarrierOp::create(
       builder, block.ops[candidate.task]->getLoc(),
-      ValueRange(inputs.getArrayRef()).getTypes(), inputs.getArrayRef());
+      ValueRange(inputs.getArrayRef()).getTypes(), inputs.getArrayRef(),
+      /*offload=*/UnitAttr());
   IRMapping copies;
   copies.map(ValueRange(inputs.getArrayRef()), barrier.getResults());
   for (Operation *op : repeated)

@@ -227,6 +227,8 @@ int64_t SavedValuesOfBlock::getKeepNanoseconds(OpResult result,
 /// Collectives are the same on all ranks, so they may be done again; a loop is
 /// not.
 static bool mayRepeat(Operation *op) {
+  if (getHostCopy(op)) // is there to be kept
+    return false;
   if (getCollectiveKind(op))
     return true;
   return isMemoryEffectFree(op) &&

@@ -169,6 +169,15 @@ LogicalResult FunctionScheduling::scheduleOuter(Block &block) {
 
 LogicalResult FunctionScheduling::run() {
   Block &block = func.getBody().front();
+  WalkResult offloads = func.walk([](OptimizationBarrierOp op) {
+    if (!op.getOffload())
+      return WalkResult::advance();
+    op.emitOpError("offloads a value, which weft-offload turns into copies "
+                   "before they are scheduled");
+    return WalkResult::interrupt();
+  });
+  if (offloads.wasInterrupted())
+    return failure();
   if (failed(scheduleNested(block)) || failed(scheduleOuter(block)))
     return failure();
   // What they keep apart and in order has its place now.
@@ -231,8 +240,19 @@ mlir::weft::createSchedulePass(const SchedulePassOptions &options,
   return pass;
 }
 
+void mlir::weft::eraseOffloads(Operation *root) {
+  root->walk([](OptimizationBarrierOp barrier) {
+    if (!barrier.getOffload())
+      return;
+    barrier.replaceAllUsesWith(barrier.getInputs());
+    barrier.erase();
+  });
+}
+
 void mlir::weft::eraseBarriers(Operation *root) {
   root->walk([](OptimizationBarrierOp barrier) {
+    if (barrier.getOffload())
+      return;
     barrier.replaceAllUsesWith(barrier.getInputs());
     barrier.erase();
   });

@@ -66,7 +66,8 @@ static void addChannelSlices(const SimulatedProgram &program,
 static int64_t getFixedBytes(func::FuncOp function) {
   int64_t bytes = 0;
   for (rt::TensorAttr argument : rt::getArgs(function))
-    bytes += rt::getBufferBytes(argument.getLocal());
+    if (!argument.getHost())
+      bytes += rt::getBufferBytes(argument.getLocal());
   for (rt::TensorAttr result : rt::getResults(function))
     if (!result.getAlias())
       bytes += rt::getBufferBytes(result.getLocal());
@@ -161,6 +162,11 @@ static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
   timeline.fixedBytes = getFixedBytes(function);
   if (auto arena = function->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes"))
     timeline.arenaBytes = arena.getInt();
+  if (auto host = function->getAttrOfType<IntegerAttr>("weft_rt.host_bytes"))
+    timeline.hostBytes = host.getInt();
+  for (rt::TensorAttr argument : rt::getArgs(function))
+    if (argument.getHost())
+      timeline.hostBytes += rt::getBufferBytes(argument.getLocal());
   addOwners(program, times, timeline);
   addMemory(program, times, timeline);
   timeline.boundNs =

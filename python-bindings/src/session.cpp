@@ -192,6 +192,7 @@ public:
     dict["argument_bytes"] = stats.argument_bytes;
     dict["result_bytes"] = stats.result_bytes;
     dict["arena_bytes"] = stats.arena_bytes;
+    dict["host_bytes"] = stats.host_bytes;
     dict["total_bytes"] = stats.total_bytes;
     return dict;
   }

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import weft
 from jax.sharding import PartitionSpec as P
-from weft.jax import _scaled
+from weft.jax import _export, _scaled
 
-pytestmark = pytest.mark.skipif(_scaled.lowering_parameters() is None, reason="this JAX has no scaled_matmul")
+pytestmark = pytest.mark.skipif(not _scaled.lowering_rules(), reason="this JAX has no scaled_matmul")
 
 MESH = {"d": 2}
 
@@ -23,7 +23,7 @@ def values(*shape, seed=0):
 
 def expected(fn, args):
     """What XLA computes with the product's definition in place of a GPU's."""
-    low = jax.jit(fn).trace(*args).lower(lowering_platforms=("cpu",), _private_parameters=_scaled.lowering_parameters())
+    low = jax.jit(fn).trace(*args).lower(lowering_platforms=("cpu",), _private_parameters=_export._lowering_parameters())
     return low.compile()(*args)
 
 

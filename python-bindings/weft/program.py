@@ -31,7 +31,8 @@ class Stats:
 
     received_bytes: by kind of collective, what the rank that got most received from
     the others in one step. step_seconds: the last call's steps. memory_bytes: of all
-    ranks: arguments, results and arenas; nothing else is allocated.
+    ranks: arguments, results and arenas; nothing else is allocated, but host_bytes_per_rank
+    of the host's memory for what waits there.
     """
     steps: int
     threads_per_rank: int
@@ -41,6 +42,7 @@ class Stats:
     argument_bytes_per_rank: int
     result_bytes_per_rank: int
     arena_bytes_per_rank: int
+    host_bytes_per_rank: int
 
 
 class Program:
@@ -150,7 +152,7 @@ class Program:
                 received[_KINDS[kind]] += count // numbers["steps"]
             return Stats(numbers["steps"], numbers["threads_per_rank"], received,
                          list(self._seconds), numbers["total_bytes"], numbers["argument_bytes"],
-                         numbers["result_bytes"], numbers["arena_bytes"])
+                         numbers["result_bytes"], numbers["arena_bytes"], numbers["host_bytes"])
 
     @contextlib.contextmanager
     def _turn(self):

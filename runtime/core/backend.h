@@ -93,6 +93,13 @@ public:
   virtual Result<std::vector<void *>>
   allocate(const std::vector<int64_t> &bytes) = 0;
 
+  /// Gives each local rank memory of the host, zeros at addresses that are
+  /// multiples of 64, which its collectives in groups of one rank may read and
+  /// write; in the order of localRanks. Called once at most, after allocate; it
+  /// lives as long as this.
+  virtual Result<std::vector<void *>>
+  allocateOnHost(const std::vector<int64_t> &bytes);
+
   /// Copies the shards' parts of a dense tensor of the global shape into ranks'
   /// memory. Like the next two, ordered after all that ran before.
   virtual Outcome upload(weft_rt_type type, const std::vector<Shard> &shards,
@@ -146,6 +153,9 @@ public:
   /// Says whether some rank did not stop after a failure. Memory that it may
   /// still use must then never be freed, nor this object be destroyed.
   virtual bool hasStuckRank() const = 0;
+
+private:
+  std::vector<std::unique_ptr<void, void (*)(void *)>> onHost;
 };
 
 } // namespace weft::rt

@@ -19,7 +19,7 @@ struct BackendEntry {
 };
 
 /// Raised whenever backend.h, or what it includes, changes.
-constexpr uint32_t backendVersion = 3;
+constexpr uint32_t backendVersion = 4;
 
 /// What a shared library exports as `weft_rt_backend`. C++ objects cross the
 /// border, so that it must come from the same compiler as this runtime.

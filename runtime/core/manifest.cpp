@@ -59,6 +59,9 @@ Status checkTables(const weft_rt_program &program) {
   if (program.arena_bytes < 0)
     return invalid(format("program has an arena of %lld bytes",
                           (long long)program.arena_bytes));
+  if (program.host_bytes < 0)
+    return invalid(format("program has %lld bytes of the host's memory",
+                          (long long)program.host_bytes));
   return Status();
 }
 
@@ -98,6 +101,9 @@ Status checkDim(const weft_rt_program &program, const weft_rt_tensor &tensor,
 
 Status checkTensor(const weft_rt_program &program, const weft_rt_tensor &tensor,
                    const std::string &what) {
+  if (tensor.on_host != 0 && tensor.on_host != 1)
+    return invalid(format("%s has on_host %d, expected 0 or 1", what.c_str(),
+                          tensor.on_host));
   if (!isKnownType(tensor.type))
     return invalid(format("%s has unknown type %d", what.c_str(), tensor.type));
   if (tensor.rank < 0 || tensor.rank > maxTensorRank ||
@@ -402,6 +408,9 @@ std::string describeProgram(const weft_rt_program &program) {
                           program.num_results, "in place of", program.args);
   text += describeChannels(program);
   text += format("arena: %lld bytes a rank\n", (long long)program.arena_bytes);
+  if (program.host_bytes > 0)
+    text += format("in the host's memory: %lld bytes a rank\n",
+                   (long long)program.host_bytes);
   text += format("kernels: %d, images: %d\n", program.num_kernels,
                  program.num_images);
   text += format("traffic: %d\n", program.num_traffic);

@@ -11,12 +11,14 @@
 
 namespace weft::rt {
 
-/// Offsets from the beginning, multiples of 64. A result that aliases an
-/// argument has its place.
+/// Offsets from the beginning, multiples of 64: of the rank's memory, or of its
+/// bytes of the host's memory. A result that aliases an argument has its place.
 struct MemoryLayout {
   std::vector<int64_t> args, results;
-  int64_t arena = 0;
+  std::vector<bool> argsOnHost, resultsOnHost;
+  int64_t arena = 0, hostArena = 0;
   int64_t argumentBytes = 0, resultBytes = 0, totalBytes = 0;
+  int64_t hostBytes = 0; // not in the total
 };
 
 MemoryLayout layoutOf(const weft_rt_program &program);

@@ -287,7 +287,8 @@ Status Session::start(const BackendEntry &entry,
   }
   std::vector<int64_t> bytes;
   for (int64_t rank : backend->localRanks()) {
-    memory.push_back({rank, layoutOf(*programs[rank]), {}, {}, nullptr});
+    memory.push_back(
+        {rank, layoutOf(*programs[rank]), {}, {}, nullptr, nullptr});
     bytes.push_back(memory.back().layout.totalBytes);
   }
   Result<std::vector<void *>> places = backend->allocate(bytes);
@@ -298,17 +299,38 @@ Status Session::start(const BackendEntry &entry,
     backend = nullptr;
     return bad;
   }
+  std::vector<void *> onHost(places->size(), nullptr);
+  WEFT_RT_RETURN_IF_ERROR(allocateOnHost(onHost));
   memoryOfRank.resize(programs.size(), nullptr);
   for (size_t i = 0; i < memory.size(); ++i) {
     RankMemory &own = memory[i];
     auto *begin = static_cast<uint8_t *>((*places)[i]);
-    for (int64_t offset : own.layout.args)
-      own.args.push_back(begin + offset);
-    for (int64_t offset : own.layout.results)
-      own.results.push_back(begin + offset);
-    own.arena = begin + own.layout.arena;
+    auto *host = static_cast<uint8_t *>(onHost[i]);
+    const MemoryLayout &layout = own.layout;
+    for (size_t k = 0; k < layout.args.size(); ++k)
+      own.args.push_back((layout.argsOnHost[k] ? host : begin) +
+                         layout.args[k]);
+    for (size_t k = 0; k < layout.results.size(); ++k)
+      own.results.push_back((layout.resultsOnHost[k] ? host : begin) +
+                            layout.results[k]);
+    own.arena = begin + layout.arena;
+    own.host = host ? host + layout.hostArena : nullptr;
     memoryOfRank[own.rank] = &own;
   }
+  return Status();
+}
+
+/// What lies in the host's memory, where a program has anything there.
+Status Session::allocateOnHost(std::vector<void *> &places) {
+  std::vector<int64_t> bytes;
+  for (const RankMemory &own : memory)
+    bytes.push_back(own.layout.hostBytes);
+  if (std::all_of(bytes.begin(), bytes.end(), [](int64_t b) { return b == 0; }))
+    return Status();
+  Result<std::vector<void *>> allocated = backend->allocateOnHost(bytes);
+  if (!allocated.ok())
+    return allocated.status();
+  places = *allocated;
   return Status();
 }
 
@@ -449,6 +471,8 @@ Status Session::poisonBuffers() {
   for (const RankMemory &own : memory) {
     const weft_rt_program &program = *programs[own.rank];
     blocks.push_back({own.rank, own.arena, program.arena_bytes});
+    if (own.host)
+      std::memset(own.host, poisonByte, program.host_bytes);
     for (int32_t i = 0; i < program.num_results; ++i)
       if (program.results[i].alias < 0)
         blocks.push_back(
@@ -476,7 +500,7 @@ Status Session::runStep() {
       log.clearProfile();
     Moment begin = log.moment();
     program.entry(&self.backend->api(), rank, memory.args.data(),
-                  memory.results.data(), memory.arena);
+                  memory.results.data(), memory.arena, memory.host);
     log.record(SpanKind::Step, WEFT_RT_IN_STEP, -1, nullptr, begin);
   };
   if (poison)
@@ -514,6 +538,7 @@ weft_rt_stats Session::stats() const {
   stats.argument_bytes = layout.argumentBytes;
   stats.result_bytes = layout.resultBytes;
   stats.arena_bytes = program().arena_bytes;
+  stats.host_bytes = layout.hostBytes;
   for (const RankMemory &one : memory)
     stats.total_bytes += one.layout.totalBytes;
   return stats;

@@ -21,6 +21,7 @@ struct RankMemory {
   MemoryLayout layout;
   std::vector<void *> args, results; // aliased results: the argument's place
   void *arena = nullptr;
+  void *host = nullptr; // the arena in the host's memory
 };
 
 /// The place of this process that options say for a backend, or the
@@ -71,6 +72,7 @@ private:
 
   Status start(const BackendEntry &entry, const BackendOptions &options);
   Status checkBackend(const std::string &name) const;
+  Status allocateOnHost(std::vector<void *> &places);
   Status checkPlaces(const std::string &name,
                      const std::vector<void *> &places) const;
   Status checkUsable() const;

@@ -57,6 +57,10 @@ Status Session::findResultOnDevice(int32_t index, int32_t &device,
   WEFT_RT_RETURN_IF_ERROR(checkUsable());
   WEFT_RT_RETURN_IF_ERROR(checkResult(index));
   const weft_rt_tensor &tensor = program().results[index];
+  if (!memory.empty() && memory.front().layout.resultsOnHost[index])
+    return invalid(format("result %s lies in the host's memory: get it in the "
+                          "CPU's memory",
+                          quote(tensor.name).c_str()));
   for (const RankMemory &own : memory) {
     device = backend->deviceNumber(own.rank);
     if (device < 0 || !isWhole(regionOf(program(), tensor, own.rank)))

@@ -72,7 +72,7 @@ void Job::describe() {
   table.kernels = kernels.data();
   table.max_operands = 8;
   table.entry = [](const weft_rt_api *, weft_rt_rank *, void *const *,
-                   void *const *, void *) {};
+                   void *const *, void *, void *) {};
   Status valid = checkProgram(table);
   EXPECT_TRUE(valid.ok()) << valid.message();
 }

@@ -120,7 +120,7 @@ weft_rt_attention makeAttention() {
 }
 
 void useUp(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
-           void *const *results, void *arena) {
+           void *const *results, void *arena, void *host) {
   static const weft_rt_gemm gemm = {
       WEFT_RT_F32,
       WEFT_RT_BF16,
@@ -188,26 +188,26 @@ std::string failure(weft_rt_entry entry) {
 
 TEST(NullBackend, RefusesWhatNoBackendTakes) {
   EXPECT_EQ(failure([](const weft_rt_api *api, weft_rt_rank *rank,
-                       void *const *, void *const *, void *) {
+                       void *const *, void *const *, void *, void *) {
               static const weft_rt_launch launch = {2, 0, nullptr};
               api->launch(rank, -1, &launch, nullptr, nullptr);
             }),
             "rank 0 launches kernel 2 of 2");
-  EXPECT_EQ(
-      failure([](const weft_rt_api *api, weft_rt_rank *rank, void *const *,
-                 void *const *, void *) { api->fail(rank, "had enough"); }),
-      "rank 0: had enough");
+  EXPECT_EQ(failure([](const weft_rt_api *api, weft_rt_rank *rank,
+                       void *const *, void *const *, void *,
+                       void *) { api->fail(rank, "had enough"); }),
+            "rank 0: had enough");
   static const weft_rt_collective lost = {
       WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 9, 0, nullptr, nullptr, "lost", 0};
   EXPECT_EQ(failure([](const weft_rt_api *api, weft_rt_rank *rank,
-                       void *const *, void *const *, void *) {
+                       void *const *, void *const *, void *, void *) {
               api->start(rank, -1, &lost, nullptr, nullptr);
             }),
             "rank 0: collective names channel 9 of 2");
   static const weft_rt_collective nothing = {
       WEFT_RT_ALL_REDUCE, WEFT_RT_SUM, 0, 0, nullptr, nullptr, "nothing", 0};
   EXPECT_EQ(failure([](const weft_rt_api *api, weft_rt_rank *rank,
-                       void *const *, void *const *, void *) {
+                       void *const *, void *const *, void *, void *) {
               api->start(rank, -1, &nothing, nullptr, nullptr);
             }),
             "rank 0 ended the step with 1 collectives not waited for");

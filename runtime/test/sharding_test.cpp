@@ -79,9 +79,14 @@ struct Tensor {
       local.push_back((shape[d] + shards - 1) / shards);
       cuts.push_back({int32_t(refs[d].size()), refs[d].data()});
     }
-    table = {
-        "t",         type, int32_t(shape.size()), shape.data(), local.data(),
-        cuts.data(), -1};
+    table = {"t",
+             type,
+             int32_t(shape.size()),
+             shape.data(),
+             local.data(),
+             cuts.data(),
+             -1,
+             0};
   }
 };
 

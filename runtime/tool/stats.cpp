@@ -109,6 +109,7 @@ std::string statsText(weft_rt_session *session, bool withProfile,
   number("argument_bytes", stats.argument_bytes);
   number("result_bytes", stats.result_bytes);
   number("arena_bytes", stats.arena_bytes);
+  number("host_bytes", stats.host_bytes);
   number("total_bytes", stats.total_bytes);
   number("peak_resident_bytes", peakResidentBytes());
   int64_t steps = std::max<int64_t>(stats.steps, 1);

@@ -39,3 +39,11 @@ func.func @started(%a: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %1 = weft.wait %0 : !weft.future<tensor<8x8xf32>>
   return %1 : tensor<8x8xf32>
 }
+
+// -----
+
+func.func @offload(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @+1 {{offloads a value, which weft-offload turns into copies before they are scheduled}}
+  %0 = weft.optimization_barrier %a {offload} : tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

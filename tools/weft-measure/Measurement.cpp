@@ -256,7 +256,7 @@ void Probe::measureAll() {
 }
 
 void runProbe(const weft_rt_api *api, weft_rt_rank *self, void *const *,
-              void *const *, void *arena) {
+              void *const *, void *arena, void *) {
   Probe(api, self, static_cast<char *>(arena)).measureAll();
 }
 

@@ -118,6 +118,8 @@ void weft::printSummary(const Simulation &simulation, raw_ostream &os) {
      << mebibytes(timeline.fixedBytes) << " arguments and results, "
      << mebibytes(timeline.peakBytes - timeline.fixedBytes)
      << " in an arena of " << mebibytes(timeline.arenaBytes) << "\n";
+  if (timeline.hostBytes > 0)
+    os << "in the host's memory " << mebibytes(timeline.hostBytes) << "\n";
   std::vector<Use> uses = getCollectives(timeline);
   printChannels(timeline, uses, os);
   printExposed(uses, os);

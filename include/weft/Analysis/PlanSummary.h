@@ -49,6 +49,8 @@ struct PlanSummary {
   /// Of results that are no donated arguments.
   int64_t resultBytes = 0;
   int64_t arenaBytes = 0;
+  /// In the host's memory: of its arena, and of arguments there.
+  int64_t hostBytes = 0;
   /// The most bytes of the arena that are in use at one time, and when that is
   /// for the first time.
   int64_t peakBytes = 0, peakPosition = 0;

@@ -147,6 +147,54 @@ def AssignChannelsPass : Pass<"weft-assign-channels", "::mlir::ModuleOp"> {
   ];
 }
 
+def OffloadPass : Pass<"weft-offload", "::mlir::ModuleOp"> {
+  let summary = "let marked values wait in the host's memory";
+  let description = [{
+    A barrier with `offload` becomes two copies: one to the host's memory, where
+    the barrier stands, and one back, before the first op that reads the value.
+    They are permutes of the rank alone, on channels of their own, of purpose
+    `offload` and `fetch`: scheduling, planning and proofs take them for what they
+    are, collectives that bring a rank what it has. Other barriers that the value
+    goes through do not hold it any more: it may be fetched ahead of what they
+    wait for. Remarks name each value.
+
+    An argument with `weft.host` lies in the host's memory between steps: it is
+    fetched before the first op that reads it, and what takes its place is
+    offloaded to there.
+
+    *Ensures* that no barrier has `offload`.
+
+    Example: what the second product reads waits in the host's memory.
+    ```mlir
+    weft.mesh @mesh = <["dp"=2]>
+    func.func @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = math.exp %x : tensor<4x4xf32>
+      %1 = weft.optimization_barrier %0 {offload} : tensor<4x4xf32>
+      %2 = math.tanh %0 : tensor<4x4xf32>
+      %3 = arith.mulf %1, %2 : tensor<4x4xf32>
+      return %3 : tensor<4x4xf32>
+    }
+    ```
+    `weft-opt --weft-offload` makes of it:
+    ```mlir
+    weft.mesh @mesh = <["dp"=2]>
+    weft.channel @offload on @mesh <{}> purpose offload
+    weft.channel @fetch on @mesh <{}> purpose fetch
+    func.func @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = math.exp %x : tensor<4x4xf32>
+      %1 = weft.permute %0 on @mesh <{}> sources [0] {channel = @offload} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      %2 = math.tanh %0 : tensor<4x4xf32>
+      %3 = weft.permute %1 on @mesh <{}> sources [0] {channel = @fetch} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      %4 = arith.mulf %3, %2 : tensor<4x4xf32>
+      return %4 : tensor<4x4xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numOffloaded", "offloaded", "values that wait in the host's memory">
+  ];
+}
+
 def NameOpsPass : Pass<"weft-name-ops", "::mlir::ModuleOp"> {
   let summary = "name the ops that take time";
   let description = [{

@@ -152,6 +152,9 @@ public:
   std::optional<AttentionRate> attention, attentionGradient;
   /// Multiprocessors of a rank; 0: not said.
   int64_t multiprocessors = 0;
+  /// Between a rank and the host's memory, in one direction; both directions
+  /// run beside each other. Without it, a copy goes through the rank's memory.
+  std::optional<LinkRate> hostLink;
   /// Innermost first.
   std::vector<MachineLevel> levels;
   /// Links of mesh axes that differ from their level's.

@@ -24,8 +24,13 @@ class LeanOrders;
 std::unique_ptr<Pass> createSchedulePass(const SchedulePassOptions &options,
                                          LeanOrders &leanOrders);
 
-/// Replaces each weft.optimization_barrier in an op by its inputs.
+/// Replaces each weft.optimization_barrier in an op by its inputs, but for
+/// those with `offload`.
 void eraseBarriers(Operation *root);
+
+/// Replaces those with `offload` by their inputs: nothing waits in the host's
+/// memory.
+void eraseOffloads(Operation *root);
 
 } // namespace mlir::weft
 

@@ -43,6 +43,9 @@ struct ScheduleTask {
   /// Whether it may write where it reads, wherever the last of those is that
   /// read it. Counts for what is needed at least.
   bool mayOverwrite = false;
+  /// Whether it is a gather only in that it can start ahead: what it brings
+  /// from the host's memory is no weight.
+  bool isFetch = false;
 
   bool isCollective() const { return channel >= 0; }
 };

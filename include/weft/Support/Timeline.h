@@ -84,8 +84,8 @@ struct Timeline {
   int64_t peakBytes = 0;
   /// Of these, arguments and results, which are in use all the time.
   int64_t fixedBytes = 0;
-  /// Bytes of the arena, as planned.
-  int64_t arenaBytes = 0;
+  /// Bytes of the arena, as planned, and in the host's memory.
+  int64_t arenaBytes = 0, hostBytes = 0;
 };
 
 } // namespace mlir::weft

@@ -237,6 +237,8 @@ bool canReach(OpOperand &use) {
   auto barrier = dyn_cast<OptimizationBarrierOp>(use.getOwner());
   if (!barrier)
     return isLookup(use) || readsOnce(use);
+  if (barrier.getOffload())
+    return false;
   // What is there only to be waited for is in memory.
   Value result = barrier.getResult(use.getOperandNumber());
   return llvm::count(barrier.getOperands(), use.get()) == 1 &&
@@ -280,7 +282,8 @@ void repeatAfterBarrier(linalg::GenericOp producer,
   operands.erase(operands.begin() + number);
   llvm::append_range(operands, producer.getDpsInputs());
   auto holding = OptimizationBarrierOp::create(
-      builder, barrier.getLoc(), TypeRange(ValueRange(operands)), operands);
+      builder, barrier.getLoc(), TypeRange(ValueRange(operands)), operands,
+      /*offload=*/UnitAttr());
   Operation *copy = builder.clone(*producer);
   copy->setOperands(0, numInputs, holding->getResults().take_back(numInputs));
   SmallVector<Value> results(holding->getResults().drop_back(numInputs));

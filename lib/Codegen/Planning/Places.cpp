@@ -100,6 +100,12 @@ Place Places::allocate(OpResult result) {
   return allocate(result.getType(), mlir::weft::getName(result));
 }
 
+Place Places::allocateOnHost(OpResult result) {
+  return getDensePlace(addRoot(result.getType(), rt::Space::Host, 0,
+                               mlir::weft::getName(result)),
+                       result.getType());
+}
+
 Place Places::getResultPlace(unsigned number) const {
   return getDensePlace(resultRoots[number], resultTypes[number]);
 }

@@ -50,6 +50,8 @@ public:
   Place allocate(Type type, const Twine &name);
   /// The same, with the name of the result that will lie there.
   Place allocate(OpResult result);
+  /// The same, in the host's arena.
+  Place allocateOnHost(OpResult result);
   /// Where the step's result `number` must be when it ends.
   Place getResultPlace(unsigned number) const;
   /// Which value it is that lies somewhere.

@@ -219,21 +219,28 @@ int64_t Planner::getResultId(unsigned number) {
   return places.getIds().get(terminator->getOperand(number));
 }
 
-/// Gives roots of the arena their offsets. When they are in use is what the
+/// Gives roots of the arenas their offsets. When they are in use is what the
 /// planned function says, which is not more than what values say.
 void Planner::layOut() {
   PlanSummary plan = summarizePlan(planned);
+  arena = {layOut(plan, rt::Space::Arena), plan.peakBytes,
+           layOut(plan, rt::Space::Host)};
+}
+
+/// Returns the bytes of that arena.
+int64_t Planner::layOut(const PlanSummary &plan, rt::Space space) {
   SmallVector<rt::BufferOp> inArena;
   std::vector<ArenaBlock> blocks;
   for (const PlannedRoot &root : plan.roots) {
-    if (root.space != rt::Space::Arena)
+    if (root.space != space)
       continue;
     inArena.push_back(cast<rt::BufferOp>(root.buffer));
     blocks.push_back({root.bytes, root.begin, root.end});
   }
-  arena = {layOutArena(blocks), plan.peakBytes};
+  int64_t bytes = layOutArena(blocks);
   for (auto [buffer, block] : llvm::zip(inArena, blocks))
     buffer.setPosition(block.offset);
+  return bytes;
 }
 
 LogicalResult Planner::run() {
@@ -275,7 +282,8 @@ rt::TensorAttr describeTensor(Type local, DictionaryAttr attributes,
       cast<RankedTensorType>(local),
       cast<RankedTensorType>(global ? global.getValue() : local),
       attributes.getAs<ShardingAttr>(WeftDialect::kShardingAttr),
-      alias ? std::optional<int64_t>(alias.getInt()) : std::nullopt, value);
+      alias ? std::optional<int64_t>(alias.getInt()) : std::nullopt, value,
+      attributes.contains(WeftDialect::kHostAttr));
 }
 
 LogicalResult PlanBuffersPass::plan(func::FuncOp source, const Target &target) {
@@ -310,6 +318,9 @@ LogicalResult PlanBuffersPass::plan(func::FuncOp source, const Target &target) {
                    builder.getI64IntegerAttr(arena.bytes));
   planned->setAttr(rt::WeftRTDialect::kArenaBoundAttr,
                    builder.getI64IntegerAttr(arena.bound));
+  if (arena.hostBytes > 0)
+    planned->setAttr(rt::WeftRTDialect::kHostBytesAttr,
+                     builder.getI64IntegerAttr(arena.hostBytes));
   // The schedule's figures are about the plan as well.
   if (Attribute figures = source->getAttr(WeftDialect::kScheduleAttr))
     planned->setAttr(WeftDialect::kScheduleAttr, figures);

@@ -244,6 +244,17 @@ static rt::CollectiveAttr getCollective(Operation *op) {
       getList("split_dims"), getList("concat_dims"), getList("sources"));
 }
 
+/// Where result number `i` of a collective lies.
+Place Planner::placeCollected(Operation *op, unsigned i, OpResult result) {
+  if (getHostCopy(op) == Purpose::Offload) {
+    std::optional<Place> wished = places.findWished(result, op);
+    return wished ? *wished : places.allocateOnHost(result);
+  }
+  // Of the collectives only this one may write where it reads.
+  return isa<AllReduceOp>(op) ? placeUpdated(op->getOpOperand(i), result)
+                              : placeResult(result, op);
+}
+
 /// The buffers of a collective are taken from its start to its wait.
 LogicalResult Planner::visitStart(Operation *op) {
   WaitOp wait = getWait(op);
@@ -257,11 +268,7 @@ LogicalResult Planner::visitStart(Operation *op) {
     ins.push_back(emitBuffer(cast<RankedTensorType>(input.getType()), place));
   }
   for (auto [i, result] : llvm::enumerate(wait->getResults())) {
-    // Of the collectives only this one may write where it reads.
-    Place place = isa<AllReduceOp>(op)
-                      ? placeUpdated(op->getOpOperand(i), result)
-                      : placeResult(result, op);
-    places.set(result, place);
+    places.set(result, placeCollected(op, i, result));
     outs.push_back(emitBuffer(result));
   }
   auto start = rt::StartOp::create(builder, op->getLoc(), builder.getI64Type(),

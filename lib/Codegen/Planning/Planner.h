@@ -9,6 +9,7 @@
 #include "Places.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
 
+#include "weft/Analysis/PlanSummary.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Target/Target.h"
 
@@ -24,9 +25,10 @@ public:
 
   /// Fails with an error at the op that has no form on buffers.
   LogicalResult run();
-  /// Bytes of an arena, and the most of them that are in use at one time.
+  /// Bytes of the arena, the most of them that are in use at one time, and
+  /// bytes of the host's arena.
   struct Arena {
-    int64_t bytes = 0, bound = 0;
+    int64_t bytes = 0, bound = 0, hostBytes = 0;
   };
   const Arena &getArena() const { return arena; }
   int64_t getNumCopies() const { return numCopies; }
@@ -35,6 +37,7 @@ public:
 
 private:
   void layOut();
+  int64_t layOut(const PlanSummary &plan, rt::Space space);
   LogicalResult visitBlock(Block &block);
   LogicalResult visit(Operation *op);
   LogicalResult visitScalar(Operation *op);
@@ -49,6 +52,7 @@ private:
   LogicalResult visitWait(WaitOp op);
   Place placeResult(OpResult result, Operation *op);
   Place placeUpdated(OpOperand &input, OpResult result);
+  Place placeCollected(Operation *op, unsigned i, OpResult result);
 
   // Ops that move or reshape.
   LogicalResult visitExtractSlice(tensor::ExtractSliceOp op);

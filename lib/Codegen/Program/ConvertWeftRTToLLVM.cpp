@@ -81,7 +81,7 @@ private:
   Location loc;
   Type pointer, i64;
   LLVM::LLVMFuncOp entry;
-  Value api, rank, args, results, arena;
+  Value api, rank, args, results, arena, host;
   /// Which ops the tickets are of.
   DenseMap<Value, int> startOfTicket;
   /// Room for the pointers and for the scalars of one call.
@@ -98,7 +98,7 @@ Value EntryBuilder::loadPointer(Value base, int64_t index) {
 void EntryBuilder::createEntry() {
   builder.setInsertionPoint(planned);
   Type none = LLVM::LLVMVoidType::get(module.getContext());
-  SmallVector<Type> types(5, pointer);
+  SmallVector<Type> types(6, pointer);
   entry = LLVM::LLVMFuncOp::create(builder, loc, "weft_entry",
                                    LLVM::LLVMFunctionType::get(none, types));
   entry.setVisibility_(LLVM::Visibility::Hidden);
@@ -108,6 +108,7 @@ void EntryBuilder::createEntry() {
   args = block->getArgument(2);
   results = block->getArgument(3);
   arena = block->getArgument(4);
+  host = block->getArgument(5);
   // Calls in a row: there is nothing in it to optimize.
   entry.setPassthroughAttr(builder.getStrArrayAttr({"noinline", "optnone"}));
   Block &body = planned.getBody().front();
@@ -137,6 +138,9 @@ Value EntryBuilder::emitBuffer(rt::BufferOp op) {
     return loadPointer(results, op.getPosition());
   case rt::Space::Arena:
     return emitAddress(builder, loc, arena, builder.getI8Type(),
+                       emitInt(builder, loc, op.getPosition()));
+  case rt::Space::Host:
+    return emitAddress(builder, loc, host, builder.getI8Type(),
                        emitInt(builder, loc, op.getPosition()));
   }
   llvm_unreachable("a space that is not listed");

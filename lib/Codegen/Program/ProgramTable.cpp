@@ -316,6 +316,7 @@ FailureOr<Datum> ProgramTable::getTensor(rt::TensorAttr tensor, StringRef name,
   entry.local_shape = data.list(getNumbers(local.getShape()));
   entry.sharding = data.list(std::move(dims));
   entry.alias = alias;
+  entry.on_host = tensor.getHost();
   return toDatum(entry);
 }
 
@@ -462,6 +463,9 @@ LogicalResult ProgramTable::finish(ArrayRef<uint8_t> planHash,
   program.num_events = numEvents;
   program.arena_bytes =
       planned->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes").getInt();
+  if (auto bytes = planned->getAttrOfType<IntegerAttr>(
+          rt::WeftRTDialect::kHostBytesAttr))
+    program.host_bytes = bytes.getInt();
   program.plan_hash.assign(planHash.begin(), planHash.end());
   if (auto certificate =
           module->getAttrOfType<StringAttr>(WeftDialect::kCertificateAttr))

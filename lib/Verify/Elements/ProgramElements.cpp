@@ -243,7 +243,20 @@ static MovedDims getMovedDims(Operation *op, unsigned index) {
 
 /// A collective is a function of its operand, of which other ranks have theirs.
 /// Along dims that it does not move anything it works on each index by itself.
+/// Whether each rank gets what it has itself: a copy within the rank, or to the
+/// host's memory and back.
+static bool isCopy(Operation *op) {
+  auto permute = dyn_cast<PermuteOp>(op);
+  return permute && cast<CollectiveOpInterface>(op).getGroupSize() == 1 &&
+         llvm::equal(permute.getSources(), ArrayRef<int64_t>({0}));
+}
+
 LogicalResult ProgramElements::liftCollective(Operation *op) {
+  if (isCopy(op)) {
+    for (auto [input, result] : llvm::zip(op->getOperands(), op->getResults()))
+      set(op, result, get(input));
+    return success();
+  }
   DictionaryAttr details =
       getDetails(op, {"channel", "dims", "split_dims", "concat_dims"});
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {

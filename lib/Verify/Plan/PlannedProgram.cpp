@@ -133,6 +133,8 @@ PlannedProgram::PlannedProgram(Operation *op)
   }
   if (auto bytes = function->getAttrOfType<IntegerAttr>("weft_rt.arena_bytes"))
     arenaBytes = bytes.getInt();
+  if (auto bytes = function->getAttrOfType<IntegerAttr>("weft_rt.host_bytes"))
+    hostBytes = bytes.getInt();
   function.walk<WalkOrder::PreOrder>([&](Operation *inner) {
     if (!isKnown(inner)) {
       inner->emitOpError("has effects that the proofs do not know");
@@ -157,6 +159,15 @@ void PlannedProgram::readOp(Operation *op) {
     addView(view);
 }
 
+/// A result that takes an argument's place is that argument's root.
+bool PlannedProgram::isOnHost(rt::BufferOp op) const {
+  if (op.getSpace() != rt::Space::Argument)
+    return op.getSpace() == rt::Space::Host;
+  SmallVector<rt::TensorAttr> args = rt::getArgs(function);
+  uint64_t number = op.getPosition();
+  return number < args.size() && args[number].getHost();
+}
+
 void PlannedProgram::addRoot(rt::BufferOp op) {
   Place place;
   place.root = roots.size();
@@ -164,6 +175,7 @@ void PlannedProgram::addRoot(rt::BufferOp op) {
   Root root;
   root.op = op;
   root.bytes = place.region.end();
+  root.isOnHost = isOnHost(op);
   roots.push_back(root);
   places.push_back(std::move(place));
   placeOf[op.getResult()] = &places.back();
@@ -185,16 +197,20 @@ void PlannedProgram::addView(rt::ViewOp op) {
   placeOf[op.getResult()] = &places.back();
 }
 
-/// Roots of the arena lie where they lie; each other one is on its own.
+/// Roots of an arena lie where they lie; each other one is on its own.
 void PlannedProgram::layOutRoots() {
-  int64_t next = arenaBytes;
-  for (Root &root : roots)
-    if (root.isArena())
-      next = std::max<int64_t>(next, root.op.getPosition() + root.bytes);
+  auto findEnd = [&](bool onHost, int64_t bytes) {
+    for (Root &root : roots)
+      if (root.isArena() && root.isOnHost == onHost)
+        bytes = std::max<int64_t>(bytes, root.op.getPosition() + root.bytes);
+    return bytes;
+  };
+  hostBegin = findEnd(/*onHost=*/false, arenaBytes);
+  int64_t next = hostBegin + findEnd(/*onHost=*/true, hostBytes);
   DenseMap<std::pair<unsigned, int64_t>, int64_t> begins;
   for (Root &root : roots) {
     if (root.isArena()) {
-      root.begin = root.op.getPosition();
+      root.begin = root.op.getPosition() + (root.isOnHost ? hostBegin : 0);
       continue;
     }
     auto key = std::make_pair(static_cast<unsigned>(root.op.getSpace()),

@@ -12,7 +12,7 @@
 //   weft_rt.gemm %x, %b into %y ...      reads root 0 at 128..384, writes root
 //   1
 //
-// The arena, the arguments and the results are laid out one after another in
+// The arenas, the arguments and the results are laid out one after another in
 // one address space, so that "the same byte" is a question about numbers.
 
 #ifndef WEFT_LIB_VERIFY_PLAN_PLANNEDPROGRAM_H
@@ -37,12 +37,16 @@ struct Root {
   int64_t bytes = 0;
   /// First byte in the address space of all roots.
   int64_t begin = 0;
+  /// In the host's memory: in its arena, or an argument that lies there.
+  bool isOnHost = false;
 
   bool isArgument() const {
     return rt::BufferOp(op).getSpace() == rt::Space::Argument;
   }
+  /// In the arena or that of the host: it may share its bytes with others.
   bool isArena() const {
-    return rt::BufferOp(op).getSpace() == rt::Space::Arena;
+    rt::Space space = rt::BufferOp(op).getSpace();
+    return space == rt::Space::Arena || space == rt::Space::Host;
   }
 };
 
@@ -87,7 +91,14 @@ public:
   func::FuncOp getFunction() const { return function; }
   ArrayRef<Root> getRoots() const { return roots; }
   const Root &getRoot(const Place &place) const { return roots[place.root]; }
-  int64_t getArenaBytes() const { return arenaBytes; }
+  /// Bytes of the arena, or of the host's, that a root lies in.
+  int64_t getArenaBytes(const Root &root) const {
+    return root.isOnHost ? hostBytes : arenaBytes;
+  }
+  /// Where in the arena, or the host's, a root begins.
+  int64_t getArenaBegin(const Root &root) const {
+    return root.begin - (root.isOnHost ? hostBegin : 0);
+  }
 
   /// The places that `op` touches, in the order of its buffer operands. An
   /// operand that is a constant of the module has no entry.
@@ -103,13 +114,16 @@ public:
 private:
   LogicalResult checkBuffers(Operation *op);
   void readOp(Operation *op);
+  bool isOnHost(rt::BufferOp op) const;
   void addRoot(rt::BufferOp op);
   void addView(rt::ViewOp op);
   void layOutRoots();
 
   func::FuncOp function;
   bool valid = true;
-  int64_t arenaBytes = 0;
+  int64_t arenaBytes = 0, hostBytes = 0;
+  /// Where the host's arena lies in the address space of all roots.
+  int64_t hostBegin = 0;
   SmallVector<Root> roots;
   std::deque<Place> places;
   DenseMap<Value, const Place *> placeOf;

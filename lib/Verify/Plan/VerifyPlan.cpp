@@ -42,13 +42,16 @@ public:
 
   LogicalResult run() {
     return success(succeeded(checkAliases()) && succeeded(checkRoots()) &&
-                   succeeded(checkWrites()) && succeeded(checkLives()));
+                   succeeded(checkHost()) && succeeded(checkWrites()) &&
+                   succeeded(checkLives()));
   }
 
 private:
   LogicalResult checkAliases();
   LogicalResult checkRoots();
   LogicalResult checkArenaRoot(const Root &root);
+  LogicalResult checkHost();
+  LogicalResult checkHostAccess(Operation *op);
   LogicalResult checkCallersRoot(const Root &root);
   LogicalResult checkWrites();
   LogicalResult checkLives();
@@ -95,11 +98,40 @@ LogicalResult PlanProof::checkAliases() {
 }
 
 LogicalResult PlanProof::checkArenaRoot(const Root &root) {
-  if (root.begin + root.bytes <= program.getArenaBytes())
+  int64_t end = program.getArenaBegin(root) + root.bytes;
+  if (end <= program.getArenaBytes(root))
     return success();
   return rt::BufferOp(root.op).emitError()
-         << program.getName(root) << " ends at byte " << root.begin + root.bytes
-         << " of an arena of " << program.getArenaBytes() << " bytes";
+         << program.getName(root) << " ends at byte " << end
+         << " of an arena of " << program.getArenaBytes(root) << " bytes"
+         << (root.isOnHost ? " in the host's memory" : "");
+}
+
+/// What is in the host's memory is written by an offload and read by a fetch,
+/// and both touch nothing else there.
+LogicalResult PlanProof::checkHostAccess(Operation *op) {
+  std::optional<Purpose> copy = getHostCopy(op);
+  for (const Access &access : program.getAccesses(op)) {
+    const Root &root = program.getRoot(*access.place);
+    bool maybe = (copy == Purpose::Offload && access.writes) ||
+                 (copy == Purpose::Fetch && access.reads);
+    if (root.isOnHost == maybe)
+      continue;
+    return op->emitError()
+           << getOpName(op) << (access.writes ? " writes " : " reads ")
+           << program.getName(root)
+           << (root.isOnHost ? " in the host's memory, and is no copy "
+                             : ", which is not in the host's memory: it is a "
+                               "copy ")
+           << (access.writes ? "to there" : "from there");
+  }
+  return success();
+}
+
+LogicalResult PlanProof::checkHost() {
+  WalkResult result = program.getFunction().walk(
+      [&](Operation *op) -> WalkResult { return checkHostAccess(op); });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult PlanProof::checkCallersRoot(const Root &root) {
@@ -237,11 +269,14 @@ LogicalResult PlanProof::checkApart(unsigned earlier, unsigned later) {
   Operation *first = lives[later].first;
   InFlightDiagnostic diag = first->emitError()
                             << getOpName(first) << " begins to use "
-                            << program.getName(b) << " at bytes " << b.begin
-                            << " to " << b.begin + b.bytes
-                            << " of the arena, where " << program.getName(a)
-                            << " at bytes " << a.begin << " to "
-                            << a.begin + a.bytes << " is still in use";
+                            << program.getName(b) << " at bytes "
+                            << program.getArenaBegin(b) << " to "
+                            << program.getArenaBegin(b) + b.bytes << " of the "
+                            << (b.isOnHost ? "host's " : "") << "arena, where "
+                            << program.getName(a) << " at bytes "
+                            << program.getArenaBegin(a) << " to "
+                            << program.getArenaBegin(a) + a.bytes
+                            << " is still in use";
   diag.attachNote(lives[earlier].first->getLoc())
       << program.getName(a) << " is in use from here, "
       << getOpName(lives[earlier].first);

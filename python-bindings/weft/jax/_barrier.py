@@ -86,17 +86,18 @@ def _join(build, value, passed):
 def _barrier(build, values):
     if not values:
         return []
-    plain = [_signless(build, v) for v in values]
+    plain = [bits(build, v) for v in values]
     passed = build.create("weft.optimization_barrier", [v.type for v in plain], plain).results
-    return [_cast(build, p, element_of(v)) for p, v in zip(passed, values)]
+    return [same_bits(build, p, element_of(v)) for p, v in zip(passed, values)]
 
 
-def _signless(build, value):
+def bits(build, value):
+    """The value as weft's ops take it: without signs."""
     element = element_of(value)
-    return _cast(build, value, ir.IntegerType.get_signless(element.width)) if is_unsigned(element) else value
+    return same_bits(build, value, ir.IntegerType.get_signless(element.width)) if is_unsigned(element) else value
 
 
-def _cast(build, value, element):
+def same_bits(build, value, element):
     if element_of(value) == element:
         return value
     return build.value("stablehlo.bitcast_convert", build.tensor(shape_of(value), element), [value])

@@ -14,7 +14,7 @@ from jax.sharding import NamedSharding, use_abstract_mesh
 from jax.tree_util import tree_flatten, tree_flatten_with_path, tree_map_with_path, tree_structure
 from jaxlib.mlir import ir
 
-from weft.jax import _keys, _legalize, _names, _scaled, _sharding, _specs
+from weft.jax import _keys, _legalize, _names, _placement, _scaled, _sharding, _specs
 from weft.jax._errors import ExportError
 from weft.jax._import import Importer
 from weft.module import Module
@@ -39,6 +39,8 @@ class Lowered:
     output: object
     argument_shardings: list = field(default_factory=list)
     result_shardings: list = field(default_factory=list)
+    arguments_on_host: list = field(default_factory=list)
+    results_on_host: list = field(default_factory=list)
     argument_keys: list = field(default_factory=list)
     result_keys: list = field(default_factory=list)
 
@@ -61,6 +63,10 @@ def export(fn: Callable[..., Any], *args: Any, mesh: Any = None, in_shardings: A
     lowered = _lower(fn, jitted, shapes, mesh, roots)
     lowered.argument_shardings = _sharding.given_texts("in_shardings", in_shardings, shapes, mesh)
     lowered.result_shardings = _sharding.given_texts("out_shardings", out_shardings, lowered.output, mesh)
+    lowered.arguments_on_host = [a or b for a, b in zip(
+        _sharding.given_hosts(in_shardings, shapes),
+        [_sharding.on_host(getattr(leaf, "sharding", None)) for leaf in jax.tree.leaves(args)])]
+    lowered.results_on_host = _sharding.given_hosts(out_shardings, lowered.output)
     return _assemble(lowered, mesh, locations, _tree(args), _tree(lowered.output))
 
 
@@ -98,13 +104,22 @@ def _jitted(fn, donate_argnums):
     return jax.jit(fn, keep_unused=True, donate_argnums=() if donate_argnums is None else donate_argnums)
 
 
+def _lowering_parameters():
+    """What JAX is to lower in another way than for a CPU; None where it cannot be told."""
+    try:
+        from jax._src.interpreters.mlir import LoweringParameters
+        return LoweringParameters(override_lowering_rules=(*_scaled.lowering_rules(), *_placement.lowering_rules()))
+    except (ImportError, TypeError):
+        return None
+
+
 def _lower(fn, jitted, shapes, mesh, roots):
     context = use_abstract_mesh(mesh) if mesh is not None else contextlib.nullcontext()
     with warnings.catch_warnings(), context:
         # JAX pairs donated arguments by type alone; _result_specs says what is left over.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         low = jitted.trace(*shapes).lower(lowering_platforms=("cpu",),
-                                          _private_parameters=_scaled.lowering_parameters())
+                                          _private_parameters=_lowering_parameters())
     if low.in_tree != tree_structure((shapes, {})):
         raise ExportError("the function has static arguments, expected arguments that are all traced: export "
                           "a function that closes over them, as in lambda x: step(x, 2)")
@@ -153,7 +168,7 @@ def _import(lowered, mesh, locations, in_tree, out_tree):
     with ir.InsertionPoint(block):
         ir.Operation.create("func.return", operands=returned)
     _legalize.run(module, function)
-    _specs.describe(function, arguments, results)
+    _specs.describe(function, arguments, results, lowered.arguments_on_host)
     text = module.operation.get_asm(enable_debug_info=locations)
     return Module(text, dict(meshes.sizes), arguments, results, in_tree, out_tree)
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _attention, _barrier, _contract, _cumulative, _fold, _lookup, _scaled, _slices, _sorting, _windows
+from weft.jax import _attention, _barrier, _contract, _cumulative, _fold, _lookup, _placement, _scaled, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -26,7 +26,7 @@ UNROLL_LIMIT = 4096
 INLINE_LIMIT = 2**18
 
 # Custom calls and marks that say nothing about values.
-_MARKS = {"annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"}
+_MARKS = {"LayoutConstraint", "xla.sdy.FuncResultSharding"}
 _PASS_THROUGH = {"sdy.propagation_barrier"}
 _REJECTED = {
     "sdy.manual_computation": "is a shard_map; weft partitions the global program itself",
@@ -259,6 +259,8 @@ class Importer:
         target = ir.StringAttr(op.attributes["call_target_name"]).value
         if target in _MARKS or target == "Sharding":
             return operands
+        if target == _placement.CALL:
+            return [self._checked(op, lambda: _placement.place(self.build, op, operands[0]))]
         raise self.error(op, f"calls '{target}', which has no StableHLO meaning")
 
     # -- compute

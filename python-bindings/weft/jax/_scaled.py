@@ -13,18 +13,17 @@ from weft.jax._contract import map_attribute
 NAME = "weft.scaled_matmul"
 
 
-def lowering_parameters():
-    """How jax.jit(...).trace(...).lower is told to keep the product as one operation.
+def lowering_rules():
+    """How JAX is told to keep the product as one operation.
 
     JAX lowers it for its GPU platforms only, to calls of their libraries. None where
-    this JAX has no such product, or another way to be told.
+    this JAX has no such product.
     """
     try:
         from jax._src.cudnn.scaled_matmul_stablehlo import _scaled_matmul_p_wrapper as product
-        from jax._src.interpreters.mlir import LoweringParameters
-        return LoweringParameters(override_lowering_rules=((product, mlir.lower_fun(_mark, multiple_results=True)),))
+        return ((product, mlir.lower_fun(_mark, multiple_results=True)),)
     except (ImportError, TypeError):
-        return None
+        return ()
 
 
 def _mark(lhs, rhs, lhs_scales, rhs_scales, *, preferred_element_type):

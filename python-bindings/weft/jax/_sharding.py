@@ -11,6 +11,8 @@ from weft.jax import _keys
 from weft.jax._errors import ExportError
 
 MESH_SYMBOL = "mesh"
+# The memory in which JAX keeps what is put into its memory space Host.
+HOST_KIND = "pinned_host"
 
 
 def abstract_mesh(mesh):
@@ -48,6 +50,19 @@ def named(tree, mesh):
             return _over(_required(mesh), leaf.spec)
         return leaf
     return jax.tree.map(one, tree, is_leaf=is_sharding)
+
+
+def on_host(sharding):
+    """Whether JAX keeps a value with this sharding in the host's memory."""
+    return getattr(sharding, "memory_kind", None) == HOST_KIND
+
+
+def given_hosts(prefix, tree):
+    """For each leaf of a tree whether the prefix tree of shardings keeps it in the host's memory."""
+    flags = []
+    jax.tree.map(lambda sharding, part: flags.extend([on_host(sharding)] * len(jax.tree.leaves(part))),
+                 prefix, tree, is_leaf=lambda leaf: leaf is None or is_sharding(leaf))
+    return flags
 
 
 def _over(mesh, spec):

@@ -43,6 +43,16 @@ def _sharding_of(entry, meshes):
     return tuple(_sharding.sharding_text(entry["sdy.sharding"]))
 
 
+def _check_hosts(lowered, entries, names, alias):
+    """A result stays in the host's memory in the place of an argument that lies there."""
+    for r, (entry, name) in enumerate(zip(entries, names)):
+        kind = None if entry is None or "mhlo.memory_kind" not in entry else ir.StringAttr(entry["mhlo.memory_kind"])
+        is_host = lowered.results_on_host[r] or (kind and kind.value == _sharding.HOST_KIND)
+        if is_host and not (r in alias and lowered.arguments_on_host[alias[r]]):
+            raise ExportError(f"result '{name}' is to lie in the host's memory, where a result lies only in the place of "
+                              "a donated argument that lies there")
+
+
 def argument_specs(lowered, main, meshes):
     """One spec per leaf of the call's arguments, also those JAX dropped."""
     names = _names.unique([".".join(path) for path in lowered.argument_paths])
@@ -74,6 +84,7 @@ def result_specs(lowered, main, meshes, arguments):
     names = [arguments[alias[r]].name if r in alias else _free(".".join(path), taken)
              for r, path in enumerate(lowered.result_paths)]
     names = _names.unique(names)
+    _check_hosts(lowered, entries, names, alias)
     specs = []
     for r, (name, (shape, dtype)) in enumerate(zip(names, kinds)):
         sharding = lowered.result_shardings[r] or _sharding_of(entries[r], meshes)
@@ -121,14 +132,16 @@ def declare_function(module, lowered, main):
     return function
 
 
-def describe(function, arguments, results):
-    """Puts names, shardings and aliases on the function."""
-    for kind, specs in (("arg_attrs", arguments), ("res_attrs", results)):
-        function.attributes[kind] = ir.ArrayAttr.get([_dictionary(spec) for spec in specs])
+def describe(function, arguments, results, on_host):
+    """Puts names, shardings and aliases on the function, and which arguments lie in the host's memory."""
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get([_dictionary(*pair) for pair in zip(arguments, on_host)])
+    function.attributes["res_attrs"] = ir.ArrayAttr.get([_dictionary(spec, False) for spec in results])
 
 
-def _dictionary(spec):
+def _dictionary(spec, on_host):
     entries = {"weft.name": ir.StringAttr.get(spec.name)}
+    if on_host:
+        entries["weft.host"] = ir.UnitAttr.get()
     if spec.alias is not None:
         entries["weft.alias"] = ir.IntegerAttr.get(ir.IndexType.get(), spec.alias)
     if spec.sharding is not None:

@@ -65,6 +65,8 @@ CudaRank::~CudaRank() {
       api.cuMemFree_v2(deviceAddress(data));
   if (staging)
     api.cuMemFreeHost(staging);
+  if (onHost)
+    api.cuMemFreeHost(onHost);
 }
 
 // ---- before the first step -------------------------------------------------
@@ -123,6 +125,14 @@ Status CudaRank::growWorkspace(int64_t bytes) {
   return Status();
 }
 
+Status CudaRank::allocateOnHost(int64_t bytes) {
+  CurrentContext current(device);
+  WEFT_CUDA_CALL(api, cuMemAllocHost_v2, &onHost, size_t(bytes));
+  std::memset(onHost, 0, size_t(bytes));
+  onHostBytes = bytes;
+  return Status();
+}
+
 Status CudaRank::allocate(int64_t bytes) {
   CurrentContext current(device);
   DevicePointer place = 0;
@@ -176,6 +186,12 @@ Status CudaRank::awaitStream() {
 
 /// Moves bytes between the device and the host's memory through pinned memory.
 Status CudaRank::stage(void *local, void *host, int64_t bytes, bool isUpload) {
+  if (isOnHost(local)) {
+    WEFT_RT_RETURN_IF_ERROR(awaitStream());
+    std::memcpy(isUpload ? local : host, isUpload ? host : local,
+                size_t(bytes));
+    return Status();
+  }
   for (int64_t at = 0; at < bytes; at += stagingBytes) {
     auto size = size_t(std::min(stagingBytes, bytes - at));
     char *there = static_cast<char *>(local) + at;
@@ -285,6 +301,11 @@ Status CudaRank::fill(const Block &block, uint8_t value) {
   CurrentContext current(device);
   if (block.bytes == 0)
     return Status();
+  if (isOnHost(block.data)) {
+    WEFT_RT_RETURN_IF_ERROR(awaitStream());
+    std::memset(block.data, value, size_t(block.bytes));
+    return Status();
+  }
   WEFT_CUDA_CALL(api, cuMemsetD8Async, deviceAddress(block.data), value,
                  size_t(block.bytes), stream);
   return awaitStream();

@@ -29,6 +29,12 @@ public:
   /// Makes streams, events, and what the rehearsed step needs.
   Status prepare(const Rehearsal &rehearsal);
   Status allocate(int64_t bytes);
+  Status allocateOnHost(int64_t bytes);
+  void *hostMemory() const { return onHost; }
+  bool isOnHost(const void *address) const {
+    auto *begin = static_cast<const char *>(onHost);
+    return begin && address >= begin && address < begin + onHostBytes;
+  }
   Status startThread();
   void join();
 
@@ -169,6 +175,8 @@ private:
   void *base = nullptr;
   int64_t baseBytes = 0;
   void *staging = nullptr; // pinned
+  void *onHost = nullptr;  // pinned: what lies in the host's memory
+  int64_t onHostBytes = 0;
   Workspace workspace;
   struct Constant {
     void *data;

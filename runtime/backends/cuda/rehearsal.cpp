@@ -131,12 +131,16 @@ void Rehearsing::enter(void *context, weft_rt_rank *self) {
   layout = layoutOf(program);
   args.clear();
   results.clear();
-  for (int64_t offset : layout.args)
-    args.push_back(placeAt(offset));
-  for (int64_t offset : layout.results)
-    results.push_back(placeAt(offset));
+  // What is on the host is behind what is not.
+  for (size_t i = 0; i < layout.args.size(); ++i)
+    args.push_back(placeAt(layout.args[i] +
+                           (layout.argsOnHost[i] ? layout.totalBytes : 0)));
+  for (size_t i = 0; i < layout.results.size(); ++i)
+    results.push_back(placeAt(
+        layout.results[i] + (layout.resultsOnHost[i] ? layout.totalBytes : 0)));
   program.entry(&rankApi<Rehearsing>, self, args.data(), results.data(),
-                placeAt(layout.arena));
+                placeAt(layout.arena),
+                placeAt(layout.totalBytes + layout.hostArena));
 }
 
 } // namespace

@@ -160,6 +160,9 @@ Status SharingGroup::permute(const Contribution *all, int32_t i) {
     if (source < 0)
       WEFT_CUDA_CALL(device.api, cuMemsetD8Async, deviceAddress(all[to].out[i]),
                      0, size_t(bytes), stream);
+    else if (size() == 1) // one of the two may be the host's
+      WEFT_CUDA_CALL(device.api, cuMemcpyAsync, deviceAddress(all[0].out[i]),
+                     deviceAddress(all[0].in[i]), size_t(bytes), stream);
     else
       WEFT_RT_RETURN_IF_ERROR(
           device.move(moveArgs(denseRun(all[source].in[i], bytes),

@@ -270,6 +270,25 @@ CudaWorld::allocate(const std::vector<int64_t> &bytes) {
   return status;
 }
 
+Result<std::vector<void *>>
+CudaWorld::allocateOnHost(const std::vector<int64_t> &bytes) {
+  std::vector<void *> places;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    Status status = ranks[i]->allocateOnHost(bytes[i]);
+    if (!status.ok()) {
+      status =
+          within(format("rank %lld, pinning %lld bytes of the host's memory",
+                        (long long)rankIds[i], (long long)bytes[i]),
+                 status);
+      if (others)
+        others->fail(status);
+      return status;
+    }
+    places.push_back(ranks[i]->hostMemory());
+  }
+  return places;
+}
+
 // ---- transfers -------------------------------------------------------------
 
 Outcome CudaWorld::forEachRank(const std::function<Status(CudaRank &)> &work) {

@@ -34,6 +34,8 @@ public:
   int threadsPerRank() const override { return 1; }
   Result<std::vector<void *>>
   allocate(const std::vector<int64_t> &bytes) override;
+  Result<std::vector<void *>>
+  allocateOnHost(const std::vector<int64_t> &bytes) override;
   Outcome upload(weft_rt_type type, const std::vector<Shard> &shards,
                  const void *global) override;
   int32_t deviceNumber(int64_t rank) const override;

@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised whenever a struct or function changes its meaning or layout. The
  * runtime refuses a program of another version. */
-#define WEFT_RT_ABI_VERSION 8
+#define WEFT_RT_ABI_VERSION 9
 
 /* Element types. Values are stable; they are stored in artifacts.
  * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1.
@@ -146,10 +146,12 @@ typedef void (*weft_rt_kernel)(void *const *buffers, const int64_t *scalars,
  * the same pointer as the argument. `arena` holds arena_bytes, aligned to 64
  * bytes; its contents need not survive the step. These are addresses in the
  * rank's memory, which may be a device's: the entry computes with them, and
- * only kernels and calls look at what lies there. */
+ * only kernels and calls look at what lies there. `host` holds host_bytes of
+ * the host's memory, aligned and lived as the arena; only collectives in groups
+ * of one rank read or write it. It is null if there are none. */
 typedef void (*weft_rt_entry)(const weft_rt_api *, weft_rt_rank *,
                               void *const *args, void *const *results,
-                              void *arena);
+                              void *arena, void *host);
 
 #define WEFT_RT_STRUCT(name) typedef struct name {
 #define WEFT_RT_NUMBER(type, field) type field;

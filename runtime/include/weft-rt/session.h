@@ -283,6 +283,7 @@ typedef struct weft_rt_stats {
   int64_t result_bytes;   /* results that alias no argument */
   int64_t arena_bytes;
   int64_t total_bytes; /* of all the session's ranks, with alignment */
+  int64_t host_bytes;  /* per rank, of the host's memory: not in the total */
 } weft_rt_stats;
 
 void weft_rt_session_stats(const weft_rt_session *session,

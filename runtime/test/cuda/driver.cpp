@@ -71,7 +71,8 @@ struct Memory {
   std::mutex lock;
   std::map<DevicePointer, size_t> blocks; // by address
   std::map<DevicePointer, int> devices;
-  std::map<int, int64_t> used; // by device
+  std::map<int, int64_t> used;            // by device
+  std::map<DevicePointer, size_t> pinned; // of the host, by address
 };
 
 Memory &memory() {
@@ -114,14 +115,24 @@ CUctx_st *contextOf(int device) {
 }
 
 /// Says whether a range lies in one block of device memory.
-bool isDeviceMemory(DevicePointer begin, size_t bytes) {
-  Memory &all = memory();
-  std::lock_guard<std::mutex> guard(all.lock);
-  auto after = all.blocks.upper_bound(begin);
-  if (after == all.blocks.begin())
+bool isWithin(const std::map<DevicePointer, size_t> &blocks,
+              DevicePointer begin, size_t bytes) {
+  std::lock_guard<std::mutex> guard(memory().lock);
+  auto after = blocks.upper_bound(begin);
+  if (after == blocks.begin())
     return false;
   --after;
   return begin + bytes <= after->first + after->second;
+}
+
+bool isDeviceMemory(DevicePointer begin, size_t bytes) {
+  return isWithin(memory().blocks, begin, bytes);
+}
+
+/// What a device's own copies reach.
+bool isReachable(DevicePointer begin, size_t bytes) {
+  return isDeviceMemory(begin, bytes) ||
+         isWithin(memory().pinned, begin, bytes);
 }
 
 void *hostAddress(DevicePointer address) {
@@ -294,11 +305,17 @@ int cuMemAllocHost_v2(void **address, size_t bytes) {
   FAIL_IF_TOLD();
   FAIL_IF_UNSAFE();
   *address = std::malloc(bytes);
+  Memory &all = memory();
+  std::lock_guard<std::mutex> guard(all.lock);
+  all.pinned[reinterpret_cast<uintptr_t>(*address)] = bytes;
   return 0;
 }
 
 int cuMemFreeHost(void *address) {
   FAIL_IF_UNSAFE();
+  Memory &all = memory();
+  std::lock_guard<std::mutex> guard(all.lock);
+  all.pinned.erase(reinterpret_cast<uintptr_t>(address));
   std::free(address);
   return 0;
 }
@@ -328,6 +345,16 @@ int cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t bytes,
       std::memcpy(to, hostAddress(from), bytes);
     }
   });
+}
+
+int cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t bytes,
+                  CUstream_st *stream) {
+  FAIL_IF_TOLD();
+  FAIL_IF_LEGACY(stream);
+  if (!isReachable(to, bytes) || !isReachable(from, bytes))
+    return invalidValue;
+  return stream->submit(
+      [=] { std::memmove(hostAddress(to), hostAddress(from), bytes); });
 }
 
 int cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes,

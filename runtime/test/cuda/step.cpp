@@ -92,7 +92,7 @@ void bring(const weft_rt_api *api, weft_rt_rank *rank, int64_t summing,
 }
 
 void entry(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
-           void *const *results, void *arena) {
+           void *const *results, void *arena, void *host) {
   char *space = static_cast<char *>(arena);
   void *biasHere = space, *sumHere = space + 64, *allHere = space + 128;
   const void *y = results[0];
@@ -120,11 +120,11 @@ void entry(const weft_rt_api *api, weft_rt_rank *rank, void *const *args,
 
 weft_rt_program describe() {
   static const weft_rt_tensor
-      args[] = {{"x", WEFT_RT_F32, 2, xShape, mine, cut, -1},
-                {"w", WEFT_RT_F32, 2, wShape, wShape, whole, -1}},
-      results[] = {{"y", WEFT_RT_F32, 2, yShape, ours, cut, -1},
-                   {"total", WEFT_RT_F32, 2, ours, ours, whole, -1},
-                   {"all", WEFT_RT_F32, 2, yShape, yShape, whole, -1}};
+      args[] = {{"x", WEFT_RT_F32, 2, xShape, mine, cut, -1, 0},
+                {"w", WEFT_RT_F32, 2, wShape, wShape, whole, -1, 0}},
+      results[] = {{"y", WEFT_RT_F32, 2, yShape, ours, cut, -1, 0},
+                   {"total", WEFT_RT_F32, 2, ours, ours, whole, -1, 0},
+                   {"all", WEFT_RT_F32, 2, yShape, yShape, whole, -1, 0}};
   static const weft_rt_image image = {
       "step", reinterpret_cast<const uint8_t *>(ptx), sizeof(ptx) - 1};
   static const weft_rt_kernel_entry kernel = {"weft_test_add", 0, nullptr, 2,

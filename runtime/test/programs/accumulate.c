@@ -48,17 +48,17 @@ static const weft_rt_dim_sharding xCut[] = {{2, both}};
 static const weft_rt_dim_sharding whole[] = {{0, 0}};
 
 static const weft_rt_tensor args[] = {
-    {"state", WEFT_RT_F32, 2, stateShape, stateLocal, stateCut, 0},
-    {"x", WEFT_RT_F32, 1, xShape, xLocal, xCut, -1},
-    {"mode", WEFT_RT_I32, 0, 0, 0, 0, -1},
+    {"state", WEFT_RT_F32, 2, stateShape, stateLocal, stateCut, 0, 0},
+    {"x", WEFT_RT_F32, 1, xShape, xLocal, xCut, -1, 0},
+    {"mode", WEFT_RT_I32, 0, 0, 0, 0, -1, 0},
 };
 static const weft_rt_tensor results[] = {
-    {"state", WEFT_RT_F32, 2, stateShape, stateLocal, stateCut, 0},
-    {"total", WEFT_RT_F32, 0, 0, 0, 0, -1},
+    {"state", WEFT_RT_F32, 2, stateShape, stateLocal, stateCut, 0, 0},
+    {"total", WEFT_RT_F32, 0, 0, 0, 0, -1, 0},
 #ifdef ACCUMULATE_OTHER_NAME
-    {"collected", WEFT_RT_F32, 1, xShape, xShape, whole, -1},
+    {"collected", WEFT_RT_F32, 1, xShape, xShape, whole, -1, 0},
 #else
-    {"gathered", WEFT_RT_F32, 1, xShape, xShape, whole, -1},
+    {"gathered", WEFT_RT_F32, 1, xShape, xShape, whole, -1, 0},
 #endif
 };
 
@@ -161,7 +161,8 @@ static void misbehave(const weft_rt_api *api, weft_rt_rank *rank, int32_t mode,
 }
 
 static void entry(const weft_rt_api *api, weft_rt_rank *rank,
-                  void *const *arguments, void *const *outputs, void *arena) {
+                  void *const *arguments, void *const *outputs, void *arena,
+                  void *host) {
   const float *x = arguments[1];
   float *total = outputs[1], *partial = arena;
   int32_t mode = *(const int32_t *)arguments[2];

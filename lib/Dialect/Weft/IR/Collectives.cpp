@@ -106,8 +106,18 @@ LogicalResult verifyResults(
 
 } // namespace
 
+std::optional<Purpose> mlir::weft::getHostCopy(Operation *op) {
+  auto symbol = op->getAttrOfType<FlatSymbolRefAttr>("channel");
+  ChannelOp channel = symbol ? lookupChannel(op, symbol) : ChannelOp();
+  if (!channel || (channel.getPurpose() != Purpose::Offload &&
+                   channel.getPurpose() != Purpose::Fetch))
+    return std::nullopt;
+  return channel.getPurpose();
+}
+
 /// collective_c1.
-LogicalResult mlir::weft::verifyChannel(Operation *op, AxesAttr axes,
+LogicalResult mlir::weft::verifyChannel(Operation *op, CollectiveKind kind,
+                                        AxesAttr axes,
                                         FlatSymbolRefAttr symbol) {
   if (!symbol)
     return success();
@@ -117,6 +127,10 @@ LogicalResult mlir::weft::verifyChannel(Operation *op, AxesAttr axes,
   if (channel.getAxesAttr() != axes)
     return op->emitOpError("is over ") << axes << ", but its channel " << symbol
                                        << " is over " << channel.getAxesAttr();
+  if (getHostCopy(op) && kind != CollectiveKind::Permute)
+    return op->emitOpError("is no copy, but runs on ")
+           << symbol << " of purpose "
+           << stringifyPurpose(channel.getPurpose());
   return success();
 }
 
@@ -166,7 +180,8 @@ FailureOr<int64_t> verifyCollective(CollectiveOp op) {
   FailureOr<int64_t> group =
       verifyGroup(op, op.getMeshAttr(), op.getAxesAttr());
   if (failed(group) ||
-      failed(verifyChannel(op, op.getAxesAttr(), op.getChannelAttr())) ||
+      failed(verifyChannel(op, op.getCollectiveKind(), op.getAxesAttr(),
+                           op.getChannelAttr())) ||
       failed(verifyFutures(op, op.getChannelAttr())))
     return failure();
   return group;
@@ -250,6 +265,11 @@ LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &) {
 }
 
 LogicalResult ChannelOp::verifySymbolUses(SymbolTableCollection &) {
+  bool isOfHost =
+      getPurpose() == Purpose::Offload || getPurpose() == Purpose::Fetch;
+  if (isOfHost && !getAxes().getAxes().empty()) // channel_c2
+    return emitOpError("is for copies to or from the host's memory, but over ")
+           << getAxes();
   return verifyGroup(*this, getMeshAttr(), getAxes()); // channel_c1
 }
 

@@ -11,6 +11,10 @@ LogicalResult OptimizationBarrierOp::verify() {
   // optimization_barrier_c1
   if (getInputs().empty())
     return emitOpError("expected at least one input");
+  // optimization_barrier_c2
+  if (getOffload() && getInputs().size() != 1)
+    return emitOpError("offloads ")
+           << getInputs().size() << " values, expected one";
   return success();
 }
 

@@ -167,6 +167,12 @@ LogicalResult WeftDialect::verifyRegionArgAttribute(Operation *op,
   auto func = dyn_cast<FunctionOpInterface>(op);
   if (!func)
     return success();
+  if (attr.getName() == kHostAttr) {
+    if (isa<UnitAttr>(attr.getValue()))
+      return success();
+    return func.emitOpError("argument #")
+           << argIndex << ": 'weft.host' has no value, got " << attr.getValue();
+  }
   return verifyTensorAttr(func, func.getArgumentTypes()[argIndex], attr,
                           func.getArgAttrDict(argIndex),
                           "argument #" + Twine(argIndex));

@@ -138,7 +138,7 @@ LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &) {
   FailureOr<int64_t> group =
       verifyGroup(*this, collective.getMesh(), collective.getAxes());
   if (failed(group) ||
-      failed(verifyChannel(*this, collective.getAxes(),
+      failed(verifyChannel(*this, getKind(), collective.getAxes(),
                            getChannelAttr())) || // start_c2
       failed(verifySources(*this, *group)))
     return failure();

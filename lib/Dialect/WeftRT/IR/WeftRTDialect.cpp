@@ -320,6 +320,10 @@ LogicalResult verifyTensors(Operation *op, StringRef name, Attribute list) {
     if (areResults &&
         failed(verifyResult(op, tensor, i, args ? args.size() : 0)))
       return failure();
+    if (areResults && tensor.getHost())
+      return op->emitOpError("has ")
+             << tensor << " as " << what
+             << ", but only arguments say that they lie on the host";
     if (!areResults && (tensor.getAlias() || tensor.getValue()))
       return op->emitOpError("has ")
              << tensor << " as " << what
@@ -467,8 +471,8 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
 LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringAttr, RankedTensorType local,
                                  RankedTensorType global, ShardingAttr,
-                                 std::optional<int64_t>,
-                                 std::optional<int64_t>) {
+                                 std::optional<int64_t>, std::optional<int64_t>,
+                                 bool) {
   if (local.hasStaticShape() && global.hasStaticShape() &&
       local.getRank() == global.getRank() &&
       local.getElementType() == global.getElementType()) // tensor_c1
@@ -479,7 +483,7 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 TensorAttr TensorAttr::withoutValue() const {
   return get(getContext(), getName(), getLocal(), getGlobal(), getSharding(),
-             getAlias(), std::nullopt);
+             getAlias(), std::nullopt, getHost());
 }
 
 static SmallVector<TensorAttr> getTensors(Operation *planned, StringRef name) {
@@ -497,7 +501,8 @@ SmallVector<TensorAttr> mlir::weft::rt::getResults(Operation *planned) {
 }
 
 LogicalResult BufferOp::verify() {
-  int64_t unit = getSpace() == Space::Arena ? 64 : 1;
+  bool isArena = getSpace() == Space::Arena || getSpace() == Space::Host;
+  int64_t unit = isArena ? 64 : 1;
   int64_t position = getPosition();
   if (position < 0 || position >= kMaxBytes || position % unit != 0) // c1
     return emitOpError("has position ")

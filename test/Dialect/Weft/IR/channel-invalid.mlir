@@ -159,3 +159,19 @@ func.func @wait_type(%x: tensor<8xf32>) {
   %0 = weft.wait %x : tensor<8xf32>
   return
 }
+
+// -----
+
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+// expected-error @+1 {{is for copies to or from the host's memory, but over #weft.axes<{"tp"}>}}
+weft.channel @channel_c2 on @mesh <{"tp"}> purpose fetch
+
+// -----
+
+weft.mesh @mesh = <["fsdp"=2, "tp"=2]>
+weft.channel @offload on @mesh <{}> purpose offload
+func.func @no_copy(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'weft.all_reduce' op is no copy, but runs on @offload of purpose offload}}
+  %0 = weft.all_reduce sum %x on @mesh <{}> {channel = @offload} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -165,3 +165,13 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = arith.negf %x {weft.scales_contraction = 3} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// expected-error @+1 {{argument #0: 'weft.host' has no value, got 3 : i64}}
+func.func @f(%x: tensor<8xf32> {weft.host = 3}) { return }
+
+// -----
+
+// expected-error @+1 {{result #0: unknown attribute 'weft.host'}}
+func.func @f(%x: tensor<8xf32>) -> (tensor<8xf32> {weft.host}) { return %x : tensor<8xf32> }

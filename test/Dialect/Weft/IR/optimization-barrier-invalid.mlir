@@ -13,3 +13,11 @@ func.func @types(%x: tensor<8xf32>) -> tensor<4xf32> {
   %0 = "weft.optimization_barrier"(%x) : (tensor<8xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @optimization_barrier_c2(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{offloads 2 values, expected one}}
+  %0:2 = weft.optimization_barrier %x, %x {offload} : tensor<8xf32>, tensor<8xf32>
+  return %0#0 : tensor<8xf32>
+}

@@ -94,3 +94,11 @@ func.func @sharding() attributes {
     weft_rt.args = [#weft_rt.tensor<local = tensor<4xf32>, global = tensor<8xf32>, sharding = <@mesh, [{"tp"}]>>]} {
   return
 }
+
+// -----
+
+// expected-error @+1 {{, but only arguments say that they lie on the host}}
+func.func @result_host() attributes {
+    weft_rt.results = [#weft_rt.tensor<local = tensor<8xf32>, global = tensor<8xf32>, value = 0, host = true>]} {
+  return
+}

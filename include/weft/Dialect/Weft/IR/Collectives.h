@@ -15,8 +15,9 @@ namespace mlir::weft {
 FailureOr<int64_t> verifyGroup(Operation *op, FlatSymbolRefAttr mesh,
                                AxesAttr axes);
 
-/// Checks that a channel, if one is named, is on the same axes.
-LogicalResult verifyChannel(Operation *op, AxesAttr axes,
+/// Checks that a channel, if one is named, is on the same axes, and if it
+/// carries copies to or from the host's memory, that `op` is a permute.
+LogicalResult verifyChannel(Operation *op, CollectiveKind kind, AxesAttr axes,
                             FlatSymbolRefAttr channel);
 
 } // namespace mlir::weft

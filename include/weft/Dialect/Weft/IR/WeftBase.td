@@ -38,6 +38,9 @@ def Weft_Dialect : Dialect {
     static constexpr llvm::StringLiteral kShardingAttr = "weft.sharding";
     /// On a result: index of the argument that is donated to it.
     static constexpr llvm::StringLiteral kAliasAttr = "weft.alias";
+    /// On an argument, without a value: it lies in the host's memory, and so
+    /// does the result that takes its place.
+    static constexpr llvm::StringLiteral kHostAttr = "weft.host";
     /// On an argument or result whose type is local: its global type.
     static constexpr llvm::StringLiteral kGlobalTypeAttr = "weft.global_type";
     /// On an op: one ShardingAttr per result.
@@ -83,7 +86,9 @@ def Weft_Purpose : I32EnumAttr<"Purpose", "what a channel carries", [
     I32EnumAttrCase<"Activation", 3, "activation">,
     I32EnumAttrCase<"ExpertGather", 4, "expert_gather">,
     I32EnumAttrCase<"ExpertReduce", 5, "expert_reduce">,
-    I32EnumAttrCase<"Amax", 6, "amax">]> {
+    I32EnumAttrCase<"Amax", 6, "amax">,
+    I32EnumAttrCase<"Offload", 7, "offload">,
+    I32EnumAttrCase<"Fetch", 8, "fetch">]> {
   let cppNamespace = "::mlir::weft";
   let genSpecializedAttr = 0;
 }

@@ -55,8 +55,13 @@ def Weft_ChannelOp : Weft_Op<"channel", [Symbol,
     channels do not wait for each other. `purpose` says what the channel was
     made for.
 
+    A channel of purpose `offload` or `fetch` carries copies between the rank's
+    memory and the host's, as permutes of the rank alone: what an offload brings
+    lies in the host's memory, where only fetches read it.
+
     Constraints:
     1. (c1) `axes` are axes of the mesh, none twice.
+    2. (c2) of purpose `offload` or `fetch`, there are no axes.
 
     Example: gathers and reductions over one axis, apart from each other.
     ```mlir

@@ -176,8 +176,12 @@ def Weft_OptimizationBarrierOp : Weft_Op<"optimization_barrier", [Pure,
 
     The op is gone once the step is scheduled; it takes no time and no memory.
 
+    With `offload` a result is the input after it has been in the host's memory:
+    weft-offload puts the two copies in its place.
+
     Constraints:
     1. (c1) at least one input.
+    2. (c2) with `offload`, one input.
 
     Example: the backward pass computes `tanh` again, after it has the gradient.
     ```mlir
@@ -189,7 +193,7 @@ def Weft_OptimizationBarrierOp : Weft_Op<"optimization_barrier", [Pure,
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, UnitAttr:$offload);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
   let hasVerifier = 1;

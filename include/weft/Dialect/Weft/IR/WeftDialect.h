@@ -73,6 +73,10 @@ namespace mlir::weft {
 /// none.
 ChannelOp lookupChannel(Operation *op, FlatSymbolRefAttr symbol);
 
+/// Whether a collective, on tensors or buffers, is a copy to the host's memory
+/// (Purpose::Offload) or from it (Purpose::Fetch): what its channel says.
+std::optional<Purpose> getHostCopy(Operation *op);
+
 /// The tensor type of a tensor or future.
 RankedTensorType getTensorType(Type type);
 

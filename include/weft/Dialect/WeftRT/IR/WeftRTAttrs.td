@@ -61,7 +61,9 @@ def WeftRT_Dialect : Dialect {
     *Function attributes.* `weft_rt.args` and `weft_rt.results` are lists of
     `#weft_rt.tensor`: what the caller gives and wants. `weft_rt.arena_bytes` is
     the size of the arena, `weft_rt.arena_bound` the most bytes in it that are
-    alive at one time.
+    alive at one time. `weft_rt.host_bytes`, if it is there, is the size of the
+    host's arena: memory of the host for a rank, which only collectives on
+    channels of purpose `offload` write, and only those of purpose `fetch` read.
 
     *Kernels.* A kernel is a function that a `weft_rt.launch` names. Its
     attribute `weft_rt.takes` lists the types of the buffers and then of the
@@ -86,6 +88,8 @@ def WeftRT_Dialect : Dialect {
         "weft_rt.arena_bytes";
     static constexpr llvm::StringLiteral kArenaBoundAttr =
         "weft_rt.arena_bound";
+    /// On the planned function: bytes of the host's arena; not there: none.
+    static constexpr llvm::StringLiteral kHostBytesAttr = "weft_rt.host_bytes";
     /// On a kernel: types of its buffers and scalars, and where its code is.
     static constexpr llvm::StringLiteral kTakesAttr = "weft_rt.takes";
     static constexpr llvm::StringLiteral kImageAttr = "weft_rt.image";
@@ -95,7 +99,8 @@ def WeftRT_Dialect : Dialect {
 def WeftRT_Space : I32EnumAttr<"Space", "where a buffer lies", [
     I32EnumAttrCase<"Argument", 0, "argument">,
     I32EnumAttrCase<"Result", 1, "result">,
-    I32EnumAttrCase<"Arena", 2, "arena">]> {
+    I32EnumAttrCase<"Arena", 2, "arena">,
+    I32EnumAttrCase<"Host", 3, "host">]> {
   let cppNamespace = "::mlir::weft::rt";
   let genSpecializedAttr = 0;
 }
@@ -179,7 +184,8 @@ def WeftRT_TensorAttr : WeftRT_Attr<"Tensor", "tensor"> {
   let description = [{
     `local` is what a rank holds of `global`, which is cut as `sharding` says, or
     not at all. A result with an `alias` lies in the memory of that argument.
-    `value` is the id of the value that a result is; arguments have neither.
+    `value` is the id of the value that a result is; arguments have neither. An
+    argument with `host` lies in the host's memory, as does the result in its place.
 
     Constraints:
     1. (c1) both types are of static shape, one rank and one element type.
@@ -200,7 +206,8 @@ def WeftRT_TensorAttr : WeftRT_Attr<"Tensor", "tensor"> {
     "::mlir::RankedTensorType":$global,
     OptionalParameter<"::mlir::weft::ShardingAttr">:$sharding,
     OptionalParameter<"std::optional<int64_t>">:$alias,
-    OptionalParameter<"std::optional<int64_t>">:$value);
+    OptionalParameter<"std::optional<int64_t>">:$value,
+    DefaultValuedParameter<"bool", "false">:$host);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

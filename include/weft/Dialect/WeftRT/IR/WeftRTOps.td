@@ -107,11 +107,12 @@ def WeftRT_BufferOp : WeftRT_Op<"buffer", [Pure]> {
   let summary = "a buffer at a fixed place";
   let description = [{
     `argument 3` and `result 3` are the step's own; `arena 4096` begins at that
-    byte of the arena. Arena offsets are multiples of 64. The name is for people.
+    byte of the arena, `host 4096` at that of the host's arena. Offsets in arenas
+    are multiples of 64. The name is for people.
     A program has one op per block of memory; see the dialect.
 
     Constraints:
-    1. (c1) the position is at least 0, and in the arena a multiple of 64.
+    1. (c1) the position is at least 0, and in an arena a multiple of 64.
 
     Example:
     ```mlir

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What --offload says of a module, before anything is made of it.
+
+#ifndef WEFT_LIB_COMPILE_PLACEONHOST_H
+#define WEFT_LIB_COMPILE_PLACEONHOST_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace mlir::weft {
+
+/// Marks donated arguments whose names match a pattern, or with the word `none`
+/// takes away all marks. Fails, with a diagnostic, on a pattern that is none or
+/// matches nothing.
+LogicalResult placeOnHost(ModuleOp module, llvm::ArrayRef<std::string> words);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_COMPILE_PLACEONHOST_H

@@ -1,0 +1,58 @@
+// RUN: weft-opt %s --weft-verify-plan --weft-verify-freshness --weft-verify-races --weft-verify-deadlock | FileCheck %s
+
+// A value waits in the host's memory while another one has its bytes.
+
+// CHECK-LABEL: func @pair
+weft.mesh @mesh = <["dp"=2]>
+weft.channel @offload on @mesh <{}> purpose offload
+weft.channel @fetch on @mesh <{}> purpose fetch
+func.func @pair() attributes {weft_rt.arena_bytes = 192 : i64, weft_rt.host_bytes = 128 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8xf32>, global = tensor<8xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8xf32>, global = tensor<8xf32>, value = 4>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<8xf32>
+  %h = weft_rt.buffer arena 0 "h" : memref<8xf32>
+  %f = weft_rt.buffer arena 64 "f" : memref<8xf32>
+  %o = weft_rt.buffer arena 128 "o" : memref<8xf32>
+  %s = weft_rt.buffer host 0 "s" : memref<8xf32>
+  weft_rt.fused ins(%x : memref<8xf32>) outs(%h : memref<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %w: f32):
+      %q = arith.negf %v : f32
+      linalg.yield %q : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %r : tensor<8xf32>
+  } {weft.op = "make h", weft_rt.values = array<i64: 0, 1>}
+  %t = weft_rt.start <permute, mesh = @mesh, axes = <{}>, sources = [0]>
+      ins(%h : memref<8xf32>) outs(%s : memref<8xf32>) {channel = @offload, weft.op = "offload h", weft_rt.values = array<i64: 1, 2>}
+  weft_rt.wait %t
+  weft_rt.fused ins(%x : memref<8xf32>) outs(%h : memref<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %w: f32):
+      %q = arith.negf %v : f32
+      linalg.yield %q : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %r : tensor<8xf32>
+  } {weft.op = "other", weft_rt.values = array<i64: 0, 5>}
+  %u = weft_rt.start <permute, mesh = @mesh, axes = <{}>, sources = [0]>
+      ins(%s : memref<8xf32>) outs(%f : memref<8xf32>) {channel = @fetch, weft.op = "fetch h", weft_rt.values = array<i64: 2, 3>}
+  weft_rt.wait %u
+  weft_rt.fused ins(%f : memref<8xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %w: f32):
+      %q = arith.negf %v : f32
+      linalg.yield %q : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %r : tensor<8xf32>
+  } {weft.op = "use h", weft_rt.values = array<i64: 3, 4>}
+  return
+}
