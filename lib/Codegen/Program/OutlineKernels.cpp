@@ -315,6 +315,8 @@ private:
   LogicalResult outlineAll(Outliner &outliner, bool mayShare);
 };
 
+/// Launches of several kernels first: what is a kernel by itself may have the
+/// code of one of these.
 LogicalResult OutlineKernelsPass::outlineAll(Outliner &outliner,
                                              bool mayShare) {
   SmallVector<Operation *> found;
@@ -322,19 +324,25 @@ LogicalResult OutlineKernelsPass::outlineAll(Outliner &outliner,
     if (isa<rt::FusedOp, rt::ScatterAddOp>(op))
       found.push_back(op);
   });
+  SmallVector<Operation *> alone;
   for (ArrayRef<Operation *> ops = found; !ops.empty();) {
     SmallVector<rt::FusedOp> together;
     if (mayShare)
       together = takeTogether(ops);
     size_t count = std::max<size_t>(1, together.size());
-    // A launch that is shared was counted with the scalars that it had.
-    if (auto fused = dyn_cast<rt::FusedOp>(ops.front());
-        fused && !fused->hasAttr(kTogetherAttr))
-      passIntegers(fused);
-    if (failed(count > 1 ? outliner.outlineTogether(together)
-                         : outliner.outline(ops.front())))
+    if (count == 1)
+      alone.push_back(ops.front());
+    else if (failed(outliner.outlineTogether(together)))
       return failure();
     ops = ops.drop_front(count);
+  }
+  for (Operation *op : alone) {
+    // A launch that is shared was counted with the scalars that it had.
+    if (auto fused = dyn_cast<rt::FusedOp>(op);
+        fused && !fused->hasAttr(kTogetherAttr))
+      passIntegers(fused);
+    if (failed(outliner.outline(op)))
+      return failure();
   }
   return success();
 }
