@@ -477,11 +477,9 @@ private:
 /// What a plan moves between microbatches of one rank.
 int64_t getLocalBytes(const ReshardPlanner &planner, const ReshardPlan &plan) {
   int64_t bytes = 0;
+  auto isSerial = [&](const AxisRef &axis) { return planner.isSerial(axis); };
   for (const ReshardStep &step : plan)
-    if (llvm::all_of(step.axes, [&](const AxisRef &axis) {
-          return planner.isSerial(axis);
-        }))
-      bytes += step.bytes;
+    bytes += llvm::all_of(step.axes, isSerial) ? step.bytes : 0;
   return bytes;
 }
 
@@ -751,8 +749,7 @@ bool Chooser::isCutTooFine() const {
 
 /// Microbatches are there so that not all of the batch is in memory at once: no
 /// bytes are worth gathering it, but of rows of a table, and where the op needs
-/// all of it, or more than a rank has of a microbatch: then those of the rank
-/// are at hand, and those of other ranks are not.
+/// all of it, or more than a rank has of one: others of the rank are at hand.
 std::optional<Cost> Chooser::searchApart(OpSharding &best) {
   keepsApart = !isLookup(view.op) && !isTooFine &&
                llvm::any_of(atoms, [&](const Atom &atom) {

@@ -83,3 +83,17 @@ def test_top_k_is_by_the_total_order():
 
 def test_top_k_of_known_indices():
     check(lambda x, i: x[i, lax.top_k(x, 2)[1][:, 0]], normal(4, 5), ints(4, high=4))
+
+
+def test_sort_of_places_in_padded_rows():
+    """Each comparison is one by several conditions; in which order they are met is not the same before and after scheduling."""
+    x = np.random.default_rng(0).integers(-9, 10, (8, 2, 5)).astype(np.int8)
+
+    def step(x):
+        padded = lax.pad(x, np.int8(0), [(0, 0, 0), (1, 1, 1), (-1, 1, 0)])
+        return jnp.sort(jnp.argsort(padded, 2), 0)
+
+    module = weft.jax.export(step, x, mesh={"a": 1, "b": 1}, in_shardings=(P(("a", "b")),))
+    for options in ({}, {"invariant": True}):
+        given = weft.compile(module, mesh={"a": 4, "b": 2}, threads=2, **options)(x)
+        np.testing.assert_array_equal(given, step(x))

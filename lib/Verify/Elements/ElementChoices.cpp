@@ -81,6 +81,9 @@ ElementTable::foldConjunction(Attribute name, DictionaryAttr details, Type type,
     if (const Element *negated = getNegated(conjunct))
       if (llvm::is_contained(conjuncts, negated))
         return getConstant(IntegerAttr::get(type, 0));
+  // Not in the order in which they were made, which is another one in another
+  // program.
+  sortOperands(conjuncts);
   const Element *joined = conjuncts.front();
   for (const Element *conjunct : ArrayRef(conjuncts).drop_front())
     joined = makeScalar(name, details, type, {joined, conjunct});

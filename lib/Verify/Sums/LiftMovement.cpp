@@ -734,7 +734,13 @@ bool LocalLifter::concatChunks(tensor::ConcatOp op) {
 }
 
 LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
-  if (stackEntries(op) || concatChunks(op))
+  if (stackEntries(op))
+    return success();
+  for (Value input : op.getInputs())
+    if (Operation *entry = input.getDefiningOp();
+        entry && isStacked(entry) && failed(liftAsIs(entry)))
+      return failure();
+  if (concatChunks(op))
     return success();
   Form form{FormKind::Tensor, "concat", std::to_string(op.getDim())};
   SmallVector<const LocalValue *> inputs;

@@ -57,6 +57,37 @@ static Value getEntry(Value input) {
   return isEntry ? expand.getSrc() : Value();
 }
 
+/// Whether an op puts tensors below each other, to be picked by ranks.
+static bool isStack(Operation *op) {
+  auto concat = dyn_cast<tensor::ConcatOp>(op);
+  return concat && concat.getDim() == 0 && !concat->use_empty() &&
+         llvm::all_of(concat->getUsers(), isPick) &&
+         llvm::all_of(concat.getInputs(), getEntry);
+}
+
+/// Whether what an op makes is only stacked: then it is no tensor of its own,
+/// since one that is cut unequally has no other first dimension.
+bool LocalLifter::isStacked(Operation *op) const {
+  return !isReference && isa<tensor::ExpandShapeOp>(op) && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), isStack);
+}
+
+/// Sizes that are guesses become one, unless something else lies past one.
+static void guessTogether(LocalValue &a, LocalValue &b) {
+  for (auto [x, y] : llvm::zip(a.dims, b.dims)) {
+    if (x.size == y.size || !x.chunk || !y.chunk)
+      continue;
+    auto isOpen = [](const LocalDim &dim) {
+      return (dim.size == kAnySize || dim.isGuess) && !holdsPadding(dim);
+    };
+    if (!isOpen(x) || !isOpen(y))
+      continue;
+    x.size = y.size = std::max(getPaddedSize(x), getPaddedSize(y));
+    x.isGuess = y.isGuess = true;
+    x.padding = y.padding = nullptr;
+  }
+}
+
 /// Whether two values are parts of one tensor, of one size.
 static bool areOfOne(const LocalValue &a, const LocalValue &b) {
   const Contribution &own = a.contribution, &other = b.contribution;
@@ -89,9 +120,17 @@ bool LocalLifter::stackEntries(tensor::ConcatOp op) {
     entries.push_back(getTensor(source));
     for (LocalDim &dim : entries.back().dims)
       dim.padding = nullptr;
-    if (!areOfOne(entries.front(), entries.back()))
-      return false;
   }
+  // The first one has the greatest guess at last.
+  for (int pass = 0; pass < 2; ++pass)
+    for (LocalValue &entry : llvm::drop_begin(entries))
+      if (entry.form == entries.front().form &&
+          entry.dims.size() == entries.front().dims.size())
+        guessTogether(entries.front(), entry);
+  if (!llvm::all_of(entries, [&](const LocalValue &entry) {
+        return areOfOne(entries.front(), entry);
+      }))
+    return false;
   stacks[op.getResult()] = std::move(entries);
   return true;
 }

@@ -418,7 +418,8 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
       collapse && liftNestedGathers(collapse))
     return success();
-  if (isa<tensor::ExpandShapeOp>(op) && inside.contains(op->getOperand(0)))
+  if (isStacked(op) ||
+      (isa<tensor::ExpandShapeOp>(op) && inside.contains(op->getOperand(0))))
     return success();
   if (!liftRegrouped(op) && failed(liftAsIs(op)))
     return failure();

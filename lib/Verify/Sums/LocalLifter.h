@@ -344,6 +344,7 @@ private:
   RankVector getNumber(OpFoldResult value);
 
   // Stacks.
+  bool isStacked(Operation *op) const;
   bool stackEntries(tensor::ConcatOp op);
   LocalValue moveEntry(
       const LocalValue &alike,

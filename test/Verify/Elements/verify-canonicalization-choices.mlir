@@ -250,8 +250,8 @@ module {
     return %0 : tensor<4xf32>
   }
   module @source {
+    // expected-note@+1 {{this op of the user's module makes argument 2}}
     func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1, %d: i1, %e: i1) -> tensor<4xf32> {
-      // expected-note@+1 {{this op of the user's module makes arith.andi}}
       %both = arith.andi %c, %d : i1
       %all = arith.andi %both, %e : i1
       %0 = arith.select %all, %x, %y : tensor<4xf32>

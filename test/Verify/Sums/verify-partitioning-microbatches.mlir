@@ -150,3 +150,35 @@ module {
     }
   }
 }
+
+// -----
+
+// Two ranks exchange microbatches of seven elements, of which the last one is
+// shorter: parts that are stacked are no tensor with another dimension.
+
+// CHECK-LABEL: func.func @exchanged
+module {
+  weft.mesh @mesh = <["a"=2, "b"=2]>
+  func.func @exchanged(%x: tensor<2xf32> {weft.global_type = tensor<7xf32>, weft.sharding = #weft.sharding<@mesh, [{"a", "b"}]>}) -> (tensor<2xf32> {weft.global_type = tensor<7xf32>, weft.sharding = #weft.sharding<@mesh, [{"a", "b"}]>}) {
+    %c1 = arith.constant 1 : index
+    %rank = weft.axis_index @mesh <{"b"}>
+    %other = arith.subi %c1, %rank : index
+    %y = weft.permute %x on @mesh <{"b"}> sources [1, 0] : (tensor<2xf32>) -> tensor<2xf32>
+    %0 = tensor.expand_shape %x [[0, 1]] output_shape [1, 2] : tensor<2xf32> into tensor<1x2xf32>
+    %1 = tensor.expand_shape %y [[0, 1]] output_shape [1, 2] : tensor<2xf32> into tensor<1x2xf32>
+    %2 = tensor.concat dim(0) %0, %1 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+    %3 = tensor.extract_slice %2[%other, 0] [1, 2] [1, 1] : tensor<2x2xf32> to tensor<2xf32>
+    %4 = tensor.extract_slice %2[%rank, 0] [1, 2] [1, 1] : tensor<2x2xf32> to tensor<2xf32>
+    %5 = weft.permute %4 on @mesh <{"b"}> sources [1, 0] : (tensor<2xf32>) -> tensor<2xf32>
+    %6 = tensor.expand_shape %3 [[0, 1]] output_shape [1, 2] : tensor<2xf32> into tensor<1x2xf32>
+    %7 = tensor.expand_shape %5 [[0, 1]] output_shape [1, 2] : tensor<2xf32> into tensor<1x2xf32>
+    %8 = tensor.concat dim(0) %6, %7 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+    %9 = tensor.extract_slice %8[%other, 0] [1, 2] [1, 1] : tensor<2x2xf32> to tensor<2xf32>
+    return %9 : tensor<2xf32>
+  }
+  module @global {
+    func.func @exchanged(%x: tensor<7xf32>) -> tensor<7xf32> {
+      return %x : tensor<7xf32>
+    }
+  }
+}
