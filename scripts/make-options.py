@@ -20,7 +20,7 @@ TYPES = {"flag": "bool", "number": "int", "bytes": "int | str", "text": "str",
          "file": "str | bytes | os.PathLike", "names": "bool | str | Sequence[str]", "pairs": "Mapping[str, int | str]",
          "words": "str | Sequence[str]"}
 # What a Python user writes that the command line's word does not show.
-EXAMPLES = {"flag": "`True`, `False`", "bytes": 'a number, `"8GiB"`, `"none"`', "pairs": '`{"dp": 2}`',
+EXAMPLES = {"offload": '`"none"`, `["opt_state.*"]`', "flag": "`True`, `False`", "bytes": 'a number, `"8GiB"`, `"none"`', "pairs": '`{"dp": 2}`',
             "words": '`"mxfp8"`, `["nvfp4=*mlp*", "fp8"]`', "names": '`True`, `"tp"`, `["dp", "tp"]`', "number": "a number", "text": "a text", "file": "a path or name"}
 
 
@@ -68,7 +68,7 @@ def code(text):
 def row(option):
     # Targets are as many as are built.
     values = " ".join(map(code, option.choices)) if option.name != "target" else "a name"
-    values = values or EXAMPLES[option.kind]
+    values = values or EXAMPLES.get(option.name) or EXAMPLES[option.kind]
     keyword = code(option.name) if option.name not in ("output", "to") else "an argument of its own"
     attached = "" if option.value.startswith("[") or not option.value else " "
     return (f"| {code(option.flag + attached + option.value)} | {keyword} | {values} | "

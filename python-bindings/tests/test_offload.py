@@ -202,3 +202,23 @@ def test_a_result_without_an_argument_is_refused():
 def test_patterns_are_checked(words, message):
     with pytest.raises(weft.CompileError, match=message):
         weft.compile(export_plain_adam(), offload=words)
+
+
+def test_attention_gradient_reads_what_waits():
+    """Attention becomes one op, whose gradient reads the forward pass's operands: from the host, if they are marked."""
+    policy = POLICIES.offload_dot_with_no_batch_dims("device", "pinned_host")
+
+    def loss(w, x):
+        def model(w, x):
+            q, k, v = (jnp.einsum("bsd,dhe->bshe", x, w[n]) for n in "qkv")
+            return x + jnp.einsum("bshe,hed->bsd", jax.nn.dot_product_attention(q, k, v, is_causal=True), w["o"])
+
+        return jnp.mean(jax.checkpoint(model, policy=policy)(w, x) ** 2)
+
+    random = np.random.default_rng(5)
+    w = {n: random.standard_normal((32, 4, 8) if n != "o" else (4, 8, 32), np.float32) * 0.2 for n in "qkvo"}
+    x = random.standard_normal((2, 64, 32), np.float32)
+    module = weft.jax.export(jax.value_and_grad(loss), w, x)
+    moved, kept = (weft.compile(module, schedule="sync", recompute="marked", offload=o) for o in ([], ["none"]))
+    jax.tree.map(np.testing.assert_array_equal, moved(w, x), kept(w, x))
+    assert moved.stats.host_bytes_per_rank == 3 * x.nbytes

@@ -35,6 +35,8 @@ class Options(TypedDict, total=False):
     machine: the machine that it is ordered for; if not given, the target's
     memory_limit: what a rank may use at most, as in 8GiB, or none; else the machine's
     recompute: what is computed again instead of kept (default: auto)
+    offload: beside what is marked, which arguments lie in the host's memory: patterns of
+        names; or none, not even what is marked
     merge_channels: one channel for all collectives over the same axes (default: False)
     proofs: if not: do not prove that the program is right (default: True)
     report: write a page (HTML) about the schedule and its memory
@@ -64,6 +66,7 @@ class Options(TypedDict, total=False):
     machine: str | bytes | os.PathLike | None
     memory_limit: int | str | None
     recompute: Literal["none", "marked", "auto"] | None
+    offload: str | Sequence[str] | None
     merge_channels: bool | None
     proofs: bool | None
     report: str | bytes | os.PathLike | None

@@ -267,8 +267,8 @@ TEST(BackendLibrary, IsChecked) {
   EXPECT_THAT(failureOf(WEFT_RT_TEST_LIBRARY),
               HasSubstr("it does not define weft_rt_backend"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_OLD),
-              HasSubstr("it is made for version 0 of backends and 8 of the "
-                        "ABI, and this runtime has 3 and 8: build it again"));
+              HasSubstr("it is made for version 0 of backends and 9 of the "
+                        "ABI, and this runtime has 4 and 9: build it again"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_FOREIGN),
               HasSubstr("it comes from the compiler 'another'"));
   EXPECT_THAT(failureOf(WEFT_RT_TEST_TAKEN),

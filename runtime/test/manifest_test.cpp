@@ -54,11 +54,11 @@ TEST(Manifest, AcceptsTheTestProgram) {
 
 TEST(Manifest, Version) {
   EXPECT_EQ(failure([](Editable &e) { e.program.abi_version = 99; }),
-            "program has ABI version 99, and this runtime has 8: compile it "
+            "program has ABI version 99, and this runtime has 9: compile it "
             "again with the weft that this runtime belongs to, or run it with "
             "its own");
   EXPECT_THAT(failure([](Editable &e) { e.program.abi_version = 7; }),
-              HasSubstr("program has ABI version 7, and this runtime has 8"));
+              HasSubstr("program has ABI version 7, and this runtime has 9"));
   EXPECT_THAT(failure([](Editable &e) { e.program.struct_size = 8; }),
               HasSubstr("program table has 8 bytes, expected"));
 }

@@ -68,7 +68,7 @@ def fill(kind, count, rng):
 
 def write_inputs(text, path):
     """Random arguments of a planned program, as a safetensors file."""
-    args = re.search(r"weft_rt\.args = \[(.*?)\], weft_rt\.results", text, re.S).group(1)
+    args = re.search(r"weft_rt\.args = \[(.*?)\], weft_rt\.(?:host_bytes|results)", text, re.S).group(1)
     header, data, rng = {}, bytearray(), random.Random(1)
     for name, tensor in re.findall(r'<name = "([^"]*)", local = \S*, global = tensor<([^>]*)>', args):
         *shape, element = tensor.split("x")
