@@ -68,7 +68,8 @@ GOOD = {"target": "host", "target_options": {"cpu": "x86-64-v2"}, "cpu": "x86-64
         "mesh": {"dp": 4, "tp": 1}, "ranks": 4,
         "infer_storage": False, "invariant": ["dp", "tp"], "attention": "keep", "ring_attention": "never", "quantize": ["fp8=w", "mxfp8"],
         "schedule": "sync", "machine": "h100x8",
-        "memory_limit": 1 << 20, "recompute": "auto", "merge_channels": True, "proofs": False, "stats": True, "timing": True,
+        "memory_limit": 1 << 20, "recompute": "auto", "merge_channels": True,
+        "offload": ["none"], "proofs": False, "stats": True, "timing": True,
         "linker": "none-such"}
 WITH = {"leaves": (4, ["--invariant"], {"invariant": True}), "partials": ("bf16", ["--invariant"], {"invariant": True})}
 

@@ -93,7 +93,7 @@ TEST(CudaFaults, AFailedCallIsNamed) {
       "cuStreamDestroy_v2 cuEventDestroy_v2 cuEventQuery cuModuleUnload "
       "cublasLtDestroy cublasLtMatmulDescDestroy cublasLtMatrixLayoutDestroy "
       "cublasLtMatmulPreferenceDestroy cublasLtMatrixLayoutSetAttribute "
-      "cuGraphDestroy cuGraphExecDestroy "
+      "cuGraphDestroy cuGraphExecDestroy cuMemcpyAsync "
       "ncclCommDestroy ncclCommAbort ncclReduceScatter ncclSend ncclRecv ";
   for (std::string function : functions) {
     if (others.find(" " + function + " ") != std::string::npos)
