@@ -59,8 +59,6 @@ enum class ElementKind {
   Data,
   /// operands[0], but for boxes with operands of their own.
   Parts,
-  /// operands[0], which is not looked into.
-  Named,
   Reduction,
   Contraction,
   Collective,
@@ -68,6 +66,8 @@ enum class ElementKind {
   Other,
   /// A tensor as an operand of such an op.
   Tensor,
+  /// operands[0], which is not looked into.
+  Named,
 };
 
 struct Element {

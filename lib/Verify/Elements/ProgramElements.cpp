@@ -241,8 +241,6 @@ static MovedDims getMovedDims(Operation *op, unsigned index) {
       .Default([](Operation *) { return MovedDims(); });
 }
 
-/// A collective is a function of its operand, of which other ranks have theirs.
-/// Along dims that it does not move anything it works on each index by itself.
 /// Whether each rank gets what it has itself: a copy within the rank, or to the
 /// host's memory and back.
 static bool isCopy(Operation *op) {
@@ -251,6 +249,8 @@ static bool isCopy(Operation *op) {
          llvm::equal(permute.getSources(), ArrayRef<int64_t>({0}));
 }
 
+/// A collective is a function of its operand, of which other ranks have theirs.
+/// Along dims that it does not move anything it works on each index by itself.
 LogicalResult ProgramElements::liftCollective(Operation *op) {
   if (isCopy(op)) {
     for (auto [input, result] : llvm::zip(op->getOperands(), op->getResults()))

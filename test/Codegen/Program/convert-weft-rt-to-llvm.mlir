@@ -18,10 +18,9 @@ memref.global "private" constant @c : memref<4x4xf32> = dense<1.0>
 
 // CHECK-NOT: weft.mesh
 // CHECK-NOT: weft.channel
-// CHECK: llvm.func hidden @weft_entry(%[[API:.*]]: !llvm.ptr, %[[RANK:.*]]: !llvm.ptr, %[[ARGS:.*]]: !llvm.ptr, %[[RESULTS:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr)
+// CHECK: llvm.func hidden @weft_entry(%[[API:.*]]: !llvm.ptr, %[[RANK:.*]]: !llvm.ptr, %[[ARGS:.*]]: !llvm.ptr, %[[RESULTS:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr, %[[HOST:.*]]: !llvm.ptr)
 // CHECK: %[[K0:.*]] = llvm.mlir.addressof @weft_d4 : !llvm.ptr
-// CHECK: %[[NONE:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK: llvm.call %{{.*}}(%[[RANK]], %{{.*}}, %[[K0]], %{{.*}}, %[[NONE]]) : !llvm.ptr, (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+// CHECK: llvm.call %{{.*}}(%[[RANK]], %{{.*}}, %[[K0]], %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
 // CHECK-NOT: llvm.intr.memcpy
 // CHECK: llvm.mlir.addressof @weft_d
 // CHECK: llvm.mlir.addressof @c
@@ -46,7 +45,7 @@ memref.global "private" constant @c : memref<4x4xf32> = dense<1.0>
 // CHECK-DAG: llvm.mlir.addressof @code
 // CHECK-DAG: llvm.mlir.constant(6 : i64)
 // CHECK: llvm.mlir.global {{.*}}@weft_program()
-// CHECK: llvm.mlir.constant(8 : i32)
+// CHECK: llvm.mlir.constant(9 : i32)
 // CHECK: llvm.mlir.addressof @[[KERNELS]]
 // CHECK: llvm.mlir.addressof @[[IMAGES]]
 // CHECK-NOT: @weft_k1(
