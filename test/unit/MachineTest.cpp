@@ -91,7 +91,7 @@ TEST(Machine, SaysWhatIsWrong) {
             "m.json: 'name' is 3: expected a string");
   EXPECT_EQ(errorOf(replaced("\"name\": \"m\"", "\"name\": \"m\", \"x\": 1")),
             "m.json: 'x' is 1: expected only the fields name, description, "
-            "memory, compute, levels, axes, durations_ns, sources");
+            "memory, compute, host_link, levels, axes, durations_ns, sources");
   EXPECT_EQ(errorOf(replaced("\"bytes\": 100", "\"bytes\": 1.5")),
             "m.json: 'memory.bytes' is 1.5: expected a whole number of at "
             "least 1");
@@ -156,7 +156,7 @@ TEST(Machine, SaysOnWhichLine) {
                                      "\"name\": \"\\\"{[,\",\n \"\\u0078\": "
                                      "\n [1],")),
             "m.json:4: 'x' is [1]: expected only the fields name, description, "
-            "memory, compute, levels, axes, durations_ns, sources");
+            "memory, compute, host_link, levels, axes, durations_ns, sources");
 }
 
 TEST(Machine, DoesNotNestDeeply) {
@@ -166,7 +166,7 @@ TEST(Machine, DoesNotNestDeeply) {
                                           "\\\"\", "
                                           "\"x\": 1")),
             "m.json: 'x' is 1: expected only the fields name, description, "
-            "memory, compute, levels, axes, durations_ns, sources");
+            "memory, compute, host_link, levels, axes, durations_ns, sources");
 }
 
 TEST(Machine, ChecksWhatFieldsMeanTogether) {
