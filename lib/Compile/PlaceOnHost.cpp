@@ -75,7 +75,7 @@ static void declareMesh(ModuleOp module) {
 LogicalResult mlir::weft::placeOnHost(ModuleOp module,
                                       ArrayRef<std::string> words) {
   bool isNone = llvm::is_contained(words, "none");
-  if (isNone && words.size() > 1)
+  if (isNone && !llvm::all_equal(words))
     return module.emitError("--offload has 'none' beside other words");
   if (isNone)
     takeMarksAway(module);

@@ -423,6 +423,15 @@ void ReshardInsertion::processBarrier(OptimizationBarrierOp op) {
   setStatedShardings(op, shardings, mesh);
 }
 
+/// With the serial axis last in each dimension, as that of each border is.
+static Sharding orderSerialAxis(Sharding sharding, int64_t axis) {
+  for (AxisList &dim : sharding.dims)
+    llvm::stable_sort(dim, [&](auto &a, auto &b) {
+      return (a.axis == axis) < (b.axis == axis);
+    });
+  return sharding;
+}
+
 /// Returns the sharding of a result: as declared; else as the argument that it
 /// takes the place of; else as the value is wished.
 Sharding ReshardInsertion::getReturned(unsigned index, Value value) {
@@ -438,7 +447,9 @@ Sharding ReshardInsertion::getReturned(unsigned index, Value value) {
   if (state.isFree)
     return Sharding::replicated(
         cast<RankedTensorType>(value.getType()).getRank());
-  return getTarget(state.wish, state.versions.front().sharding);
+  Sharding wished = getTarget(state.wish, state.versions.front().sharding);
+  return serialAxis < 0 ? wished
+                        : orderSerialAxis(wished, serialAxis).canonical();
 }
 
 void ReshardInsertion::processReturn(func::ReturnOp op) {

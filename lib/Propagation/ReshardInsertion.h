@@ -48,8 +48,9 @@ public:
   ReshardInsertion(func::FuncOp func, const NamedMesh &mesh, StringRef serial)
       : func(func), mesh(mesh),
         planner(mesh.mesh, /*keepsOrder=*/getInvariance(func) != nullptr),
-        builder(func.getContext()), isAccumulated(!serial.empty()) {
-    planner.setSerialAxis(mesh.mesh.axisIndex(serial).value_or(-1));
+        builder(func.getContext()), isAccumulated(!serial.empty()),
+        serialAxis(mesh.mesh.axisIndex(serial).value_or(-1)) {
+    planner.setSerialAxis(serialAxis);
   }
 
   void run();
@@ -110,6 +111,8 @@ private:
   ReshardPlanner planner;
   OpBuilder builder;
   bool isAccumulated;
+  /// Whose parts a rank computes one after the other; -1: none.
+  int64_t serialAxis;
   llvm::DenseMap<Value, std::unique_ptr<ValueState>> states;
   llvm::DenseMap<Operation *, SmallVector<Value, 2>> freeOperands;
   llvm::DenseSet<Operation *> processed;

@@ -124,8 +124,10 @@ bool Round::addToChain(Candidate &candidate, int task) const {
 
 /// In the order in which they are worth most.
 std::vector<Candidate> Round::findCandidates() const {
-  int peak = result.events[result.peakEvent].task;
   std::vector<Candidate> found;
+  if (result.events.empty()) // nothing is computed
+    return found;
+  int peak = result.events[result.peakEvent].task;
   for (int task = 0; task < peak; ++task) {
     if (!mayRepeat(block.ops[task]))
       continue;

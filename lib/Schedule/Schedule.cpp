@@ -131,8 +131,10 @@ LogicalResult FunctionScheduling::reportTooLarge(const BlockProblem &block) {
       << "arguments and results take " << block.problem.fixedBytes
       << " bytes all the time, and no order needs less than "
       << std::min(needed, computeLeastBytes(block.problem)) << " bytes";
-  std::vector<int> live =
-      getLiveBuffers(block.problem, least.events, least.peakEvent);
+  // A function that computes nothing has no events.
+  std::vector<int> live;
+  if (!least.events.empty())
+    live = getLiveBuffers(block.problem, least.events, least.peakEvent);
   live.resize(std::min(live.size(), kMaxNamed));
   for (int buffer : live) {
     const ScheduleBuffer &made = block.problem.getBuffers()[buffer];

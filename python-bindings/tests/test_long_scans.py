@@ -90,6 +90,23 @@ def test_gradient_of_a_long_maximum():
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
 
 
+# In reverse, steps are woven from the end: which ones are even depends on the length.
+REVERSED = {
+    "product": lambda x: lax.associative_scan(jnp.multiply, 1 + x / 9, reverse=True),
+    "turned around": lambda x: lax.associative_scan(jnp.add, x)[::-1],
+    "largest": lambda x: lax.cummax(x, 0, reverse=True),
+    "decayed": lambda x: lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (x / 3, x), reverse=True)[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("length", [12, 30, pytest.param(301, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", REVERSED)
+def test_gradients_of_what_is_reversed(name, length):
+    x = np.random.default_rng(4).standard_normal((length, 2)).astype(np.float32)
+    step = jax.grad(lambda x: jnp.sin(REVERSED[name](x)).sum())
+    np.testing.assert_allclose(weft.compile(weft.jax.export(step, x))(x), jax.jit(step)(x), rtol=1e-4, atol=1e-5)
+
+
 def verify(length, pattern, replacement, tmp_path):
     """Of a scan of as many steps, once as it is and once with another op in its middle."""
     a = np.zeros((1, length, 4), np.float32)

@@ -115,3 +115,14 @@ def test_two_lookups_in_rows_that_ranks_do_not_divide(ranks):
     module = weft.jax.export(step, w, x, mesh={"a": ranks}, in_shardings=(P(), P("a")))
     for options in ({}, {"invariant": True}):
         np.testing.assert_allclose(weft.compile(module, threads=2, **options)(w, x), step(w, x), rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("mb, dp", [(2, 2), (3, 4)])
+@pytest.mark.parametrize("groups", [2, 4])
+def test_a_result_whose_sharding_nobody_says(groups, mb, dp):
+    """It has that of what makes it, with microbatches last."""
+    x = RANDOM.standard_normal((24, 3), np.float32)
+    mix = lambda x: jnp.tanh(jnp.tanh(x).reshape(groups, 24 // groups, 3).swapaxes(0, 1).reshape(24, 3))
+    module = weft.jax.export(mix, x, mesh={"mb": mb, "dp": dp}, in_shardings=(P(("mb", "dp")),))
+    found = weft.compile(module, accumulate="mb", threads=2)(x)
+    np.testing.assert_allclose(found, mix(x), rtol=1e-5, atol=1e-6)

@@ -193,6 +193,16 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
     if (then != yes || otherwise != no)
       return choose(condition, then, otherwise);
   }
+  if (condition->divides) {
+    const Element *then = yes;
+    for (const Element *fact : getConjuncts(condition)) {
+      const Element *negated = getNegated(fact);
+      then = assumeMultiple(then, negated ? negated : fact, !negated);
+    }
+    const Element *otherwise = assumeMultiple(no, condition, false);
+    if (then != yes || otherwise != no)
+      return choose(condition, then, otherwise);
+  }
   auto isBool = [&](const Element *element, bool value) {
     auto number = dyn_cast_if_present<IntegerAttr>(getConstantValue(element));
     return number && type.isInteger(1) && number.getValue().isOne() == value;

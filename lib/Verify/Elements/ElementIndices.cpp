@@ -302,6 +302,10 @@ ElementTable::foldComparison(Attribute name, DictionaryAttr details, Type type,
     return nullptr;
   using arith::CmpIPredicate;
   auto attr = details.getAs<arith::CmpIPredicateAttr>("predicate");
+  if (attr && attr.getValue() == CmpIPredicate::eq)
+    if (const Element *known =
+            foldEquality(name, details, type, operands[0], operands[1]))
+      return known;
   Range a = operands[0]->range, b = operands[1]->range;
   if (!attr || !a || !b)
     return nullptr;

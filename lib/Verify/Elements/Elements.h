@@ -246,6 +246,16 @@ private:
   const Element *foldIndex(Attribute name, ArrayRef<const Element *> operands);
   const Element *foldComparison(Attribute name, DictionaryAttr details,
                                 Type type, ArrayRef<const Element *> operands);
+  const Element *foldEquality(Attribute name, DictionaryAttr details, Type type,
+                              const Element *a, const Element *b);
+  std::optional<std::pair<const Element *, int64_t>>
+  findMultiple(const Element *difference);
+  const Element *isMultiple(Attribute name, DictionaryAttr details, Type type,
+                            const Element *index, int64_t divisor);
+  /// What `element` is where `fact` holds, or does not, which may say of a
+  /// variable what is left of it.
+  const Element *assumeMultiple(const Element *element, const Element *fact,
+                                bool holds);
   /// Sorts operands that may be exchanged; constants are last.
   static void sortOperands(SmallVectorImpl<const Element *> &operands);
   const Element *foldData(const Element &element);
