@@ -217,14 +217,14 @@ def suite_mutation():
     def mutate(name, *options):
         return run_script(sys.executable, ROOT / "test" / "mutation" / name, *options)
 
-    count = mutate("run.py", "--per-kind", "2", "--runs", "6", "--seconds", "30")
+    count = mutate("run.py", "--per-kind", "2", "--runs", "6", "--seconds", "24")
     count.add(mutate("planning.py"))
     for name in ("canonicalization.py", "invariance.py", "partitioning.py", "scheduling.py"):
-        count.add(mutate(name, "--per-kind", "1", "--seconds", "12"))
+        count.add(mutate(name, "--per-kind", "1", "--seconds", "8"))
     # Its programs are exported by the package.
     if not (BUILD / "python").exists() and install_package() is None:
         count.add(Count(failed=1))
-    count.add(mutate("tokens.py", "--per-kind", "1", "--seconds", "25"))
+    count.add(mutate("tokens.py", "--per-kind", "1", "--seconds", "15"))
     return count
 
 
