@@ -10,6 +10,7 @@
 
 #include "BuildAttention.h"
 #include "KeepOffloads.h"
+#include "weft/Dialect/Weft/IR/OptimizationBarrier.h"
 #include "weft/Verify/Identities/Compare.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -424,32 +425,12 @@ private:
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Leaves out of a barrier what nothing uses.
-void narrow(OptimizationBarrierOp barrier) {
-  SmallVector<Value> inputs, results;
-  for (auto [input, result] :
-       llvm::zip_equal(barrier.getInputs(), barrier.getResults()))
-    if (!result.use_empty()) {
-      inputs.push_back(input);
-      results.push_back(result);
-    }
-  if (inputs.size() == barrier.getInputs().size())
-    return;
-  OpBuilder builder(barrier);
-  auto narrowed = OptimizationBarrierOp::create(
-      builder, barrier.getLoc(), TypeRange(ValueRange(inputs)), inputs,
-      /*offload=*/UnitAttr());
-  for (auto [old, result] : llvm::zip_equal(results, narrowed.getResults()))
-    old.replaceAllUsesWith(result);
-  barrier.erase();
-}
-
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
     else if (auto barrier = dyn_cast<OptimizationBarrierOp>(op))
-      narrow(barrier);
+      dropUnused(barrier);
 }
 
 struct RaiseAttentionPass

@@ -6,7 +6,7 @@
 // else.
 
 #include "weft/Communication/Passes.h"
-#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/IR/OptimizationBarrier.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -22,6 +22,20 @@ namespace mlir::weft {
 using namespace mlir;
 using namespace mlir::weft;
 
+MeshOp mlir::weft::getOrDeclareMesh(ModuleOp module) {
+  for (auto op : module.getOps<MeshOp>())
+    return op;
+  // It must not know the new one yet, to give it another name than others have.
+  SymbolTable symbols(module);
+  MLIRContext *context = module.getContext();
+  auto axis = MeshAxisAttr::get(context, "rank", 1);
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  auto made = MeshOp::create(builder, module.getLoc(), "mesh",
+                             MeshAttr::get(context, axis));
+  symbols.insert(made);
+  return made;
+}
+
 namespace {
 
 /// The mesh and the two channels of a module, which are declared when they are
@@ -31,15 +45,7 @@ public:
   explicit HostChannels(ModuleOp module) : module(module), symbols(module) {}
 
   FlatSymbolRefAttr getMesh() {
-    for (auto op : module.getOps<MeshOp>())
-      return FlatSymbolRefAttr::get(op.getSymNameAttr());
-    // A program of one rank may have none.
-    MLIRContext *context = module.getContext();
-    auto axis = MeshAxisAttr::get(context, "rank", 1);
-    auto builder = OpBuilder::atBlockBegin(module.getBody());
-    auto made = MeshOp::create(builder, module.getLoc(), "mesh",
-                               MeshAttr::get(context, axis));
-    return FlatSymbolRefAttr::get(symbols.insert(made));
+    return FlatSymbolRefAttr::get(getOrDeclareMesh(module).getSymNameAttr());
   }
 
   FlatSymbolRefAttr get(Purpose purpose) {
@@ -64,26 +70,6 @@ private:
   ModuleOp module;
   SymbolTable symbols;
 };
-
-/// Leaves out of a barrier what nothing uses.
-void narrow(OptimizationBarrierOp barrier) {
-  SmallVector<Value> inputs, results;
-  for (auto [input, result] :
-       llvm::zip_equal(barrier.getInputs(), barrier.getResults()))
-    if (!result.use_empty()) {
-      inputs.push_back(input);
-      results.push_back(result);
-    }
-  if (!inputs.empty()) {
-    OpBuilder builder(barrier);
-    auto narrowed = OptimizationBarrierOp::create(
-        builder, barrier.getLoc(), TypeRange(ValueRange(inputs)), inputs,
-        /*offload=*/UnitAttr());
-    for (auto [old, result] : llvm::zip_equal(results, narrowed.getResults()))
-      old.replaceAllUsesWith(result);
-  }
-  barrier.erase();
-}
 
 /// What reads a value, also behind barriers that pass it on.
 class Readers {
@@ -110,7 +96,7 @@ public:
       use->set(value);
     // Those that come later first: what they pass on is of those before.
     for (Operation *op : llvm::reverse(passing))
-      narrow(cast<OptimizationBarrierOp>(op));
+      dropUnused(cast<OptimizationBarrierOp>(op));
   }
 
 private:

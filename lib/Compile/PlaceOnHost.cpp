@@ -5,6 +5,7 @@
 
 #include "PlaceOnHost.h"
 
+#include "weft/Communication/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Schedule/Passes.h"
 
@@ -59,19 +60,6 @@ static unsigned mark(ModuleOp module, const llvm::GlobPattern &pattern) {
   return count;
 }
 
-/// The channels of copies are on a mesh, also in a program of one rank. It is
-/// there from the beginning, since proofs compare meshes.
-static void declareMesh(ModuleOp module) {
-  if (!module.getOps<MeshOp>().empty() || !isMarked(module))
-    return;
-  MLIRContext *context = module.getContext();
-  auto axis = MeshAxisAttr::get(context, "rank", 1);
-  auto builder = OpBuilder::atBlockBegin(module.getBody());
-  auto made = MeshOp::create(builder, module.getLoc(), "mesh",
-                             MeshAttr::get(context, axis));
-  SymbolTable(module).insert(made);
-}
-
 LogicalResult mlir::weft::placeOnHost(ModuleOp module,
                                       ArrayRef<std::string> words) {
   bool isNone = llvm::is_contained(words, "none");
@@ -90,6 +78,9 @@ LogicalResult mlir::weft::placeOnHost(ModuleOp module,
       return module.emitError("--offload has the pattern '")
              << word << "', which is the name of no donated argument";
   }
-  declareMesh(module);
+  // The channels of copies are on a mesh, also in a program of one rank. It is
+  // there from the beginning, since proofs compare meshes.
+  if (isMarked(module))
+    getOrDeclareMesh(module);
   return success();
 }

@@ -2,7 +2,7 @@
 
 // What weft.optimization_barrier says of itself.
 
-#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/Weft/IR/OptimizationBarrier.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -28,4 +28,26 @@ std::optional<ShardingRule> OptimizationBarrierOp::getShardingRule() {
     builder.putAll(result, dims);
   }
   return builder.rule;
+}
+
+void mlir::weft::dropUnused(OptimizationBarrierOp barrier) {
+  SmallVector<Value> inputs, results;
+  for (auto [input, result] :
+       llvm::zip_equal(barrier.getInputs(), barrier.getResults()))
+    if (!result.use_empty()) {
+      inputs.push_back(input);
+      results.push_back(result);
+    }
+  if (inputs.size() == barrier.getInputs().size())
+    return;
+  if (!inputs.empty()) {
+    OpBuilder builder(barrier);
+    // One that offloads holds one value.
+    auto narrowed = OptimizationBarrierOp::create(
+        builder, barrier.getLoc(), TypeRange(ValueRange(inputs)), inputs,
+        /*offload=*/UnitAttr());
+    for (auto [old, result] : llvm::zip_equal(results, narrowed.getResults()))
+      old.replaceAllUsesWith(result);
+  }
+  barrier.erase();
 }
