@@ -76,9 +76,10 @@ def suite_lint():
     """Each check script is one test: it prints a line per problem. Then the
     tests that the checks can fail."""
     count = Count()
-    for script in sorted((ROOT / "scripts").glob("check-*.py")):
-        result = subprocess.run([sys.executable, str(script)], cwd=ROOT, text=True,
-                                stdout=subprocess.PIPE)
+    scripts = sorted((ROOT / "scripts").glob("check-*.py"))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(start_script, [(sys.executable, script) for script in scripts]))
+    for script, result in zip(scripts, results):
         if result.returncode == 0:
             count.passed += 1
         else:
@@ -86,7 +87,8 @@ def suite_lint():
             count.add_failure(script.name, result.stdout)
     report = REPORTS / "lint.xml"
     report.unlink(missing_ok=True)
-    run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report, "test/lint"])
+    run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(os.cpu_count()),
+         "--junitxml", report, "test/lint"])
     count.add(count_junit(report) if report.exists() else Count(failed=1))
     return count
 
@@ -198,16 +200,16 @@ def suite_fuzz():
         return Count(failed=1)
     count = run_scripts(
         [script("random_programs.py", "--kind", kind, "--backend", backend, "--seeds", seeds, "--seconds", seconds)
-         for kind, backend, seeds, seconds in (("any", "interpreter", "0:450", "22"), ("any", "host", "600:700", "20"),
-                                               ("scan", "host", "0:60", "18"), ("data", "host", "0:60", "18"))]
-        + [script("attention.py", "--seeds", "0:8", "--seconds", "15"),
-           script("recompute.py", "--seeds", "0:12", "--seconds", "15"),
-           script("quantization.py", "--seeds", "0:4", "--seconds", "15"),
-           script("integers.py", "--seeds", "0:36", "--seconds", "15"),
-           script("number_programs.py", "--seeds", "0:6", "--seconds", "15")])
+         for kind, backend, seeds, seconds in (("any", "interpreter", "0:300", "15"), ("any", "host", "600:670", "14"),
+                                               ("scan", "host", "0:40", "12"), ("data", "host", "0:40", "12"))]
+        + [script("attention.py", "--seeds", "0:6", "--seconds", "10"),
+           script("recompute.py", "--seeds", "0:8", "--seconds", "10"),
+           script("quantization.py", "--seeds", "0:3", "--seconds", "10"),
+           script("integers.py", "--seeds", "0:24", "--seconds", "10"),
+           script("number_programs.py", "--seeds", "0:4", "--seconds", "10")])
     # These use all cores by themselves.
-    count.add(run_script(*script("malformed.py", "--cases", "60", "--seconds", "30")))
-    count.add(run_script(*script("invariance.py", "--seeds", "0:40", "--seconds", "22", "--meshes", "3", "--control", "6")))
+    count.add(run_script(*script("malformed.py", "--cases", "40", "--seconds", "20")))
+    count.add(run_script(*script("invariance.py", "--seeds", "0:26", "--seconds", "15", "--meshes", "3", "--control", "4")))
     return count
 
 
@@ -217,14 +219,14 @@ def suite_mutation():
     def mutate(name, *options):
         return run_script(sys.executable, ROOT / "test" / "mutation" / name, *options)
 
-    count = mutate("run.py", "--per-kind", "2", "--runs", "6", "--seconds", "24")
-    count.add(mutate("planning.py"))
+    count = mutate("run.py", "--per-kind", "1", "--runs", "6", "--seconds", "14")
+    count.add(mutate("planning.py", "--per-kind", "1", "--runs", "2", "--seconds", "12"))
     for name in ("canonicalization.py", "invariance.py", "partitioning.py", "scheduling.py"):
-        count.add(mutate(name, "--per-kind", "1", "--seconds", "8"))
+        count.add(mutate(name, "--per-kind", "1", "--seconds", "5"))
     # Its programs are exported by the package.
     if not (BUILD / "python").exists() and install_package() is None:
         count.add(Count(failed=1))
-    count.add(mutate("tokens.py", "--per-kind", "1", "--seconds", "15"))
+    count.add(mutate("tokens.py", "--per-kind", "1", "--seconds", "9"))
     return count
 
 

@@ -25,6 +25,17 @@ TOOLS = {"weft-opt": [ROOT / "build/bin/weft-opt"],
          "mlir-opt": ["/usr/lib/llvm-22/bin/mlir-opt"]}
 
 
+def nightly(*values):
+    """Values of a parametrized test that scripts/nightly runs, not every change."""
+    return pytest.param(*values, marks=pytest.mark.nightly)
+
+
+def days(values, of_the_day):
+    """All values of a parametrized test, of which a change runs only some."""
+    as_tuple = lambda value: value if isinstance(value, tuple) else (value,)
+    return [value if value in of_the_day else nightly(*as_tuple(value)) for value in values]
+
+
 def find_tool(name):
     for candidate in [*TOOLS[name], shutil.which(name), shutil.which(f"{name}-22")]:
         if candidate and pathlib.Path(candidate).exists():

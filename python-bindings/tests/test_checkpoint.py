@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import nightly
 from jax.sharding import PartitionSpec as P
 
 import weft
@@ -111,7 +112,7 @@ MODELS = [in_a_row, with_dropout, as_a_scan, all_at_once, scans_of_scans]
 
 
 @pytest.mark.parametrize("model, name", [
-    pytest.param(model, name, marks=[pytest.mark.nightly] if model is with_dropout and name != "checkpoint" else [])
+    nightly(model, name) if model is with_dropout and name != "checkpoint" else (model, name)
     for model in MODELS for name in WRAPS])
 def test_results_are_those_of_jax(model, name):
     got, *_ = run(model, name)
@@ -161,8 +162,7 @@ def least_limit(model, name, below=2, **keywords):
 
 
 @pytest.mark.parametrize("model, is_large", [
-    (in_a_row, False), pytest.param(with_dropout, True, marks=pytest.mark.nightly),
-    pytest.param(as_a_scan, False, marks=pytest.mark.nightly)])
+    (in_a_row, False), nightly(with_dropout, True), nightly(as_a_scan, False)])
 def test_a_memory_limit_decides(model, is_large):
     """From the limit that an error names up the program fits, and its bits are those without one; one byte less does
     not do. Of large steps few choices are planned, and near the limit others: less may do."""

@@ -17,6 +17,7 @@ import test_ops
 import test_sorting
 import weft
 from compiled import Exported, assert_agrees, assert_as_close_as_jax
+from conftest import nightly
 from families import MESH
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
@@ -42,7 +43,7 @@ def cases():
         pair = [others[(i + k) % len(others)] for k in (0, 1)]
         day = pair[i // 4 % 2] if i % 2 else "eight"
         for mesh in ["eight", *pair]:
-            yield pytest.param(name, mesh, marks=[] if mesh == day else [pytest.mark.nightly])
+            yield (name, mesh) if mesh == day else nightly(name, mesh)
 
 
 def sizes(mesh):
@@ -125,7 +126,7 @@ def half(tmp_path_factory):
     return exported, jax_results(step, args), jax_results(make(jnp.float32)[0], args)
 
 
-@pytest.mark.parametrize("mesh", ["one", "eight", "threes"])
+@pytest.mark.parametrize("mesh", ["one", "eight", nightly("threes")])
 def test_bf16_is_as_close_as_jax(mesh, half):
     exported, rounded, exact = half
     assert_as_close_as_jax(exported.module, exported.run(sizes(mesh)), rounded, exact)

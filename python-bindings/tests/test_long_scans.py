@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import nightly
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
@@ -27,7 +28,7 @@ CASES = {
 
 
 # 257 and 1031 are prime.
-@pytest.mark.parametrize("length", [257, 1000, *(pytest.param(n, marks=pytest.mark.nightly) for n in (520, 1031, 12288))])
+@pytest.mark.parametrize("length", [257, 1000, *(nightly(n) for n in (520, 1031, 12288))])
 @pytest.mark.parametrize("name", CASES)
 def test_cumulative_reductions(name, length):
     x = np.random.default_rng(1).standard_normal((length, 3)).astype(np.float32)
@@ -66,7 +67,7 @@ def decayed(a, b, w):
     return (states**2).mean()
 
 
-@pytest.mark.parametrize("options", [{}, pytest.param({"invariant": True}, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("options", [{}, nightly({"invariant": True})])
 def test_a_decayed_scan(options):
     random = np.random.default_rng(2)
     a, b = random.standard_normal((2, 2, 1024, 4)).astype(np.float32)
@@ -99,7 +100,7 @@ REVERSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("length", [12, 30, pytest.param(301, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("length", [12, 30, nightly(301)])
 @pytest.mark.parametrize("name", REVERSED)
 def test_gradients_of_what_is_reversed(name, length):
     x = np.random.default_rng(4).standard_normal((length, 2)).astype(np.float32)
@@ -122,8 +123,8 @@ def verify(length, pattern, replacement, tmp_path):
 
 
 @pytest.mark.parametrize("pattern, replacement", [
-    pytest.param(r"arith\.mulf %(\w+), %(\w+) : f32", r"arith.addf %\1, %\2 : f32", marks=pytest.mark.nightly),
-    pytest.param(r"(extract_slice %\w+\[0, )1(, 0\])", r"\g<1>0\2", marks=pytest.mark.nightly),
+    nightly(r"arith\.mulf %(\w+), %(\w+) : f32", r"arith.addf %\1, %\2 : f32"),
+    nightly(r"(extract_slice %\w+\[0, )1(, 0\])", r"\g<1>0\2"),
     (r"(insert_slice %\w+ into %\w+\[0, )1(, 0\])", r"\g<1>0\2")])  # fmt: skip
 def test_the_proof_rejects(pattern, replacement, tmp_path):
     """Of a scan whose elements are so many that they are named."""

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import weft
+from conftest import days
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
@@ -86,16 +87,15 @@ def get_function(name):
     return VALUES[name] if name in VALUES else jax.value_and_grad(LOSSES[name], argnums=(0, 1))
 
 
-@pytest.mark.parametrize("name", [*LOSSES, *VALUES])
+DAILY = ["contrastive", "dropped", "permuted", "segment sum", "sorted"]
+
+
+@pytest.mark.parametrize("name", days([*LOSSES, *VALUES], [*DAILY, "greatest", "greatest running sum", "of weights", *VALUES]))
 def test_rows_of_ranks_and_microbatches(name):
     check(get_function(name), X, [(1, 4, False), (2, 2, True), (2, 4, False), (1, 4, True)])
 
 
-DAILY = ["contrastive", "dropped", "permuted", "segment sum", "sorted"]
-
-
-@pytest.mark.parametrize("name", [
-    name if name in DAILY else pytest.param(name, marks=pytest.mark.nightly) for name in [*LOSSES, *VALUES]])
+@pytest.mark.parametrize("name", days([*LOSSES, *VALUES], DAILY))
 def test_a_shorter_last_microbatch(name):
     check(get_function(name), X[:14], [(1, 4, False), (1, 5, False), (1, 4, True)])
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import days
 from jax.sharding import PartitionSpec as P
 
 import weft
@@ -220,7 +221,7 @@ def exported(layers=2):
 MESHES = [{"dp": dp, "fsdp": fsdp, "tp": tp} for dp, fsdp, tp in itertools.product((1, 2), (1, 2, 4), (1, 2))]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", days(FORMATS, ["nvfp4", "fp8"]))
 def test_bits_are_the_same_on_every_mesh(format):
     inputs = step_inputs()
     digests = set()

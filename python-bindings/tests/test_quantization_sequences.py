@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import nightly
 from jax.sharding import PartitionSpec as P
 from test_quantization import FORMATS, SPECS, WIDTH, step_inputs
 
@@ -51,7 +52,7 @@ def test_activations_are_gathered_narrow(format):
     assert set(gathered(quantize=format)) & {"f8E4M3FN", "f8E5M2", "i8"}
 
 
-@pytest.mark.parametrize("format", ["mxfp8", "nvfp4"])
+@pytest.mark.parametrize("format", [nightly("mxfp8"), "nvfp4"])
 def test_sequence_parallel_bits(format):
     digests = set()
     for dp, fsdp, tp in ((1, 1, 1), (1, 2, 2), (1, 1, 4), (2, 1, 2), (1, 4, 1), (2, 2, 2)):
