@@ -40,6 +40,12 @@ static constexpr int64_t kLoosePercent = 80, kTolerated = 200;
 /// How often what lies between two programs is halved.
 static constexpr int kMaxHalvings = 3;
 
+/// How many tasks are tried that may be kept after all.
+static constexpr size_t kMaxKept = 12;
+
+/// One is worth trying that takes such a part of the time.
+static constexpr int64_t kWorthKeeping = 1000;
+
 void RecomputeSearch::add(Program program) {
   if (!program.module)
     return;
@@ -65,13 +71,15 @@ RecomputeSearch::Program RecomputeSearch::getAsWritten() {
 RecomputeSearch::Program RecomputeSearch::choose(const Choice &choice) {
   Program changed;
   changed.module = plain->clone();
-  changed.price = choice.waists ? -1 : choice.price;
+  changed.choice = choice;
+  changed.isChosen = true;
   ChooseSavedPassOptions options;
   options.machine = machineName.str();
   options.price = choice.price;
   options.share = choice.share;
   options.latePrice = choice.latePrice;
   options.waists = choice.waists;
+  options.kept.assign(choice.kept.begin(), choice.kept.end());
   if (failed(runner.runPasses(*changed.module, [&](OpPassManager &pm) {
         pm.addPass(createChooseSavedPass(options));
       })))
@@ -123,6 +131,46 @@ RecomputeSearch::Program RecomputeSearch::mix(int64_t lower, int64_t higher) {
     if (fits)
       best = std::move(mixed);
   }
+  return best;
+}
+
+/// With as much of what it computes again kept as fits: first what takes no
+/// memory, as it stands there anyway where most is needed, then what takes most
+/// time for its bytes.
+RecomputeSearch::Program RecomputeSearch::keepMore(const Program &program) {
+  if (!program.isChosen)
+    return {};
+  Choice choice = program.choice;
+  int64_t least = getLeast(program);
+  int64_t time = makeLoop(*program.module).estimate().computeNanoseconds;
+  SmallVector<RepeatedTask> tasks =
+      getRepeatedTasks(*plain, machine, choice.price, choice.waists);
+  llvm::erase_if(tasks, [&](const RepeatedTask &task) {
+    return task.nanoseconds < time / kWorthKeeping;
+  });
+  tasks.truncate(std::min(tasks.size(), kMaxKept));
+  Program best;
+  auto keepWithin = [&](int64_t bytes) {
+    llvm::erase_if(tasks, [&](const RepeatedTask &task) {
+      Choice more = choice;
+      more.kept.push_back(task.number);
+      Program changed = choose(more);
+      if (!changed.module)
+        return false;
+      MemoryLoop loop = makeLoop(*changed.module);
+      int64_t needed = loop.getLeastBytes();
+      int64_t taken = loop.estimate().computeNanoseconds;
+      if (needed <= 0 || needed > bytes || taken >= time)
+        return false;
+      choice = std::move(more);
+      best = std::move(changed);
+      least = needed;
+      time = taken;
+      return true;
+    });
+  };
+  keepWithin(least);
+  keepWithin(limit);
   return best;
 }
 
@@ -242,6 +290,10 @@ RecomputeSearch::Program RecomputeSearch::repeat(const Program &program,
   return changed;
 }
 
+bool RecomputeSearch::hasPrice(const Program &program) {
+  return program.isChosen && !program.choice.waists;
+}
+
 static bool areSame(ModuleOp a, ModuleOp b) {
   return OperationEquivalence::isEquivalentTo(
       a, b, OperationEquivalence::Flags::IgnoreLocations);
@@ -325,14 +377,18 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
       tooLarge = &program;
       continue;
     }
-    bool isMixed = !best.fitted.planned && tooLarge && tooLarge->price >= 0 &&
-                   program.price >= 0;
-    if (isMixed)
-      if (Program mixed = mix(tooLarge->price, program.price); mixed.module)
+    bool isFirst = !best.fitted.planned;
+    if (isFirst && tooLarge && hasPrice(*tooLarge) && hasPrice(program))
+      if (Program mixed = mix(tooLarge->choice.price, program.choice.price);
+          mixed.module)
         takeFaster(best, attempt(mixed));
+    bool isFaster = takeFaster(best, attempt(loop, program.recomputed));
+    if (isTiny && tooLarge)
+      if (Program more = keepMore(program); more.module)
+        isFaster |= takeFaster(best, attempt(more));
     // What computes more needs less, and may hide more; once it does not, what
     // computes yet more does not either.
-    if (!takeFaster(best, attempt(loop, program.recomputed)))
+    if (!isFaster)
       break;
   }
   // It may have been left out by its estimate, and be the fastest all the same.

@@ -33,10 +33,11 @@ public:
 
 private:
   /// What weft-choose-saved is asked for: the first `share` percent of the
-  /// forward pass at one price, the rest at the other.
+  /// forward pass at one price, the rest at the other; `kept` at any.
   struct Choice {
     int64_t price = 0, share = 100, latePrice = 0;
     bool waists = false;
+    std::vector<int64_t> kept = {};
   };
   /// A program that computes more or less again.
   struct Program {
@@ -46,8 +47,9 @@ private:
     MemoryLoop::Estimate estimate;
     /// Of an order that needs few, by the estimate if it is not tiny.
     int64_t leanBytes = 0;
-    /// What made it of the program without marks; -1: it is as written.
-    int64_t price = -1;
+    /// What made it of the program without marks, unless it is as written.
+    Choice choice;
+    bool isChosen = false;
     /// The least bytes of a plan of it; 0: it has none, or nobody asked.
     int64_t bytes = 0;
   };
@@ -69,6 +71,8 @@ private:
   void add(Program program);
   Program choose(const Choice &choice);
   Program mix(int64_t lower, int64_t higher);
+  static bool hasPrice(const Program &program);
+  Program keepMore(const Program &program);
   LogicalResult makePlain();
   LogicalResult collect();
   void keepUseful();

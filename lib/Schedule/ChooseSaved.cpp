@@ -297,10 +297,14 @@ struct ChooseSavedPass
 
   /// The first tasks are chosen at one price, the others at the other.
   SavedChoice choose(const SavedValuesOfBlock &saved) const {
-    SavedChoice choice = chooseSaved(saved.getProblem(), price);
+    SavedProblem problem = saved.getProblem();
+    for (int64_t task : kept)
+      if (task >= 0 && task < static_cast<int64_t>(problem.tasks.size()))
+        problem.tasks[task].mayRepeat = false;
+    SavedChoice choice = chooseSaved(problem, price);
     if (share >= 100)
       return choice;
-    SavedChoice late = chooseSaved(saved.getProblem(), latePrice);
+    SavedChoice late = chooseSaved(problem, latePrice);
     for (size_t i = choice.repeats.size() * share / 100;
          i < choice.repeats.size(); ++i)
       choice.repeats[i] = late.repeats[i];
@@ -370,6 +374,32 @@ mlir::weft::getRecomputePrices(ModuleOp module, const Machine &machine,
       found.back().keptBytes += chooseSaved(problem, price).bytes;
   }
   return found;
+}
+
+SmallVector<RepeatedTask> mlir::weft::getRepeatedTasks(ModuleOp module,
+                                                       const Machine &machine,
+                                                       int64_t price,
+                                                       bool waists) {
+  std::vector<SavedProblem> problems =
+      findProblems(module, machine, waists, /*savesTime=*/false);
+  if (problems.size() != 1)
+    return {};
+  const SavedProblem &problem = problems.front();
+  SavedChoice choice = chooseSaved(problem, price);
+  SmallVector<RepeatedTask> repeated(problem.tasks.size());
+  for (auto [number, task] : llvm::enumerate(problem.tasks))
+    if (choice.repeats[number])
+      repeated[number] = {static_cast<int64_t>(number), task.nanoseconds, 0};
+  for (const SavedProblem::Value &value : problem.values)
+    repeated[value.task].bytes += value.bytes;
+  llvm::erase_if(repeated, [](const RepeatedTask &task) {
+    return task.nanoseconds == 0 || task.bytes == 0;
+  });
+  llvm::stable_sort(repeated, [](const RepeatedTask &a, const RepeatedTask &b) {
+    return __int128(a.nanoseconds) * b.bytes >
+           __int128(b.nanoseconds) * a.bytes;
+  });
+  return repeated;
 }
 
 int64_t mlir::weft::getCheapGain(ModuleOp module, const Machine &machine) {

@@ -101,8 +101,25 @@ int SavedValuesOfBlock::getShortestWait() const {
                   savesTime ? std::min(part, kLongestSoon) : part);
 }
 
+/// Between two parts of one chain of elementwise ops nothing waits: they may be
+/// one kernel. Where there is nothing else, all counts.
 void SavedValuesOfBlock::findBoundary() {
+  boundary = findMostWaiting(/*overProducts=*/true);
+  if (boundary == 0)
+    boundary = findMostWaiting(/*overProducts=*/false);
+}
+
+/// The task before which most bytes wait for their next reader, of those with a
+/// product in between if `overProducts`.
+int SavedValuesOfBlock::findMostWaiting(bool overProducts) const {
   int count = static_cast<int>(tasks.ops.size()), shortest = getShortestWait();
+  std::vector<int> products(count + 1, 0);
+  for (int task = 0; task < count; ++task)
+    products[task + 1] = products[task] + !isKernelPart(task);
+  auto waits = [&](int last, int reader) {
+    return reader - last > shortest &&
+           (!overProducts || products[reader] > products[last + 1]);
+  };
   std::vector<int64_t> change(count + 1, 0);
   for (int task = 0; task < count; ++task) {
     int64_t bytes = 0;
@@ -110,7 +127,7 @@ void SavedValuesOfBlock::findBoundary() {
       bytes += getValueBytes(result);
     int last = task;
     for (int reader : readers[task]) {
-      if (reader - last > shortest) {
+      if (waits(last, reader)) {
         change[last + 1] += bytes;
         change[reader] -= bytes;
       }
@@ -118,13 +135,15 @@ void SavedValuesOfBlock::findBoundary() {
     }
   }
   int64_t waiting = 0, most = 0;
+  int found = 0;
   for (int task = 0; task < count; ++task) {
     waiting += change[task];
     if (waiting <= most)
       continue;
     most = waiting;
-    boundary = task;
+    found = task;
   }
+  return found;
 }
 
 void SavedValuesOfBlock::findTwins() {

@@ -45,6 +45,7 @@ public:
 private:
   void findReaders(Block &block);
   void findBoundary();
+  int findMostWaiting(bool overProducts) const;
   void findTwins();
   void build(bool keepsWaists);
   bool isHandedOn(int task) const;

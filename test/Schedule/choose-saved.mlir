@@ -1,6 +1,7 @@
 // RUN: weft-opt %s --weft-choose-saved=price=1000000000 | FileCheck %s
 // RUN: weft-opt %s --weft-choose-saved | FileCheck %s --check-prefix=KEPT
 // RUN: weft-opt %s --weft-choose-saved="price=1000000000 share=0" | FileCheck %s --check-prefix=KEPT
+// RUN: weft-opt %s --weft-choose-saved="price=1000000000 kept=0" | FileCheck %s --check-prefix=KEPT
 // RUN: weft-opt %s --weft-choose-saved="share=0 late-price=1000000000" | FileCheck %s
 // RUN: not weft-opt %s --weft-choose-saved=machine=none.json 2>&1 | FileCheck %s --check-prefix=MACHINE
 // MACHINE: error: no machine 'none.json'

@@ -187,6 +187,9 @@ def ChooseSavedPass : Pass<"weft-choose-saved", "::mlir::ModuleOp"> {
            "percent of the forward pass's ops for which that holds">,
     Option<"latePrice", "late-price", "int64_t", /*default=*/"0",
            "the price for the rest of them">,
+    ListOption<"kept", "kept", "int64_t",
+               "tasks of the forward pass, by their number there, that are not "
+               "repeated at any price">,
     Option<"machine", "machine", "std::string", /*default=*/"\"host\"",
            "a machine's name or the file that describes it">];
   let statistics = [

@@ -26,6 +26,18 @@ struct RecomputePrice {
 SmallVector<RecomputePrice>
 getRecomputePrices(ModuleOp module, const Machine &machine, bool waists);
 
+/// A task of the forward pass that is done again: its number there, the time
+/// that takes, and the bytes of what it makes.
+struct RepeatedTask {
+  int64_t number = 0, nanoseconds = 0, bytes = 0;
+};
+
+/// What is done again at a price, and makes a value: first what takes most time
+/// for its bytes. None in a module with an error, or with several functions.
+SmallVector<RepeatedTask> getRepeatedTasks(ModuleOp module,
+                                           const Machine &machine,
+                                           int64_t price, bool waists);
+
 /// Nanoseconds that are saved by computing again what costs less so than to
 /// keep it, where memory costs nothing. A module with an error has none.
 int64_t getCheapGain(ModuleOp module, const Machine &machine);
