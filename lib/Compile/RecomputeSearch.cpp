@@ -377,18 +377,17 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
       tooLarge = &program;
       continue;
     }
-    bool isFirst = !best.fitted.planned;
-    if (isFirst && tooLarge && hasPrice(*tooLarge) && hasPrice(program))
+    bool isBetween = !best.fitted.planned && tooLarge && hasPrice(*tooLarge) &&
+                     hasPrice(program) && !isTiny;
+    if (isBetween)
       if (Program mixed = mix(tooLarge->choice.price, program.choice.price);
           mixed.module)
         takeFaster(best, attempt(mixed));
-    bool isFaster = takeFaster(best, attempt(loop, program.recomputed));
-    if (isTiny && tooLarge)
-      if (Program more = keepMore(program); more.module)
-        isFaster |= takeFaster(best, attempt(more));
+    Program more = isTiny && tooLarge ? keepMore(program) : Program();
     // What computes more needs less, and may hide more; once it does not, what
     // computes yet more does not either.
-    if (!isFaster)
+    if (!takeFaster(best, more.module ? attempt(more)
+                                      : attempt(loop, program.recomputed)))
       break;
   }
   // It may have been left out by its estimate, and be the fastest all the same.
