@@ -665,8 +665,7 @@ struct LookIntoUnitFree : OpRewritePattern<tensor::ExtractOp> {
       return failure();
     ArrayRef<int64_t> shape = expand.getResultType().getShape();
     SmallVector<Value> indices;
-    for (const ReassociationIndices &group :
-         expand.getReassociationIndices()) {
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
       auto isLarge = [&](int64_t dim) { return shape[dim] != 1; };
       if (llvm::count_if(group, isLarge) > 1)
         return failure();
