@@ -32,6 +32,8 @@ KEPT: dict[str, object] = {
     "full": jax.checkpoint_policies.nothing_saveable,
     # Of the products, in their order, every second one; and attention.
     "op": jax.checkpoint_policies.save_only_these_names("q", "v", "gate", "down", "attention"),
+    # Products that are not PyTorch's own are not counted.
+    "attention": jax.checkpoint_policies.save_only_these_names("attention"),
     "op-attention": jax.checkpoint_policies.save_only_these_names("q", "v", "gate", "down"),
     "projections": jax.checkpoint_policies.save_only_these_names("q", "k", "v", "out", "down"),
     "qkv": jax.checkpoint_policies.save_only_these_names("q", "k", "v"),

@@ -28,6 +28,22 @@ PLANNED_LOSS_PEAK = 4
 # Reserved over allocated: the median of the seven published runs that have both.
 RESERVED = 1.09
 OPTIMIZER_BYTES = 28
+# Of an element that a kernel written for it casts, as rows and as columns in one pass. With scales
+# of the steps before (delayed) and of blocks (mxfp8) the pass reads bf16 and writes both. A scale
+# of the tensor takes a pass before it (fp8, nvfp4).
+CAST_BYTES = {"delayed": 4, "fp8": 6, "mxfp8": 4.0625, "nvfp4": 5.125}
+# Of the bandwidth of copies, what these passes reach. NVIDIA/TransformerEngine
+# docs/examples/gemm_profiling, 12 products of a layer of 4096 and 16384, with casts and without:
+# on H200 fp8 3.50 ms for 13.9 GB, delayed 2.19 ms for 8.9 GB; on B300 fp8 2.34 ms, mxfp8 1.82 ms
+# for 9.1 GB, nvfp4 2.69 ms for 12.2 GB.
+CAST_RATE = {"delayed": 1, "fp8": 0.93, "mxfp8": 0.73, "nvfp4": 0.66}
+# Its norms write what is cast themselves, where the scale does not wait for all of the tensor.
+CASTS_IN_NORMS = {"delayed", "mxfp8"}
+# Weights that are gathered in bf16 are cast whole, once a step: only f8 is gathered as such
+# (torchtitan components/quantization/nvfp4.md; Megatron-LM --fp8-param-gather).
+CASTS_OF_WEIGHTS = {"nvfp4"}
+# Of a gradient of a microbatch that is added to those before: two bf16 are read, one is written.
+SUM_BYTES = 6
 
 
 def local_tokens(run):
@@ -36,12 +52,19 @@ def local_tokens(run):
     return run["batch"] * run["sequence"] / ranks
 
 
+def count_products(run):
+    """Of the feed-forward part of a layer."""
+    return 3 if run.get("activation", "swiglu") == "swiglu" else 2
+
+
+def count_layer_parameters(run):
+    _, width, heads, kv_heads, head, ffn, _ = run["dims"]
+    return 2 * width * head * (heads + kv_heads) + count_products(run) * width * ffn
+
+
 def count_parameters(run):
-    layers, width, heads, kv_heads, head, ffn, vocab = run["dims"]
-    mats = 3 if run.get("activation", "swiglu") == "swiglu" else 2
-    layer = 2 * width * head * (heads + kv_heads)
-    layer += mats * width * ffn
-    return layers * layer + vocab * width * (1 if run.get("tied") else 2)
+    layers, width, *_, vocab = run["dims"]
+    return layers * count_layer_parameters(run) + vocab * width * (1 if run.get("tied") else 2)
 
 
 def eager_layer_bytes(run):
@@ -56,6 +79,40 @@ def eager_layer_bytes(run):
         (forward, backward), (fused, fused_back) = EAGER_BYTES[name], FUSED_BYTES[name]
         extra += count * (forward_runs * (forward - fused) + backward - fused_back)
     return layers * local_tokens(run) * extra
+
+
+def cast_seconds(run, machine):
+    """Of casts by kernels that are written for it, in all layers of a microbatch."""
+    layers, width, heads, kv_heads, head, ffn, _ = run["dims"]
+    recipe = run.get("scales", run["quantize"])
+    queries, ways_in = heads * head, count_products(run) - 1
+    # Inputs of products, each time that the forward pass is done; and gradients of all results.
+    forward_runs = 1 if run["kept"] == "none" else 2
+    norms = 0 if recipe in CASTS_IN_NORMS else 2 * width
+    split = forward_runs * (queries + ffn) + (queries + 2 * kv_heads * head) + ways_in * ffn
+    elements = split / run["mesh"].get("tp", 1) + forward_runs * norms + 2 * width
+    moved = run.get("quantized_layers", layers) * local_tokens(run) * elements * CAST_BYTES[recipe]
+    return moved / (CAST_RATE[recipe] * machine["memory"]["bytes_per_s"])
+
+
+def cast_weight_seconds(run, machine):
+    """Of the casts of gathered weights in a step, each time that the forward pass is done."""
+    if run["quantize"] not in CASTS_OF_WEIGHTS:
+        return 0
+    forward_runs = 1 if run["kept"] == "none" else 2
+    layers = run.get("quantized_layers", run["dims"][0])
+    elements = layers * count_layer_parameters(run) / run["mesh"].get("tp", 1)
+    moved = forward_runs * elements * CAST_BYTES[run["quantize"]]
+    return moved / (CAST_RATE[run["quantize"]] * machine["memory"]["bytes_per_s"])
+
+
+def sum_seconds(run, machine):
+    """Of adding the gradients of a microbatch to those before, which TransformerEngine's products
+    of gradients do by themselves."""
+    layers, width, *_, vocab = run["dims"]
+    parameters = layers * count_layer_parameters(run) + vocab * width
+    moved = SUM_BYTES * parameters / run["mesh"].get("tp", 1)
+    return moved / machine["memory"]["bytes_per_s"]
 
 
 def count_logits(run):

@@ -22,7 +22,7 @@ from pathlib import Path
 import jax
 
 import run_costs
-from run_plans import SYSTEMS, Planner, extend, make_machine
+from run_plans import MEMORY_LAYERS, SYSTEMS, Parts, Planner, extend, make_machine
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = json.loads((ROOT / "bench" / "runs.json").read_text())
@@ -52,15 +52,48 @@ def calibrates(run):
 
 def plan_layers(planner, run, microbatches, machine, flags, whole):
     """Of all layers, of which some may have products in another type."""
-    def planned(quantize):
-        quantized = ["--quantize", quantize] if quantize else []
-        return planner.extend_layers(run, microbatches, machine, flags + quantized, whole)
-    figures = planned(run["quantize"])
+    def planned(part, quantize):
+        plan = lambda layers: planner.plan(
+            part, layers, microbatches, machine, flags + quantizing(quantize))
+        seconds, _ = planner.extend_layers(run, plan, whole)
+        _, memory = planner.extend_layers(run, plan, whole, MEMORY_LAYERS)
+        return seconds, memory
+    figures = planned(narrow_layers(run), run["quantize"])
     if "quantized_layers" not in run:
         return figures
     part = run["quantized_layers"] / run["dims"][0]
     return tuple(part * some + (1 - part) * others
-                 for some, others in zip(figures, planned(None)))
+                 for some, others in zip(figures, planned(run, None)))
+
+
+def narrow_layers(run):
+    """`run` with what its quantized layers keep."""
+    return {**run, "kept": run.get("kept_quantized", run["kept"])}
+
+
+def quantizing(quantize):
+    return ["--quantize", quantize] if quantize else []
+
+
+def measure_layers(planner, run, microbatches, machine, flags, quantize):
+    return Parts(*planner.extend_layers(run, lambda layers: planner.measure(
+        narrow_layers(run), layers, microbatches, machine, flags + quantizing(quantize))))
+
+
+def cast_as_framework(planner, run, microbatches, machine, flags, seconds):
+    """`seconds` of a plan with the framework's scales and casts instead of weft's."""
+    framework = SYSTEMS["frameworks"][run["framework"]]
+    narrow = measure_layers(planner, run, microbatches, machine, flags, run["quantize"])
+    part = run.get("quantized_layers", run["dims"][0]) / run["dims"][0]
+    # Scales of activations are a rank's own: none waits for another but along tp.
+    if run["mesh"].get("tp", 1) == 1:
+        seconds -= part * narrow.magnitudes
+    if run["quantize"] not in framework.get("casts", ()):
+        return seconds
+    wide = measure_layers(planner, run, microbatches, machine, flags, None)
+    casts = microbatches * run_costs.cast_seconds(narrow_layers(run), machine)
+    casts += run_costs.cast_weight_seconds(narrow_layers(run), machine)
+    return max(seconds - part * (narrow.kernels - wide.kernels) + casts, narrow.link)
 
 
 def plan_as_framework(planner, run, options):
@@ -71,7 +104,10 @@ def plan_as_framework(planner, run, options):
              "--recompute", "marked"]
     count = run["microbatches"]
     def planned(number):
-        return plan_layers(planner, run, number, machine, flags, options.whole)
+        seconds, memory = plan_layers(planner, run, number, machine, flags, options.whole)
+        if run["quantize"]:
+            seconds = cast_as_framework(planner, run, number, machine, flags, seconds)
+        return seconds, memory
     if count == 1:
         seconds, memory = planned(1)
     elif framework.get("accumulate") == "each":
@@ -80,6 +116,8 @@ def plan_as_framework(planner, run, options):
     else:
         (two, memory), (four, _) = planned(2), planned(4)
         seconds = extend(2, 4, two, four, count)
+        if framework.get("accumulate") == "in products":
+            seconds -= (count - 1) * run_costs.sum_seconds(run, machine)
     seconds += count * run_costs.framework_seconds(run, framework, machine)
     return seconds, memory + run_costs.framework_bytes(run, framework)
 

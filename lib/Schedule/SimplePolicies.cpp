@@ -5,6 +5,8 @@
 #include "SimplePolicies.h"
 #include "MemoryProfile.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <memory>
 
@@ -49,6 +51,10 @@ public:
         enterLayerOf(before);
       if (isStarted[i])
         continue; // ahead, for a gather of the next layer
+      if (continuesReduction(i)) {
+        continuations.push_back(i);
+        continue;
+      }
       waitFor(i);
       if (problem.task(i).role == TaskRole::Reduce)
         waitForOldReductions();
@@ -58,11 +64,22 @@ public:
         compute(i);
     }
     for (int i = 0; i < problem.size(); ++i)
-      wait(i);
+      complete(i);
     return std::move(events);
   }
 
 private:
+  /// A reduction of what another brings, along other axes, does not stop what
+  /// is computed in between: it starts a layer later, or when it is needed.
+  /// With a limit it starts at once, as what both hold is free sooner.
+  bool continuesReduction(int task) const {
+    if (profile || problem.task(task).role != TaskRole::Reduce)
+      return false;
+    return llvm::any_of(problem.predecessors(task), [&](int before) {
+      return problem.task(before).role == TaskRole::Reduce && !isWaited[before];
+    });
+  }
+
   /// Gathers that follow each other and belong to one layer are started
   /// together; what has no layer is one by itself.
   void groupGathers() {
@@ -174,9 +191,16 @@ private:
     events.push_back({ScheduleEvent::Wait, task});
   }
 
+  /// Waits for a task, and starts it before if it was left for later.
+  void complete(int task) {
+    if (!isStarted[task])
+      startContinuations();
+    wait(task);
+  }
+
   void waitFor(int task) {
     for (int before : problem.predecessors(task))
-      wait(before);
+      complete(before);
   }
 
   void waitForAll(std::vector<int> &tasks) {
@@ -195,6 +219,16 @@ private:
     waitForAll(oldReductions);
     oldReductions.swap(reductions);
     groupOfReductions = currentGroup;
+    startContinuations();
+  }
+
+  void startContinuations() {
+    std::vector<int> all;
+    all.swap(continuations);
+    for (int task : all) {
+      waitFor(task);
+      start(task);
+    }
   }
 
   const ScheduleProblem &problem;
@@ -205,6 +239,8 @@ private:
   int currentGroup = 0;
   /// What was started and may not have been waited for.
   std::vector<int> pending, reductions, oldReductions;
+  /// Reductions that continue others, and are not started.
+  std::vector<int> continuations;
   int groupOfReductions = 0;
   int64_t live;
   std::vector<int> unread;

@@ -69,6 +69,40 @@ TEST(ScheduleTest, MemoryForOneWeightExposesBothGathers) {
   }
 }
 
+/// Three layers: a gather of 10, its matmul of 100, and its gradient, which one
+/// collective of 60 reduces to shards and another of 50 along other axes; then
+/// an update of 10 for each.
+ScheduleProblem makeReductionsInTwo() {
+  ScheduleProblem problem;
+  std::vector<int> reduced;
+  int before = -1;
+  for (int layer = 0; layer < 3; ++layer) {
+    int gather = problem.addTask(collective(10, 0));
+    int matmul = problem.addTask(compute(100));
+    int shard = problem.addTask(collective(60, 1, -1, TaskRole::Reduce));
+    int sum = problem.addTask(collective(50, 2, -1, TaskRole::Reduce));
+    problem.addDependence(gather, matmul);
+    problem.addDependence(matmul, shard);
+    problem.addDependence(shard, sum);
+    if (before >= 0)
+      problem.addDependence(before, matmul);
+    before = matmul;
+    reduced.push_back(sum);
+  }
+  for (int sum : reduced)
+    problem.addDependence(sum, problem.addTask(compute(10)));
+  problem.finalize();
+  return problem;
+}
+
+TEST(ScheduleTest, ReductionsThatFollowEachOtherStopNoMatmul) {
+  // The last shard is there at 370, its sum at 420.
+  for (SchedulePolicy policy : {SchedulePolicy::NextLayer,
+                                SchedulePolicy::Greedy, SchedulePolicy::Best})
+    EXPECT_EQ(run(makeReductionsInTwo(), policy).result.time, 430);
+  EXPECT_EQ(run(makeReductionsInTwo(), SchedulePolicy::Sync).result.time, 690);
+}
+
 TEST(ScheduleTest, TooLittleMemorySaysHowMuchIsNeeded) {
   ScheduleProblem problem = makeTwoMatmuls();
   Schedule schedule = run(problem, SchedulePolicy::Best, 14);

@@ -653,6 +653,32 @@ LogicalResult checkRounded(func::FuncOp func, const Target &target) {
   return failure(walked.wasInterrupted());
 }
 
+/// A lookup into a tensor that only has more dims of size 1 than another looks
+/// into that one: what makes it and looks into it may be one kernel.
+struct LookIntoUnitFree : OpRewritePattern<tensor::ExtractOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractOp op,
+                                PatternRewriter &rewriter) const override {
+    auto expand = op.getTensor().getDefiningOp<tensor::ExpandShapeOp>();
+    if (!expand)
+      return failure();
+    ArrayRef<int64_t> shape = expand.getResultType().getShape();
+    SmallVector<Value> indices;
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      auto isLarge = [&](int64_t dim) { return shape[dim] != 1; };
+      if (llvm::count_if(group, isLarge) > 1)
+        return failure();
+      const auto *large = llvm::find_if(group, isLarge);
+      indices.push_back(
+          op.getIndices()[large == group.end() ? group.front() : *large]);
+    }
+    rewriter.replaceOpWithNewOp<tensor::ExtractOp>(op, expand.getSrc(),
+                                                   indices);
+    return success();
+  }
+};
+
 LogicalResult simplify(func::FuncOp func, const Target &target) {
   MLIRContext *context = func.getContext();
   RewritePatternSet patterns(context);
@@ -663,7 +689,7 @@ LogicalResult simplify(func::FuncOp func, const Target &target) {
   // A sum over dims of size 1 is elementwise: its start is one more input.
   linalg::populateMoveInitOperandsToInputPattern(patterns);
   patterns.add<DropUnitLoops, FoldConstantGeneric, FoldOperandTranspose,
-               FoldResultTranspose>(context);
+               FoldResultTranspose, LookIntoUnitFree>(context);
   patterns.add<FoldResultRounding>(context, target);
   return applyPatterns(func, std::move(patterns));
 }

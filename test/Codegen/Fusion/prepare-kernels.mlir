@@ -253,3 +253,44 @@ func.func @several_for_a_row(%init: tensor<4x8xf32>, %at: tensor<4x1x2xi32>, %u:
       : tensor<4x8xf32>, tensor<4x1x2xi32>, tensor<4x1x2xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// A lookup into one sequence looks into the tensor without the dim of size 1,
+// which may be made in the same kernel; into a split dim it looks as written.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @look_into_one_sequence
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x16xf32>
+// CHECK-NOT: tensor<1x8x16xf32>
+// CHECK: tensor.extract %[[X]][%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] : tensor<8x16xf32>
+// CHECK: return
+func.func @look_into_one_sequence(%x: tensor<8x16xf32>, %at: tensor<1x8xi32>) -> tensor<1x8xf32> {
+  %whole = tensor.expand_shape %x [[0, 1], [2]] output_shape [1, 8, 16] : tensor<8x16xf32> into tensor<1x8x16xf32>
+  %empty = tensor.empty() : tensor<1x8xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<1x8xi32>) outs(%empty : tensor<1x8xf32>) {
+  ^bb0(%in: i32, %out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %in : i32 to index
+    %v = tensor.extract %whole[%i, %j, %k] : tensor<1x8x16xf32>
+    linalg.yield %v : f32
+  } -> tensor<1x8xf32>
+  return %0 : tensor<1x8xf32>
+}
+
+// CHECK-LABEL: func @look_into_two_sequences
+// CHECK: tensor.extract %{{.*}} : tensor<2x4x16xf32>
+func.func @look_into_two_sequences(%x: tensor<8x16xf32>, %at: tensor<2x4xi32>) -> tensor<2x4xf32> {
+  %whole = tensor.expand_shape %x [[0, 1], [2]] output_shape [2, 4, 16] : tensor<8x16xf32> into tensor<2x4x16xf32>
+  %empty = tensor.empty() : tensor<2x4xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<2x4xi32>) outs(%empty : tensor<2x4xf32>) {
+  ^bb0(%in: i32, %out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %in : i32 to index
+    %v = tensor.extract %whole[%i, %j, %k] : tensor<2x4x16xf32>
+    linalg.yield %v : f32
+  } -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
