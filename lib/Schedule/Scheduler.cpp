@@ -309,32 +309,28 @@ static bool missesBar(const ScheduleProblem &scheduled,
 }
 
 /// Splits all schedules by the places of what is beside the longest path: none
-/// is faster than the least bound of the parts, and the search finds more where
-/// it keeps to one of them. Where memory matters, only the bound, with less
-/// effort: many schedules are made then.
+/// is faster than the least bound of the parts, and the search may find more
+/// where it keeps to the part that has it. Where memory matters, only the
+/// bound, with less effort: many schedules are made then.
 static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
-  constexpr size_t kMaxSearched = 2;
   constexpr int kMaxTasks = 1000;
   constexpr int64_t kEffort = 40000, kLimitedPart = 8;
   if (scheduled.size() > kMaxTasks)
     return;
   bool isLimited =
       options.memoryLimit > 0 && options.memoryLimit < scheduled.getMostBytes();
-  std::vector<SchedulePart> parts =
-      splitSchedules(TaskGraph(scheduled), schedule.bound.get(), schedule.result.time,
-                     isLimited ? kEffort / kLimitedPart : kEffort);
-  int64_t least =
-      parts.empty() ? schedule.result.time : parts.front().bound;
-  schedule.bound.workAndWaits = std::max(schedule.bound.workAndWaits, least);
-  parts.resize(isLimited ? 0 : std::min(parts.size(), kMaxSearched));
-  for (const SchedulePart &part : parts) {
-    if (!missesBar(scheduled, schedule) || part.bound >= schedule.result.time)
-      break;
-    ScheduleResult result = searchPart(scheduled, options, part);
-    if (result.time < schedule.result.time)
-      schedule.result = std::move(result);
-  }
+  std::vector<SchedulePart> parts = splitSchedules(
+      TaskGraph(scheduled), schedule.bound.get(), schedule.result.time,
+      isLimited ? kEffort / kLimitedPart : kEffort);
+  schedule.bound.workAndWaits =
+      std::max(schedule.bound.workAndWaits,
+               parts.empty() ? schedule.result.time : parts.front().bound);
+  if (isLimited || parts.empty() || !missesBar(scheduled, schedule))
+    return;
+  ScheduleResult result = searchPart(scheduled, options, parts.front());
+  if (result.time < schedule.result.time)
+    schedule.result = std::move(result);
 }
 
 /// Program order with what is long and leads to no exchange as late as it can
