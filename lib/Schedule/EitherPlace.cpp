@@ -59,8 +59,8 @@ private:
   std::vector<int> first, last;
 };
 
-BesidePath::BesidePath(const TaskGraph &graph,
-                       const std::vector<int> &path, int resource)
+BesidePath::BesidePath(const TaskGraph &graph, const std::vector<int> &path,
+                       int resource)
     : graph(graph), resource(resource), first(graph.size(), 0) {
   for (int task : path)
     if (graph.durations[task] > 0 &&
@@ -226,8 +226,9 @@ std::vector<SchedulePart> PartSearch::run() {
 
 } // namespace
 
-std::vector<SchedulePart>
-mlir::weft::splitSchedules(const TaskGraph &graph, int64_t bound,
-                           int64_t enough, int64_t effort) {
+std::vector<SchedulePart> mlir::weft::splitSchedules(const TaskGraph &graph,
+                                                     int64_t bound,
+                                                     int64_t enough,
+                                                     int64_t effort) {
   return PartSearch(graph, bound, enough, effort).run();
 }

@@ -101,17 +101,19 @@ TEST(EitherPlaceTest, PartsHoldAllSchedulesThatAreFaster) {
     SCOPED_TRACE(seed);
     ScheduleProblem problem = makeProblem(seed);
     int64_t fastest = FastestOrder(problem).get(), least = kNever;
-    std::vector<SchedulePart> parts = splitSchedules(
-        TaskGraph(problem), computeLowerBound(problem).get(), fastest + 1, /*effort=*/100);
+    std::vector<SchedulePart> parts =
+        splitSchedules(TaskGraph(problem), computeLowerBound(problem).get(),
+                       fastest + 1, /*effort=*/100);
     for (const SchedulePart &part : parts) {
       int64_t fastestOfPart = getFastest(problem, part.precedences);
       ASSERT_LE(part.bound, fastestOfPart);
       least = std::min(least, fastestOfPart);
     }
     ASSERT_EQ(least, fastest);
-    numDropped += splitSchedules(TaskGraph(problem), computeLowerBound(problem).get(),
-                                 fastest, /*effort=*/100)
-                      .empty();
+    numDropped +=
+        splitSchedules(TaskGraph(problem), computeLowerBound(problem).get(),
+                       fastest, /*effort=*/100)
+            .empty();
   }
   EXPECT_GT(numDropped, 50);
 }
