@@ -170,31 +170,39 @@ int64_t layOutFromPeak(const BlockList &blocks, int64_t peakTime,
   return std::max(afterTop, beforeTop);
 }
 
+/// A block that has its place: the bytes from `offset` to before `top`.
+struct PlacedBlock {
+  int64_t offset, top, begin, end;
+};
+
 /// Places the blocks in this order, each at the lowest offset that is free
 /// during its life. Returns nothing if that takes more than `steps`, which are
 /// counted down.
 std::optional<int64_t> layOutInOrder(const BlockList &order, int64_t &steps) {
-  // Placed blocks, sorted by offset.
-  BlockList placed;
+  // By offset. Most of the time goes into this list.
+  std::vector<PlacedBlock> placed;
+  placed.reserve(order.size());
   int64_t total = 0;
   for (ArenaBlock *block : order) {
-    int64_t offset = 0;
-    for (const ArenaBlock *other : placed) {
+    int64_t offset = 0, size = getSize(*block);
+    int64_t begin = block->begin, end = block->end;
+    for (const PlacedBlock &other : placed) {
       if (--steps < 0)
         return std::nullopt;
-      if (other->end < block->begin || block->end < other->begin)
+      if (other.end < begin || end < other.begin)
         continue;
-      if (offset + getSize(*block) <= other->offset)
+      if (offset + size <= other.offset)
         break;
-      offset = std::max(offset, other->offset + getSize(*other));
+      offset = std::max(offset, other.top);
     }
     block->offset = offset;
-    auto where =
-        llvm::upper_bound(placed, block, [](ArenaBlock *a, ArenaBlock *b) {
-          return a->offset < b->offset;
+    PlacedBlock own{offset, offset + size, begin, end};
+    auto where = llvm::upper_bound(
+        placed, own, [](const PlacedBlock &a, const PlacedBlock &b) {
+          return a.offset < b.offset;
         });
-    placed.insert(where, block);
-    total = std::max(total, offset + getSize(*block));
+    placed.insert(where, own);
+    total = std::max(total, own.top);
   }
   return total;
 }

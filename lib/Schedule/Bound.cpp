@@ -15,6 +15,7 @@
 
 #include "weft/Schedule/Bound.h"
 
+#include <functional>
 #include <queue>
 
 using namespace mlir::weft;
@@ -48,7 +49,72 @@ TaskGraph TaskGraph::reversed() const {
     }
   graph.after = Adjacency(size(), edges);
   graph.before = Adjacency(size(), reversedEdges);
+  for (auto [first, second] : linkOrders)
+    graph.linkOrders.emplace_back(last - second, last - first);
+  std::sort(graph.linkOrders.begin(), graph.linkOrders.end());
   return graph;
+}
+
+TaskGraph TaskGraph::ordered(const std::vector<int> &order,
+                             const Precedences &precedences) const {
+  std::vector<int> number(size());
+  TaskGraph graph;
+  graph.numResources = numResources;
+  for (int i = 0; i < size(); ++i) {
+    number[order[i]] = i;
+    graph.durations.push_back(durations[order[i]]);
+    graph.resources.push_back(resources[order[i]]);
+  }
+  Precedences edges, reversedEdges;
+  auto add = [&](int from, int to) {
+    edges.emplace_back(number[from], number[to]);
+    reversedEdges.emplace_back(number[to], number[from]);
+  };
+  for (int i = 0; i < size(); ++i)
+    for (int next : after[i])
+      add(i, next);
+  for (auto [first, second] : linkOrders)
+    graph.linkOrders.emplace_back(number[first], number[second]);
+  for (auto [first, second] : precedences) {
+    add(first, second);
+    if (resources[first] != 0 && resources[first] == resources[second])
+      graph.linkOrders.emplace_back(number[first], number[second]);
+  }
+  std::sort(graph.linkOrders.begin(), graph.linkOrders.end());
+  graph.after = Adjacency(size(), edges);
+  graph.before = Adjacency(size(), reversedEdges);
+  return graph;
+}
+
+std::vector<int> mlir::weft::orderTasks(const TaskGraph &graph,
+                                        const Precedences &precedences) {
+  std::vector<std::vector<int>> more(graph.size());
+  std::vector<int> numBefore(graph.size());
+  for (int i = 0; i < graph.size(); ++i)
+    numBefore[i] = graph.before[i].size();
+  for (auto [from, to] : precedences) {
+    more[from].push_back(to);
+    ++numBefore[to];
+  }
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int i = 0; i < graph.size(); ++i)
+    if (numBefore[i] == 0)
+      ready.push(i);
+  std::vector<int> order;
+  auto finish = [&](int task) {
+    if (--numBefore[task] == 0)
+      ready.push(task);
+  };
+  while (!ready.empty()) {
+    int task = ready.top();
+    ready.pop();
+    order.push_back(task);
+    for (int next : graph.after[task])
+      finish(next);
+    for (int next : more[task])
+      finish(next);
+  }
+  return order;
 }
 
 namespace {
@@ -218,8 +284,8 @@ int64_t mlir::weft::getPreemptiveLength(const TaskGraph &graph,
   return length;
 }
 
-ScheduleBound mlir::weft::computeLowerBound(const ScheduleProblem &problem) {
-  TaskGraph graph(problem), reversed = graph.reversed();
+ScheduleBound mlir::weft::computeLowerBound(const TaskGraph &graph) {
+  TaskGraph reversed = graph.reversed();
   ScheduleBound bound;
   for (int i : findLongestPath(graph))
     bound.path += graph.durations[i];

@@ -17,45 +17,6 @@
 
 using namespace mlir::weft;
 
-TaskGraph TaskGraph::ordered(int first, int second) const {
-  // Where it has the higher number, what it needs of those from `second` on
-  // goes in front of that, in the order that it has.
-  std::vector<bool> isNeeded(size(), false);
-  isNeeded[first] = true;
-  for (int i = first; i >= second; --i)
-    for (int previous : before[i])
-      isNeeded[previous] = isNeeded[previous] || isNeeded[i];
-  std::vector<int> number(size());
-  int next = 0;
-  auto append = [&](int from, int to, bool needed) {
-    for (int i = from; i < to; ++i)
-      if (isNeeded[i] == needed)
-        number[i] = next++;
-  };
-  int from = std::min(first + 1, second), to = std::max(first + 1, second);
-  std::fill(isNeeded.begin(), isNeeded.begin() + from, false);
-  append(0, from, false);
-  append(from, to, true);
-  append(from, to, false);
-  append(to, size(), false);
-
-  TaskGraph graph = *this;
-  std::vector<std::pair<int, int>> edges{{number[first], number[second]}};
-  std::vector<std::pair<int, int>> reversedEdges{
-      {number[second], number[first]}};
-  for (int i = 0; i < size(); ++i) {
-    graph.durations[number[i]] = durations[i];
-    graph.resources[number[i]] = resources[i];
-    for (int following : after[i]) {
-      edges.emplace_back(number[i], number[following]);
-      reversedEdges.emplace_back(number[following], number[i]);
-    }
-  }
-  graph.after = Adjacency(size(), edges);
-  graph.before = Adjacency(size(), reversedEdges);
-  return graph;
-}
-
 namespace {
 
 /// Two collectives, and by how much either order raises a head or a tail at
@@ -111,7 +72,8 @@ std::vector<Pair> EitherOrder::findPairs() const {
 }
 
 int64_t EitherOrder::getLength(int first, int second) const {
-  TaskGraph chosen = graph.ordered(first, second);
+  Precedences pair{{first, second}};
+  TaskGraph chosen = graph.ordered(orderTasks(graph, pair), pair);
   return getPreemptiveLength(chosen, computeHeads(chosen),
                              computeHeads(chosen.reversed()));
 }

@@ -3,7 +3,8 @@
 // One long computation, say the gradient of the output table, could hide any
 // of several collectives, but it is in one place only, and what comes of it is
 // sent and used after that. Bounds see what there is beside each collective,
-// and not that the same place is good for the one and bad for the other.
+// and not that the same place is good for the one and bad for the other. So it
+// is with a long gather: where it is put, it delays what its link does next.
 //
 // Let v(1) -> v(2) -> ... be the collectives of the longest path, and j a
 // computation that neither depends on v(a), ..., v(b) nor the other way round.
@@ -16,91 +17,105 @@
 //   after the one, and is done before the other; or
 // - is behind the wait for v(b).
 //
+// If j is a collective, and v(i) are those of its link, it is done before v(i)
+// begins, or begins when that is done. Neither need be waited for in between,
+// so that where one comes after the other only for that, a computation beside
+// v(i) may be beside v(i + 1) as well: it is in the first place of these.
+//
 // Every schedule is one of these, so that the least of their bounds is a bound.
+// The schedules of a place are those of a problem with more dependences, whose
+// longest path may be another one: so they are split again.
 
 #include "EitherPlace.h"
 #include "weft/Schedule/Bound.h"
 
 #include <algorithm>
-#include <functional>
-#include <limits>
-#include <queue>
 
 using namespace mlir::weft;
 
 namespace {
 
-/// The collectives of the longest path, and which of them each task neither
-/// depends on nor the other way round: those from `first` to before `last`.
+constexpr int kComputeStream = 0;
+
+/// What of a path is beside the tasks of one resource: its collectives, where
+/// that is the compute stream, and of a link its own.
 class BesidePath {
 public:
-  explicit BesidePath(const ScheduleProblem &problem);
+  BesidePath(const TaskGraph &graph, const std::vector<int> &path,
+             int resource);
 
-  /// The computation that could hide most of one of them, of such the longest;
+  /// The task that could be beside most of one of them, of such the longest;
   /// -1: none.
-  int findComputation() const;
+  int findTask() const;
 
-  std::vector<Precedences> listPlaces(int computation) const;
+  Places listPlaces(int task) const;
 
 private:
-  const ScheduleProblem &problem;
-  std::vector<int> collectives;
+  const TaskGraph &graph;
+  int resource;
+  std::vector<int> stops;
+  /// Which of them each task neither depends on nor the other way round: those
+  /// from `first` to before `last`.
   std::vector<int> first, last;
 };
 
-BesidePath::BesidePath(const ScheduleProblem &problem)
-    : problem(problem), first(problem.size(), 0) {
-  std::vector<int> path = findLongestPath(TaskGraph(problem));
+BesidePath::BesidePath(const TaskGraph &graph, const std::vector<int> &path,
+                       int resource)
+    : graph(graph), resource(resource), first(graph.size(), 0) {
   for (int task : path)
-    if (problem.task(task).isCollective() && problem.task(task).duration > 0)
-      collectives.push_back(task);
-  last.assign(problem.size(), static_cast<int>(collectives.size()));
-  for (size_t i = 0; i < collectives.size(); ++i) {
-    first[collectives[i]] = static_cast<int>(i) + 1;
-    last[collectives[i]] = static_cast<int>(i);
+    if (graph.durations[task] > 0 &&
+        (resource == kComputeStream ? graph.resources[task] != kComputeStream
+                                    : graph.resources[task] == resource))
+      stops.push_back(task);
+  last.assign(graph.size(), static_cast<int>(stops.size()));
+  for (size_t i = 0; i < stops.size(); ++i) {
+    first[stops[i]] = static_cast<int>(i) + 1;
+    last[stops[i]] = static_cast<int>(i);
   }
-  for (int i = 0; i < problem.size(); ++i)
-    for (int before : problem.predecessors(i))
+  for (int i = 0; i < graph.size(); ++i)
+    for (int before : graph.before[i])
       first[i] = std::max(first[i], first[before]);
-  for (int i = problem.size(); i-- > 0;)
-    for (int after : problem.successors(i))
+  for (int i = graph.size(); i-- > 0;)
+    for (int after : graph.after[i])
       last[i] = std::min(last[i], last[after]);
 }
 
-int BesidePath::findComputation() const {
+int BesidePath::findTask() const {
   int found = -1;
   std::pair<int64_t, int64_t> most{0, 0};
-  for (int i = 0; i < problem.size(); ++i) {
-    if (problem.task(i).isCollective())
+  for (int i = 0; i < graph.size(); ++i) {
+    if (graph.resources[i] != resource || first[i] >= last[i])
       continue;
-    int64_t longest = 0, duration = problem.task(i).duration;
+    int64_t longest = 0, duration = graph.durations[i];
     for (int k = first[i]; k < last[i]; ++k)
-      longest = std::max(longest, problem.task(collectives[k]).duration);
-    std::pair<int64_t, int64_t> hidden{std::min(duration, longest), duration};
-    if (hidden > most) {
-      most = hidden;
+      longest = std::max(longest, graph.durations[stops[k]]);
+    std::pair<int64_t, int64_t> beside{std::min(duration, longest), duration};
+    if (beside > most) {
+      most = beside;
       found = i;
     }
   }
   return found;
 }
 
-std::vector<Precedences> BesidePath::listPlaces(int computation) const {
-  std::vector<Precedences> places;
-  int from = first[computation], to = last[computation];
+Places BesidePath::listPlaces(int task) const {
+  Places places;
+  int from = first[task], to = last[task];
   for (int i = from; i <= to; ++i) {
     Precedences between, beside;
     if (i > from)
-      between.emplace_back(collectives[i - 1], computation);
+      between.emplace_back(stops[i - 1], task);
     if (i < to)
-      between.emplace_back(computation, collectives[i]);
+      between.emplace_back(task, stops[i]);
     places.push_back(between);
-    if (i == to)
-      break;
-    for (int before : problem.predecessors(collectives[i]))
-      beside.emplace_back(before, computation);
-    for (int after : problem.successors(collectives[i]))
-      beside.emplace_back(computation, after);
+    if (i == to || resource != kComputeStream)
+      continue;
+    for (int before : graph.before[stops[i]])
+      if (!graph.isLinkOrder(before, stops[i]))
+        beside.emplace_back(before, task);
+    for (int after : graph.after[stops[i]])
+      if (!graph.isLinkOrder(stops[i], after))
+        beside.emplace_back(task, after);
     places.push_back(beside);
   }
   return places;
@@ -108,73 +123,112 @@ std::vector<Precedences> BesidePath::listPlaces(int computation) const {
 
 } // namespace
 
-std::vector<Precedences>
-mlir::weft::listPlaces(const ScheduleProblem &problem) {
-  BesidePath path(problem);
-  int computation = path.findComputation();
-  return computation < 0 ? std::vector<Precedences>()
-                         : path.listPlaces(computation);
+std::vector<Places> mlir::weft::listPlaces(const TaskGraph &graph) {
+  std::vector<int> path = findLongestPath(graph);
+  std::vector<Places> all;
+  for (int resource = 0; resource < graph.numResources; ++resource) {
+    BesidePath beside(graph, path, resource);
+    if (int task = beside.findTask(); task >= 0)
+      all.push_back(beside.listPlaces(task));
+  }
+  return all;
 }
 
-std::vector<int> mlir::weft::orderTasks(const ScheduleProblem &problem,
-                                        const Precedences &precedences) {
-  std::vector<std::vector<int>> more(problem.size());
-  std::vector<int> numBefore(problem.size());
-  for (int i = 0; i < problem.size(); ++i)
-    numBefore[i] = problem.predecessors(i).size();
-  for (auto [from, to] : precedences) {
-    more[from].push_back(to);
-    ++numBefore[to];
+namespace {
+
+class PartSearch {
+public:
+  PartSearch(const TaskGraph &graph, int64_t bound, int64_t enough,
+             int64_t effort)
+      : graph(graph), enough(enough), effort(effort),
+        parts{{Precedences(), bound}} {}
+
+  std::vector<SchedulePart> run();
+
+private:
+  using Parts = std::vector<SchedulePart>;
+
+  Parts split(const SchedulePart &part);
+  Parts splitBy(const SchedulePart &part, const Places &places,
+                const std::vector<int> &order, int64_t worth);
+
+  const TaskGraph &graph;
+  int64_t enough, effort;
+  Parts parts;
+};
+
+/// The part by the places of a task, whose numbers are places in `order`. None
+/// if the least bound of them is no more than `worth`.
+PartSearch::Parts PartSearch::splitBy(const SchedulePart &part,
+                                      const Places &places,
+                                      const std::vector<int> &order,
+                                      int64_t worth) {
+  Parts result;
+  for (const Precedences &place : places) {
+    SchedulePart next = part;
+    for (auto [from, to] : place)
+      next.precedences.emplace_back(order[from], order[to]);
+    effort -= graph.size();
+    int64_t own =
+        computeLowerBound(graph.ordered(orderTasks(graph, next.precedences),
+                                        next.precedences))
+            .get();
+    next.bound = std::max(next.bound, own);
+    if (next.bound < worth)
+      return Parts();
+    result.push_back(std::move(next));
   }
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int i = 0; i < problem.size(); ++i)
-    if (numBefore[i] == 0)
-      ready.push(i);
-  std::vector<int> order;
-  auto finish = [&](int task) {
-    if (--numBefore[task] == 0)
-      ready.push(task);
-  };
-  while (!ready.empty()) {
-    int task = ready.top();
-    ready.pop();
-    order.push_back(task);
-    for (int next : problem.successors(task))
-      finish(next);
-    for (int next : more[task])
-      finish(next);
-  }
-  return order;
+  return result;
 }
 
-/// A bound on the time of the schedules that keep to `precedences`.
-static int64_t computeBoundWith(const ScheduleProblem &problem,
-                                const Precedences &precedences) {
-  return computeLowerBound(
-             problem.reordered(orderTasks(problem, precedences), precedences))
-      .get();
+/// The part by the places of that task which raise the least bound most, or
+/// all bounds together. None if nothing is raised.
+PartSearch::Parts PartSearch::split(const SchedulePart &part) {
+  std::vector<int> order = orderTasks(graph, part.precedences);
+  std::pair<int64_t, int64_t> most{part.bound, 0};
+  Parts best;
+  for (const Places &places :
+       listPlaces(graph.ordered(order, part.precedences))) {
+    Parts parts = splitBy(part, places, order, most.first);
+    if (parts.empty())
+      continue;
+    int64_t least = enough, sum = 0;
+    for (const SchedulePart &each : parts) {
+      least = std::min(least, each.bound);
+      sum += std::min(each.bound, enough) - part.bound;
+    }
+    std::pair<int64_t, int64_t> raised(
+        least, sum / static_cast<int64_t>(parts.size()));
+    if (raised > most) {
+      most = raised;
+      best = std::move(parts);
+    }
+  }
+  return best;
 }
 
-std::vector<Place> mlir::weft::boundPlaces(const ScheduleProblem &problem,
-                                           int64_t bound) {
-  std::vector<Place> places;
-  for (Precedences &precedences : listPlaces(problem)) {
-    int64_t own = computeBoundWith(problem, precedences);
-    places.push_back({std::move(precedences), std::max(bound, own)});
+std::vector<SchedulePart> PartSearch::run() {
+  while (effort > 0 && !parts.empty()) {
+    Parts more = split(parts.front());
+    if (more.empty())
+      break;
+    parts.erase(parts.begin());
+    for (SchedulePart &part : more)
+      if (part.bound < enough)
+        parts.push_back(std::move(part));
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const SchedulePart &a, const SchedulePart &b) {
+                       return a.bound < b.bound;
+                     });
   }
-  std::stable_sort(
-      places.begin(), places.end(),
-      [](const Place &a, const Place &b) { return a.bound < b.bound; });
-  return places;
+  return std::move(parts);
 }
 
-int64_t mlir::weft::computeBoundOfPlaces(const ScheduleProblem &problem,
-                                         int64_t bound) {
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (const Precedences &precedences : listPlaces(problem)) {
-    least = std::min(least, computeBoundWith(problem, precedences));
-    if (least <= bound)
-      return bound;
-  }
-  return least < std::numeric_limits<int64_t>::max() ? least : bound;
+} // namespace
+
+std::vector<SchedulePart> mlir::weft::splitSchedules(const TaskGraph &graph,
+                                                     int64_t bound,
+                                                     int64_t enough,
+                                                     int64_t effort) {
+  return PartSearch(graph, bound, enough, effort).run();
 }

@@ -1,44 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts of all schedules of a step by the place that a long computation has.
+// Parts of all schedules of a step by the places of tasks beside its longest
+// path.
 
 #ifndef WEFT_LIB_SCHEDULE_EITHERPLACE_H
 #define WEFT_LIB_SCHEDULE_EITHERPLACE_H
 
-#include "weft/Schedule/Problem.h"
+#include "weft/Schedule/Bound.h"
 
-#include <utility>
+#include <cstdint>
 #include <vector>
 
 namespace mlir::weft {
 
-/// Pairs of tasks of which the first is done before the second begins.
-using Precedences = std::vector<std::pair<int, int>>;
+/// What holds in each of the places that a task has: every schedule keeps to
+/// one of these lists.
+using Places = std::vector<Precedences>;
 
-/// What holds in each of the places that the computation has which could hide
-/// most of a collective of the longest path: beside one of those, or between
-/// two. Every schedule keeps to one of these lists. None if nothing could hide
-/// any of them.
-std::vector<Precedences> listPlaces(const ScheduleProblem &problem);
+/// The places of up to one task of each resource that is not on the longest
+/// path: of the computation that could hide most of a collective of the path,
+/// beside one of those, or between two; and of the collectives that could delay
+/// it most, between two of their link. None of what could do neither.
+std::vector<Places> listPlaces(const TaskGraph &graph);
 
-/// The tasks in an order in which `precedences` hold too, and program order
-/// where nothing is against it.
-std::vector<int> orderTasks(const ScheduleProblem &problem,
-                            const Precedences &precedences);
-
-/// A place, and a bound on the time of the schedules that have it, in
-/// nanoseconds.
-struct Place {
+/// A part of all schedules, and a bound on the time of those, in nanoseconds.
+struct SchedulePart {
   Precedences precedences;
   int64_t bound;
 };
 
-/// All places, the least bound first. No schedule is faster than `bound`.
-std::vector<Place> boundPlaces(const ScheduleProblem &problem, int64_t bound);
-
-/// The least of those bounds; `bound`, without a look at all of them, if that
-/// is no more, or if there are no places.
-int64_t computeBoundOfPlaces(const ScheduleProblem &problem, int64_t bound);
+/// Parts, the least bound first: each schedule is in one of them, or takes
+/// `enough` ns or longer. None is faster than `bound`. Bounds of as many parts
+/// are made as have `effort` tasks.
+std::vector<SchedulePart> splitSchedules(const TaskGraph &graph, int64_t bound,
+                                         int64_t enough, int64_t effort);
 
 } // namespace mlir::weft
 

@@ -10,6 +10,7 @@
 #include "weft/Schedule/Scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <queue>
 #include <random>
@@ -178,6 +179,8 @@ public:
   PeakSearch(const ScheduleProblem &problem, std::vector<int> first)
       : problem(problem), order(std::move(first)), place(order.size()),
         isMember(order.size(), false) {
+    for (const ScheduleBuffer &buffer : problem.getBuffers())
+      numReaders.push_back(static_cast<int>(buffer.readers.size()));
     budget = kEffort / std::max<int64_t>(1, problem.size());
     setOrder(std::move(order));
   }
@@ -218,10 +221,10 @@ private:
     order = std::move(next);
     for (int i = 0, e = order.size(); i < e; ++i)
       place[order[i]] = i;
-    peak = measure(order);
+    peak = measure(order, std::numeric_limits<int64_t>::max());
   }
 
-  Peak measure(const std::vector<int> &line);
+  Peak measure(const std::vector<int> &line, int64_t most);
   bool improve();
   std::vector<int> getIdleAtPeak() const;
   void note(std::vector<int> line);
@@ -244,15 +247,15 @@ private:
   /// Tasks that are about to be moved.
   std::vector<bool> isMember;
   std::vector<int> members;
+  /// Per buffer how many tasks read it, and how many have not yet.
+  std::vector<int> numReaders, unread;
 };
 
-/// By the rules of `replay`.
-Peak PeakSearch::measure(const std::vector<int> &line) {
+/// By the rules of `replay`, as far as it needs no more than `most` bytes.
+Peak PeakSearch::measure(const std::vector<int> &line, int64_t most) {
   --budget;
   const std::vector<ScheduleBuffer> &buffers = problem.getBuffers();
-  std::vector<int> unread(buffers.size());
-  for (size_t i = 0; i < buffers.size(); ++i)
-    unread[i] = buffers[i].readers.size();
+  unread = numReaders;
   Peak found;
   int64_t live = problem.fixedBytes;
   for (int i = 0, e = line.size(); i < e; ++i) {
@@ -265,6 +268,8 @@ Peak PeakSearch::measure(const std::vector<int> &line) {
     }
     if (live - reused > found.bytes)
       found = Peak{live - reused, 0, i};
+    if (found.bytes > most)
+      return found;
     found.count += live - reused == found.bytes;
     for (int input : problem.inputs(line[i]))
       if (--unread[input] == 0)
@@ -339,7 +344,7 @@ bool PeakSearch::improve() {
 
 /// Notes a line that needs less than others.
 void PeakSearch::note(std::vector<int> line) {
-  Peak found = measure(line);
+  Peak found = measure(line, bestPeak.bytes);
   if (!(found < bestPeak))
     return;
   bestPeak = found;

@@ -44,6 +44,10 @@ TaskGraph TaskGraph::induced(const std::vector<int> &tasks) const {
   }
   graph.after = Adjacency(graph.size(), edges);
   graph.before = Adjacency(graph.size(), reversedEdges);
+  for (auto [first, second] : linkOrders)
+    if (number[first] >= 0 && number[second] >= 0)
+      graph.linkOrders.emplace_back(number[first], number[second]);
+  std::sort(graph.linkOrders.begin(), graph.linkOrders.end());
   return graph;
 }
 

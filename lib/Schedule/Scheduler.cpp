@@ -284,14 +284,14 @@ static void anneal(const ScheduleProblem &scheduled,
     schedule.result = std::move(result);
 }
 
-/// The fastest schedule that is found in a place.
-static ScheduleResult searchPlace(const ScheduleProblem &scheduled,
-                                  const ScheduleOptions &options,
-                                  const Place &place) {
-  std::vector<int> order = orderTasks(scheduled, place.precedences);
-  ScheduleProblem part = scheduled.reordered(order, place.precedences);
-  ScheduleResult result = makeResult(part, options, place.bound);
-  result = annealOrder(part, result, options.memoryLimit, place.bound);
+/// The fastest schedule that is found in a part of all.
+static ScheduleResult searchPart(const ScheduleProblem &scheduled,
+                                 const ScheduleOptions &options,
+                                 const SchedulePart &of) {
+  std::vector<int> order = orderTasks(TaskGraph(scheduled), of.precedences);
+  ScheduleProblem part = scheduled.reordered(order, of.precedences);
+  ScheduleResult result = makeResult(part, options, of.bound);
+  result = annealOrder(part, result, options.memoryLimit, of.bound);
   std::vector<ScheduleEvent> events = sinkWaits(part, result.events);
   for (ScheduleEvent &event : events)
     event.task = order[event.task];
@@ -308,35 +308,29 @@ static bool missesBar(const ScheduleProblem &scheduled,
              kBar;
 }
 
-/// Looks at each place that a long computation can have: no schedule is faster
-/// than the least bound of those, and the search finds more where it keeps to
-/// one of them. Where memory matters, only the bound.
-static void tryPlaces(const ScheduleProblem &scheduled,
-                      const ScheduleOptions &options, Schedule &schedule) {
-  constexpr size_t kMaxSearched = 2;
+/// Splits all schedules by the places of what is beside the longest path: none
+/// is faster than the least bound of the parts, and the search may find more
+/// where it keeps to the part that has it. Where memory matters, only the
+/// bound, with less effort: many schedules are made then.
+static void tryParts(const ScheduleProblem &scheduled,
+                     const ScheduleOptions &options, Schedule &schedule) {
   constexpr int kMaxTasks = 1000;
+  constexpr int64_t kEffort = 40000, kLimitedPart = 8;
   if (scheduled.size() > kMaxTasks)
     return;
-  int64_t bound = schedule.bound.get();
-  if (options.memoryLimit > 0 &&
-      options.memoryLimit < scheduled.getMostBytes()) {
-    schedule.bound.workAndWaits = std::max(
-        schedule.bound.workAndWaits, computeBoundOfPlaces(scheduled, bound));
-    return;
-  }
-  std::vector<Place> places = boundPlaces(scheduled, bound);
-  if (places.empty())
-    return;
+  bool isLimited =
+      options.memoryLimit > 0 && options.memoryLimit < scheduled.getMostBytes();
+  std::vector<SchedulePart> parts = splitSchedules(
+      TaskGraph(scheduled), schedule.bound.get(), schedule.result.time,
+      isLimited ? kEffort / kLimitedPart : kEffort);
   schedule.bound.workAndWaits =
-      std::max(schedule.bound.workAndWaits, places.front().bound);
-  places.resize(std::min(places.size(), kMaxSearched));
-  for (const Place &place : places) {
-    if (!missesBar(scheduled, schedule) || place.bound >= schedule.result.time)
-      break;
-    ScheduleResult result = searchPlace(scheduled, options, place);
-    if (result.time < schedule.result.time)
-      schedule.result = std::move(result);
-  }
+      std::max(schedule.bound.workAndWaits,
+               parts.empty() ? schedule.result.time : parts.front().bound);
+  if (isLimited || parts.empty() || !missesBar(scheduled, schedule))
+    return;
+  ScheduleResult result = searchPart(scheduled, options, parts.front());
+  if (result.time < schedule.result.time)
+    schedule.result = std::move(result);
 }
 
 /// Program order with what is long and leads to no exchange as late as it can
@@ -424,7 +418,7 @@ Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
   if (isWorthMore(problem, options, schedule))
     anneal(scheduled, options, schedule);
   if (missesBar(scheduled, schedule))
-    tryPlaces(scheduled, options, schedule);
+    tryParts(scheduled, options, schedule);
   return schedule;
 }
 

@@ -19,6 +19,7 @@
 // Where R is the compute stream, each collective is a gap by itself: between
 // two that follow each other stand, in the line of events, the wait for the one
 // and the start of the other, and j is computed in front of these or after.
+// Where the other only comes later on their link, both are one gap.
 //
 // A schedule therefore fills at most what can flow from all j into the gaps,
 // each j into those of its range, no gap by more than its length. Ranges are
@@ -186,7 +187,7 @@ public:
 private:
   /// Tasks from one place to another that are not the resource's, except those
   /// that take no time, and how long they take. Of the compute stream each task
-  /// is one.
+  /// is one that is waited for before the next is started.
   struct Gap {
     int first, last;
     int64_t length;
@@ -236,7 +237,10 @@ void Gaps::findGaps(const TaskGraph &graph, const std::vector<int> &path,
     lengthBefore.push_back(lengthBefore.back() + (isOwn ? 0 : duration));
     if (duration == 0)
       continue;
-    if (!isOwn && (!isOpen || resource == kComputeStream))
+    bool isWaitedFor =
+        resource == kComputeStream &&
+        !(place > 0 && graph.isLinkOrder(path[place - 1], path[place]));
+    if (!isOwn && (!isOpen || isWaitedFor))
       gaps.push_back(Gap{place, place, 0});
     isOpen = !isOwn;
     if (isOwn)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The places of a long computation beside the longest path: each schedule has
-// one of them, so that the least of their bounds is a bound.
+// The places of what is long beside the longest path: each schedule has one of
+// them, so that the least of their bounds is a bound.
 
 #include "../../lib/Schedule/EitherPlace.h"
 #include "FastestOrder.h"
@@ -18,48 +18,113 @@ using namespace mlir::weft::test;
 
 namespace {
 
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+ScheduleProblem makeProblem(uint64_t seed) {
+  int size = 5 + static_cast<int>(seed % 4);
+  if (seed % 3 == 0)
+    return makeRandomDelays(seed, size);
+  return seed % 3 == 1 ? makeRandomTwins(seed, size)
+                       : makeRandomChain(seed, size);
+}
+
+/// The least of the bounds of parts.
+int64_t getLeast(const ScheduleProblem &problem, int64_t bound, int64_t enough,
+                 int64_t effort) {
+  std::vector<SchedulePart> parts =
+      splitSchedules(TaskGraph(problem), bound, enough, effort);
+  EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end(),
+                             [](const SchedulePart &a, const SchedulePart &b) {
+                               return a.bound < b.bound;
+                             }));
+  return parts.empty() ? enough : parts.front().bound;
+}
+
+/// The time of the fastest schedule that keeps to `precedences`. Of two
+/// collectives of a link, the first need not be waited for before the second is
+/// started.
+int64_t getFastest(const ScheduleProblem &problem,
+                   const Precedences &precedences) {
+  TaskGraph graph(problem);
+  std::vector<int> order = orderTasks(graph, precedences), place(order.size());
+  for (int i = 0; i < problem.size(); ++i)
+    place[order[i]] = i;
+  Precedences waited, started;
+  for (auto [first, second] : precedences) {
+    bool isOfLink = graph.resources[first] != 0 &&
+                    graph.resources[first] == graph.resources[second];
+    if (isOfLink)
+      started.emplace_back(place[first], place[second]);
+    else
+      waited.emplace_back(first, second);
+  }
+  int64_t fastest =
+      FastestOrder(problem.reordered(order, waited), started).get();
+  EXPECT_LE(computeLowerBound(graph.ordered(order, precedences)).get(),
+            fastest);
+  return fastest;
+}
+
 TEST(EitherPlaceTest, EachScheduleHasOneOfThePlaces) {
   int numRaised = 0, numReached = 0;
   constexpr int kNumProblems = 2000;
   for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
     SCOPED_TRACE(seed);
-    int size = 5 + static_cast<int>(seed % 4);
-    ScheduleProblem problem = seed % 3 == 0   ? makeRandomDelays(seed, size)
-                              : seed % 3 == 1 ? makeRandomTwins(seed, size)
-                                              : makeRandomChain(seed, size);
+    ScheduleProblem problem = makeProblem(seed);
     int64_t fastest = FastestOrder(problem).get();
-    int64_t least = std::numeric_limits<int64_t>::max();
-    std::vector<Precedences> all = listPlaces(problem);
-    for (const Precedences &precedences : all) {
-      ScheduleProblem part =
-          problem.reordered(orderTasks(problem, precedences), precedences);
-      int64_t fastestOfPart = FastestOrder(part).get();
-      ASSERT_LE(computeLowerBound(part).get(), fastestOfPart);
-      least = std::min(least, fastestOfPart);
-    }
     // None is lost, and none is there that is not a schedule.
-    if (!all.empty()) {
+    for (const Places &places : listPlaces(TaskGraph(problem))) {
+      int64_t least = kNever;
+      for (const Precedences &precedences : places)
+        least = std::min(least, getFastest(problem, precedences));
       ASSERT_EQ(least, fastest);
     }
     int64_t bound = computeLowerBound(problem).get();
-    int64_t raised = computeBoundOfPlaces(problem, bound);
-    ASSERT_LE(raised, fastest);
-    std::vector<Place> places = boundPlaces(problem, bound);
-    ASSERT_EQ(places.size(), all.size());
-    if (!places.empty()) {
-      ASSERT_EQ(places.front().bound, raised);
-    }
-    numRaised += raised > bound;
-    numReached += raised > bound && raised == fastest;
+    // The more it is split, the more is known.
+    int64_t once = getLeast(problem, bound, fastest + 1, /*effort=*/1);
+    int64_t often = getLeast(problem, bound, fastest + 1, /*effort=*/400);
+    ASSERT_LE(bound, once);
+    ASSERT_LE(once, often);
+    ASSERT_LE(often, fastest);
+    ASSERT_LE(getLeast(problem, bound, fastest, /*effort=*/400), fastest);
+    numRaised += often > bound;
+    numReached += often > bound && often == fastest;
   }
-  EXPECT_GT(numRaised, 50);
-  EXPECT_GT(numReached, 20);
+  EXPECT_GT(numRaised, 100);
+  EXPECT_GT(numReached, 50);
+}
+
+TEST(EitherPlaceTest, PartsHoldAllSchedulesThatAreFaster) {
+  int numDropped = 0;
+  constexpr int kNumProblems = 2000;
+  for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
+    SCOPED_TRACE(seed);
+    ScheduleProblem problem = makeProblem(seed);
+    int64_t fastest = FastestOrder(problem).get(), least = kNever;
+    std::vector<SchedulePart> parts =
+        splitSchedules(TaskGraph(problem), computeLowerBound(problem).get(),
+                       fastest + 1, /*effort=*/100);
+    for (const SchedulePart &part : parts) {
+      int64_t fastestOfPart = getFastest(problem, part.precedences);
+      ASSERT_LE(part.bound, fastestOfPart);
+      least = std::min(least, fastestOfPart);
+    }
+    ASSERT_EQ(least, fastest);
+    numDropped +=
+        splitSchedules(TaskGraph(problem), computeLowerBound(problem).get(),
+                       fastest, /*effort=*/100)
+            .empty();
+  }
+  EXPECT_GT(numDropped, 50);
 }
 
 TEST(EitherPlaceTest, AnOrderHoldsEveryTaskAfterWhatItNeeds) {
   ScheduleProblem problem = makeRandomTwins(/*seed=*/3, /*size=*/40);
-  for (const Precedences &precedences : listPlaces(problem)) {
-    std::vector<int> order = orderTasks(problem, precedences);
+  std::vector<SchedulePart> parts =
+      splitSchedules(TaskGraph(problem), /*bound=*/0, kNever, /*effort=*/400);
+  ASSERT_FALSE(parts.empty());
+  for (const auto &[precedences, bound] : parts) {
+    std::vector<int> order = orderTasks(TaskGraph(problem), precedences);
     ASSERT_EQ(order.size(), size_t(problem.size()));
     std::vector<int> place(problem.size());
     for (int i = 0; i < problem.size(); ++i)
@@ -116,7 +181,7 @@ TEST(EitherPlaceTest, ALongComputationIsInOnePlaceOnly) {
   int64_t fastest = FastestOrder(problem).get();
   int64_t bound = computeLowerBound(problem).get();
   EXPECT_LT(bound, fastest);
-  EXPECT_EQ(computeBoundOfPlaces(problem, bound), fastest);
+  EXPECT_EQ(getLeast(problem, bound, fastest + 1, /*effort=*/1), fastest);
   Schedule best = makeSchedule(problem, ScheduleOptions());
   EXPECT_EQ(best.result.time, fastest);
   EXPECT_EQ(best.bound.get(), fastest);

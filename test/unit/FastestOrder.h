@@ -11,17 +11,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace mlir::weft::test {
 
 /// The time of the fastest of all orders, each with its waits as late as
-/// possible.
+/// possible; of those in which the first of each of `pairs` stands in front of
+/// the second.
 class FastestOrder {
 public:
-  explicit FastestOrder(const ScheduleProblem &problem)
-      : problem(problem), isDone(problem.size(), false),
-        end(problem.size(), 0) {}
+  explicit FastestOrder(const ScheduleProblem &problem,
+                        std::vector<std::pair<int, int>> pairs = {})
+      : problem(problem), pairs(std::move(pairs)),
+        isDone(problem.size(), false), end(problem.size(), 0) {}
 
   int64_t get() {
     go(0, 0, std::vector<int64_t>(problem.getNumResources(), 0));
@@ -43,6 +46,8 @@ private:
         isReady = isReady && isDone[before];
         begin = std::max(begin, end[before]);
       }
+      for (auto [first, second] : pairs)
+        isReady = isReady && (second != i || isDone[first]);
       if (!isReady || begin >= least)
         continue;
       std::vector<int64_t> nextFree = freeAt;
@@ -55,6 +60,7 @@ private:
   }
 
   const ScheduleProblem &problem;
+  std::vector<std::pair<int, int>> pairs;
   std::vector<bool> isDone;
   std::vector<int64_t> end;
   int64_t least = std::numeric_limits<int64_t>::max();

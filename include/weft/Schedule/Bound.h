@@ -12,19 +12,29 @@
 
 namespace mlir::weft {
 
+/// Pairs of tasks of which the first is done before the second begins.
+using Precedences = std::vector<std::pair<int, int>>;
+
 /// Tasks with what comes directly before and after each; either as they are, or
 /// with time turned round.
 struct TaskGraph {
   explicit TaskGraph(const ScheduleProblem &problem);
   /// The graph in which task i is task n - 1 - i of this one.
   TaskGraph reversed() const;
-  /// The graph in which `first` comes before `second`, neither of which depends
-  /// on the other. Tasks have other numbers.
-  TaskGraph ordered(int first, int second) const;
+  /// The graph in which `precedences` hold as well. Task i of it is task
+  /// `order[i]` of this one, as orderTasks has them.
+  TaskGraph ordered(const std::vector<int> &order,
+                    const Precedences &precedences) const;
   /// The graph of some tasks, in ascending order, by their places in this list.
   TaskGraph induced(const std::vector<int> &tasks) const;
 
   int size() const { return static_cast<int>(durations.size()); }
+  /// Says whether `second` comes after `first` only in that their link does it
+  /// later: it may be started before `first` is waited for.
+  bool isLinkOrder(int first, int second) const {
+    return std::binary_search(linkOrders.begin(), linkOrders.end(),
+                              std::make_pair(first, second));
+  }
 
   std::vector<int64_t> durations;
   std::vector<int> resources;
@@ -33,7 +43,15 @@ struct TaskGraph {
 
 private:
   TaskGraph() = default;
+
+  /// Ascending.
+  Precedences linkOrders;
 };
+
+/// The tasks in an order in which `precedences` hold too, and that of their
+/// numbers where nothing is against it.
+std::vector<int> orderTasks(const TaskGraph &graph,
+                            const Precedences &precedences);
 
 /// For each task a time before which it cannot begin. Along a path durations
 /// add up; in front of collectives the work of all that they depend on counts,
@@ -103,7 +121,11 @@ struct ScheduleBound {
   }
 };
 
-ScheduleBound computeLowerBound(const ScheduleProblem &problem);
+ScheduleBound computeLowerBound(const TaskGraph &graph);
+
+inline ScheduleBound computeLowerBound(const ScheduleProblem &problem) {
+  return computeLowerBound(TaskGraph(problem));
+}
 
 /// Raises what heads and tails say: of two collectives of one link either is
 /// the first, and what both orders need at least is a bound. As many such pairs

@@ -18,15 +18,22 @@ static constexpr unsigned kFirstDigit = 1 << 20, kFirstNumber = 1 << 21;
 
 namespace {
 
-/// Where variables occur in expressions: by themselves, or in which sums.
+/// Which of some variables may be digits of a number: indices that do not occur
+/// by themselves, but in sums.
 class VariableUses {
 public:
-  explicit VariableUses(ArrayRef<const Element *> roots) {
-    SmallVector<const Element *> stack(roots);
+  VariableUses(ArrayRef<const Element *> roots,
+               ArrayRef<const Element *> variables) {
+    for (const Element *variable : variables)
+      if (variable->type.isIndex())
+        candidates.insert(variable);
     for (const Element *root : roots)
-      noteAlone(root);
+      candidates.remove(root);
+    SmallVector<const Element *> stack(roots);
     DenseSet<const Element *> seen;
-    while (!stack.empty()) {
+    // Mostly all occur by themselves, which shows soon: a step's sums over all
+    // layers are long.
+    while (!stack.empty() && candidates.size() > 1) {
       const Element *element = stack.pop_back_val();
       if (element->variables.empty() || !seen.insert(element).second)
         continue;
@@ -34,28 +41,27 @@ public:
         sums.push_back(element);
       for (const Element *operand : element->operands) {
         if (element->kind != ElementKind::Sum)
-          noteAlone(operand);
+          candidates.remove(operand);
         stack.push_back(operand);
       }
     }
   }
 
-  /// Says whether all that is made of the two is made of their number as two
+  /// None if there is only one.
+  ArrayRef<const Element *> getCandidates() const {
+    return candidates.size() > 1 ? candidates.getArrayRef()
+                                 : ArrayRef<const Element *>();
+  }
+
+  /// Says whether all that is made of two such is made of their number as two
   /// digits, `size(inner) * outer + inner`.
   bool areDigits(const Element *outer, const Element *inner) const {
-    if (alone.contains(outer) || alone.contains(inner))
-      return false;
     return llvm::all_of(sums, [&](const Element *sum) {
       return getFactor(sum, outer) == getFactor(sum, inner) * inner->numbers[1];
     });
   }
 
 private:
-  void noteAlone(const Element *element) {
-    if (element->kind == ElementKind::Variable)
-      alone.insert(element);
-  }
-
   static int64_t getFactor(const Element *sum, const Element *variable) {
     const auto *it = llvm::find(sum->operands, variable);
     return it == sum->operands.end()
@@ -64,7 +70,7 @@ private:
   }
 
   SmallVector<const Element *> sums;
-  DenseSet<const Element *> alone;
+  llvm::SetVector<const Element *> candidates;
 };
 
 } // namespace
@@ -173,17 +179,14 @@ ElementTable::joinDigits(ArrayRef<const Element *> roots,
                          ArrayRef<const Element *> free) {
   llvm::SmallDenseMap<const Element *, const Element *> outerOf;
   DenseSet<const Element *> isOuter;
-  if (free.size() > 1) {
-    VariableUses uses(roots);
-    for (const Element *inner : free)
-      for (const Element *outer : free)
-        if (inner != outer && inner->type.isIndex() && outer->type.isIndex() &&
-            !outerOf.contains(inner) && !isOuter.contains(outer) &&
-            uses.areDigits(outer, inner)) {
-          outerOf[inner] = outer;
-          isOuter.insert(outer);
-        }
-  }
+  VariableUses uses(roots, free);
+  for (const Element *inner : uses.getCandidates())
+    for (const Element *outer : uses.getCandidates())
+      if (inner != outer && !outerOf.contains(inner) &&
+          !isOuter.contains(outer) && uses.areDigits(outer, inner)) {
+        outerOf[inner] = outer;
+        isOuter.insert(outer);
+      }
   // By the innermost one's first use: there the number would be.
   SmallVector<SmallVector<const Element *>> joined;
   for (const Element *variable : free) {
