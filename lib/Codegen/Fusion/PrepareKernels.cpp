@@ -653,6 +653,16 @@ LogicalResult checkRounded(func::FuncOp func, const Target &target) {
   return failure(walked.wasInterrupted());
 }
 
+/// Whether an index is 0 for certain. Others may point to an element that is not
+/// there, also along a dim of size 1.
+bool isFirst(Value index) {
+  if (matchPattern(index, m_Zero()))
+    return true;
+  auto loop = index.getDefiningOp<linalg::IndexOp>();
+  auto op = loop ? dyn_cast<linalg::LinalgOp>(loop->getParentOp()) : nullptr;
+  return op && op.getStaticLoopRanges()[loop.getDim()] == 1;
+}
+
 /// A lookup into a tensor that only has more dims of size 1 than another looks
 /// into that one: what makes it and looks into it may be one kernel.
 struct LookIntoUnitFree : OpRewritePattern<tensor::ExtractOp> {
@@ -665,13 +675,16 @@ struct LookIntoUnitFree : OpRewritePattern<tensor::ExtractOp> {
       return failure();
     ArrayRef<int64_t> shape = expand.getResultType().getShape();
     SmallVector<Value> indices;
-    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-      auto isLarge = [&](int64_t dim) { return shape[dim] != 1; };
-      if (llvm::count_if(group, isLarge) > 1)
-        return failure();
-      const auto *large = llvm::find_if(group, isLarge);
-      indices.push_back(
-          op.getIndices()[large == group.end() ? group.front() : *large]);
+    for (const ReassociationIndices &group :
+         expand.getReassociationIndices()) {
+      const auto *kept =
+          llvm::find_if(group, [&](int64_t dim) { return shape[dim] != 1; });
+      if (kept == group.end())
+        kept = group.begin();
+      for (int64_t dim : group)
+        if (dim != *kept && (shape[dim] != 1 || !isFirst(op.getIndices()[dim])))
+          return failure();
+      indices.push_back(op.getIndices()[*kept]);
     }
     rewriter.replaceOpWithNewOp<tensor::ExtractOp>(op, expand.getSrc(),
                                                    indices);

@@ -294,3 +294,20 @@ func.func @look_into_two_sequences(%x: tensor<8x16xf32>, %at: tensor<2x4xi32>) -
   } -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
+
+// An index that may point to no element is kept, also along a dim of size 1.
+// CHECK-LABEL: func @look_beside_one_sequence
+// CHECK: tensor.extract %{{.*}} : tensor<1x8x16xf32>
+func.func @look_beside_one_sequence(%x: tensor<8x16xf32>, %at: tensor<8x16xi32>) -> tensor<8x16xf32> {
+  %whole = tensor.expand_shape %x [[0, 1], [2]] output_shape [1, 8, 16] : tensor<8x16xf32> into tensor<1x8x16xf32>
+  %empty = tensor.empty() : tensor<8x16xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<8x16xi32>) outs(%empty : tensor<8x16xf32>) {
+  ^bb0(%in: i32, %out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %in : i32 to index
+    %v = tensor.extract %whole[%k, %i, %j] : tensor<1x8x16xf32>
+    linalg.yield %v : f32
+  } -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
