@@ -148,3 +148,36 @@ module {
     }
   }
 }
+
+// -----
+
+// Rows that are made long enough for equal parts, before they are put below
+// each other.
+
+// CHECK-LABEL: func.func @padded_rows
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @padded_rows(%x: tensor<1x3xf32>, %y: tensor<1x3xf32>) -> (tensor<2x2xf32> {weft.global_type = tensor<2x3xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"t"}]>}) {
+    %c = arith.constant 0.0 : f32
+    %n = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.muli %r, %n : index
+    %0 = tensor.pad %x low[0, 0] high[0, 1] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x3xf32> to tensor<1x4xf32>
+    %1 = tensor.pad %y low[0, 0] high[0, 1] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x3xf32> to tensor<1x4xf32>
+    %2 = tensor.concat dim(0) %0, %1 : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+    %3 = tensor.extract_slice %2[0, %b] [2, 2] [1, 1] : tensor<2x4xf32> to tensor<2x2xf32>
+    return %3 : tensor<2x2xf32>
+  }
+  module @global {
+    func.func @padded_rows(%x: tensor<1x3xf32>, %y: tensor<1x3xf32>) -> tensor<2x3xf32> {
+      %0 = tensor.concat dim(0) %x, %y : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+      return %0 : tensor<2x3xf32>
+    }
+  }
+}
