@@ -74,9 +74,9 @@ void LocalLifter::findSliced(const LocalValue &value,
 
 /// What `dim` of a tensor of `size` is of one that this is put into; nullopt if
 /// some rank has what is past its end, or what is not next to each other there.
-std::optional<LocalDim>
-LocalLifter::getPlaced(const LocalDim &dim, int64_t size,
-                       const NotedSlice::Dim &place) {
+std::optional<LocalDim> LocalLifter::getPlaced(const LocalDim &dim,
+                                               int64_t size,
+                                               const NotedSlice::Dim &place) {
   if (place.isWhole()) {
     // What does not change along it, or is alike, has others around it there.
     if (dim.size == size && dim.chunk)

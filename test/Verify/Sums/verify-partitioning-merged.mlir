@@ -181,3 +181,40 @@ module {
     }
   }
 }
+
+// -----
+
+// A pad for equal parts that is the global program's pad, too, by chance: what
+// it was for is known only where it is cut again. One row of four ranks is that
+// of the first one.
+
+// CHECK-LABEL: func.func @padded_twice
+module {
+  weft.mesh @mesh = <["d"=4]>
+  func.func @padded_twice(%x: tensor<1x5xf32> {weft.global_type = tensor<1x5xf32>, weft.sharding = #weft.sharding<@mesh, [{"d"}, {}]>}) -> (tensor<1x8xf32> {weft.global_type = tensor<1x8xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+    %c = arith.constant 0.0 : f32
+    %0 = tensor.pad %x low[0, 0] high[0, 3] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x5xf32> to tensor<1x8xf32>
+    %1 = weft.all_to_all %0 on @mesh <{"d"}> split [1] concat [0] : (tensor<1x8xf32>) -> tensor<4x2xf32>
+    %2 = tensor.extract_slice %1[0, 0] [1, 2] [1, 1] : tensor<4x2xf32> to tensor<1x2xf32>
+    %3 = weft.all_gather %2 on @mesh <{"d"}> dims [1] : (tensor<1x2xf32>) -> tensor<1x8xf32>
+    %4 = tensor.extract_slice %3[0, 0] [1, 5] [1, 1] : tensor<1x8xf32> to tensor<1x5xf32>
+    %5 = tensor.pad %4 low[0, 0] high[0, 3] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x5xf32> to tensor<1x8xf32>
+    return %5 : tensor<1x8xf32>
+  }
+  module @global {
+    func.func @padded_twice(%x: tensor<1x5xf32>) -> tensor<1x8xf32> {
+      %c = arith.constant 0.0 : f32
+      %0 = tensor.pad %x low[0, 0] high[0, 3] {
+      ^bb0(%i: index, %j: index):
+        tensor.yield %c : f32
+      } : tensor<1x5xf32> to tensor<1x8xf32>
+      return %0 : tensor<1x8xf32>
+    }
+  }
+}
