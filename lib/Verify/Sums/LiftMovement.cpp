@@ -149,8 +149,8 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
     return success();
   }
   // A chunk, and not less of a dimension of any size: its other chunks are cut
-  // out, too.
-  if (isWhole && size > 0 && dim.extent % size == 0)
+  // out, too. Where each rank cuts its own, there may be more after these.
+  if (isWhole && number && size > 0 && dim.extent % size == 0)
     fix(dim);
   if (isWhole && number && *stride == 1 && number == 0 && size >= dim.size) {
     dim.extent = size; // padding goes
