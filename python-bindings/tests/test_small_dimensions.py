@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import weft
+from jax import lax
 from jax.sharding import PartitionSpec as P
 
 MODES = [{}, {"invariant": True}]
@@ -61,3 +62,12 @@ def test_padded_microbatches_that_ranks_exchange():
     """Six columns in four parts, of rows that are cut in microbatches, too."""
     step = lambda x: jnp.cumsum(jnp.swapaxes(x, 0, 1).reshape(30, 6), 0)
     check(step, count(5, 6, 6), P(("a", "b")), {"a": 4, "b": 2}, P("b", "a"), MODES[:1], accumulate="b")
+
+
+def test_a_row_of_ranks_is_repeated_before_it_is_joined():
+    """One rank has the row that data says, others nothing."""
+    step = lambda x, at: jnp.cumsum(x, 0) * lax.dynamic_slice_in_dim(x, at, 1, 0)
+    x, at = count(2, 6), np.int32(1)
+    module = weft.jax.export(step, x, at, mesh={"a": 1, "b": 1}, in_shardings=(P("a"), P()), out_shardings=P("b", "a"))
+    for mode in MODES:
+        np.testing.assert_allclose(weft.compile(module, mesh={"a": 4, "b": 2}, threads=2, **mode)(x, at), step(x, at))
