@@ -12,6 +12,7 @@
 
 #include "Accumulate.h"
 
+#include "weft/Dialect/Weft/IR/MeshErrors.h"
 #include "weft/Rules/ReductionOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -115,9 +116,15 @@ FailureOr<MeshOp> weft::findSerialMesh(ModuleOp module, StringRef axis) {
     return module.emitError("expected a weft.mesh with the axis '")
            << axis << "' to go through serially, found none";
   MeshOp mesh = *meshes.begin();
+  if (axis.empty())
+    return emitMeshError(mesh)
+           << "is not told which of its axes to go through serially: expected "
+              "the option axis, as in axis=mb for "
+           << mesh.getMesh();
   if (!mesh.getMesh().getAxisIndex(axis))
-    return mesh.emitOpError("has no axis '")
-           << axis << "' to go through serially: " << mesh.getMesh();
+    return emitMeshError(mesh)
+           << "has no axis '" << axis
+           << "' to go through serially: " << mesh.getMesh();
   return mesh;
 }
 

@@ -5,6 +5,7 @@
 
 #include "weft/Canonicalize/Passes.h"
 
+#include "weft/Dialect/Weft/IR/MeshErrors.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -40,15 +41,17 @@ LogicalResult applyEntry(MeshOp mesh, StringRef entry,
   auto [name, text] = entry.split('=');
   int64_t size;
   if (text.getAsInteger(10, size) || size < 1)
-    return mesh.emitOpError("cannot take '")
-           << entry << "': expected an axis and a size of at least 1, as in "
+    return emitMeshError(mesh)
+           << "cannot take '" << entry
+           << "': expected an axis and a size of at least 1, as in "
            << "dp=2";
   if (!seen.insert(name).second)
-    return mesh.emitOpError("is given two sizes for axis '") << name << "'";
+    return emitMeshError(mesh)
+           << "is given two sizes for axis '" << name << "'";
   std::optional<unsigned> index = mesh.getMesh().getAxisIndex(name);
   if (!index)
-    return mesh.emitOpError("has no axis '")
-           << name << "' to give size " << size << ": " << mesh.getMesh();
+    return emitMeshError(mesh) << "has no axis '" << name << "' to give size "
+                               << size << ": " << mesh.getMesh();
   axes[*index] = MeshAxisAttr::get(mesh.getContext(), name, size);
   return success();
 }
@@ -65,7 +68,7 @@ struct ApplyMeshPass : weft::impl::ApplyMeshPassBase<ApplyMeshPass> {
     }
     MeshOp meshOp = *meshes.begin();
     if (hasLocalTypes(module)) {
-      meshOp.emitOpError("cannot change its sizes after partitioning");
+      emitMeshError(meshOp) << "cannot change its sizes after partitioning";
       return signalPassFailure();
     }
     SmallVector<MeshAxisAttr> axes(meshOp.getMesh().getAxes());
@@ -73,7 +76,7 @@ struct ApplyMeshPass : weft::impl::ApplyMeshPassBase<ApplyMeshPass> {
     for (StringRef entry : mesh)
       if (failed(applyEntry(meshOp, entry, axes, seen)))
         return signalPassFailure();
-    auto emitError = [&] { return meshOp.emitOpError("is not valid: "); };
+    auto emitError = [&] { return emitMeshError(meshOp) << "is not valid: "; };
     auto changed =
         MeshAttr::getChecked(function_ref<InFlightDiagnostic()>(emitError),
                              &getContext(), ArrayRef<MeshAxisAttr>(axes));

@@ -14,6 +14,7 @@
 #include "FreeAxes.h"
 #include "ReductionStages.h"
 
+#include "weft/Dialect/Weft/IR/MeshErrors.h"
 #include "weft/Orders/Passes.h"
 #include "weft/Rules/ReductionOrder.h"
 
@@ -84,8 +85,8 @@ private:
     for (MeshAxisAttr axis : mesh.getMesh().getAxes())
       if (invariance.hasAxis(axis.getName()) &&
           !llvm::is_contained(numbers, axis.getSize()))
-        return mesh.emitOpError("axis \"")
-               << axis.getName() << "\" of size " << axis.getSize()
+        return emitMeshError(mesh)
+               << "axis \"" << axis.getName() << "\" of size " << axis.getSize()
                << " cannot be invariant with " << invariance.getLeaves()
                << " leaves: sizes that can are " << joinWords(numbers);
     return success();
@@ -110,8 +111,8 @@ private:
       auto names = llvm::map_to_vector(axes, [](AxisRefAttr axis) {
         return ("\"" + axis.getName() + "\"").str();
       });
-      return mesh.emitOpError("axes ")
-             << joinWords(names) << " shard dimension " << dim
+      return emitMeshError(mesh)
+             << "axes " << joinWords(names) << " shard dimension " << dim
              << " of argument #" << arg << " in " << parts
              << " parts, which cannot be invariant with "
              << invariance.getLeaves() << " leaves: numbers that can are "
@@ -434,34 +435,49 @@ struct AssignOrdersPass : weft::impl::AssignOrdersPassBase<AssignOrdersPass> {
   }
 
 private:
+  /// Reports an axis that the mesh does not have; `names` are those that it
+  /// has.
+  LogicalResult reportUnknown(Location at, StringRef axis,
+                              ArrayRef<Attribute> names) {
+    InFlightDiagnostic diag = mlir::emitError(at);
+    if (axis == "mesh")
+      diag << "\"mesh\" is for all axes, and cannot be listed with others";
+    else
+      diag << "there is no axis \"" << axis << "\" to be invariant in";
+    if (names.empty())
+      return diag << ": the mesh has none";
+    diag << ": expected mesh, or some of ";
+    llvm::interleaveComma(names, diag);
+    return diag;
+  }
+
   /// Reads the options; reports what is wrong at the mesh.
   FailureOr<InvarianceAttr> makeInvariance() {
-    Operation *at = getOperation();
+    Location at = getOperation().getLoc();
     SmallVector<Attribute> names;
     Builder builder(&getContext());
     for (auto mesh : getOperation().getOps<MeshOp>()) {
-      at = mesh;
+      at = getErrorLoc(mesh);
       for (MeshAxisAttr axis : mesh.getMesh().getAxes())
         names.push_back(builder.getStringAttr(axis.getName()));
     }
     if (leaves < 1)
-      return at->emitError("invariance needs at least 1 leaf, got ")
-             << leaves.getValue();
+      return mlir::emitError(at)
+             << "invariance needs at least 1 leaf, got " << leaves.getValue();
     if (partials != "f32" && partials != "bf16")
-      return at->emitError("partial sums are f32 or bf16, not ")
-             << partials.getValue();
+      return mlir::emitError(at)
+             << "partial sums are f32 or bf16, not " << partials.getValue();
     if (axes.size() != 1 || axes[0] != "mesh") {
       SmallVector<Attribute> listed;
       for (const std::string &axis : axes) {
         listed.push_back(builder.getStringAttr(axis));
         if (!llvm::is_contained(names, listed.back()))
-          return at->emitError("there is no axis ")
-                 << listed.back() << " to be invariant in";
+          return reportUnknown(at, axis, names);
       }
       names = listed;
     }
     auto invariance = InvarianceAttr::getChecked(
-        [&] { return at->emitError(); }, &getContext(),
+        [&] { return mlir::emitError(at); }, &getContext(),
         builder.getArrayAttr(names), leaves.getValue());
     if (!invariance)
       return failure();

@@ -55,6 +55,11 @@ FailureOr<SmallVector<Request>> readRequests(Operation *op,
     Request &request = requests.emplace_back(Request{*format, std::nullopt});
     if (!text.contains('='))
       continue;
+    if (pattern.empty())
+      return op->emitError("cannot quantize as '")
+             << text << "', which names no weight after '=': expected '" << name
+             << "' for all of them, or a pattern of names, as in '" << name
+             << "=layers.*'";
     auto glob = llvm::GlobPattern::create(pattern, /*MaxSubPatterns=*/1024);
     if (!glob)
       return op->emitError("cannot quantize weights '")

@@ -5,7 +5,7 @@ weft.mesh @mesh = <["dp"=3, "tp"=2]>
 
 // -----
 
-// expected-error @below {{there is no axis "dp" to be invariant in}}
+// expected-error @below {{there is no axis "dp" to be invariant in: expected mesh, or some of "data", "tp"}}
 weft.mesh @mesh = <["data"=3, "tp"=2]>
 
 // -----

@@ -9,6 +9,7 @@
 // RUN: not weft-opt --weft-quantize=formats=fp8-block %s 2>&1 >/dev/null | FileCheck %s --check-prefix=NO-BLOCKS
 // RUN: not weft-opt --weft-quantize=formats=fp6 %s 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: not weft-opt --weft-quantize=formats=fp8=[ %s 2>&1 | FileCheck %s --check-prefix=PATTERN
+// RUN: not weft-opt --weft-quantize=formats=mxfp8= %s 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not weft-opt --weft-quantize=formats=fp8=nothing %s 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: not weft-opt --weft-quantize=formats=mxfp8,fp8 %s 2>&1 | FileCheck %s --check-prefix=DEAD
 // RUN: not weft-opt --weft-quantize=formats=mxfp8=head,nvfp4=*er,fp8={head,router} %s 2>&1 | FileCheck %s --check-prefix=SHADOWED
@@ -38,7 +39,7 @@
 
 // NIBBLES-DAG: the forward of 'narrow' stays wide: squares of 16 do not divide the weight's 24 elements along what it keeps
 // NIBBLES-DAG: the weight gradient of 'uneven' stays wide: two elements share a byte, and an operand has an odd last dimension of 33
-// SAID: [[@LINE+31]]:8: warning: is not quantized as 'nvfp4', the forward of 'odd': blocks of 16 do not divide the 30 elements that it sums; 4 of 7 contractions stay wide (--remarks names them){{$}}
+// SAID: [[@LINE+32]]:8: warning: is not quantized as 'nvfp4', the forward of 'odd': blocks of 16 do not divide the 30 elements that it sums; 4 of 7 contractions stay wide (--remarks names them){{$}}
 // SAID-NOT: warning
 // SAID-OF-REST: warning: is not quantized as 'nvfp4', the forward of 'odd': blocks of 16 do not divide the 30 elements that it sums; 4 of 6 contractions stay wide (--remarks names them){{$}}
 // NO-BLOCKS: error: 'weft.matmul' op cannot be quantized as 'fp8-block', the forward of 'layers.0.up': blocks of 128 do not divide the 64 elements that it sums; nor can any other of the 7 contractions that this is for{{$}}
@@ -50,6 +51,7 @@
 
 // FORMAT: error: cannot quantize as 'fp6', expected fp8, fp8-block, mxfp8 or nvfp4
 // PATTERN: error: cannot quantize weights '[': {{.*}}
+// EMPTY: error: cannot quantize as 'mxfp8=', which names no weight after '=': expected 'mxfp8' for all of them, or a pattern of names, as in 'mxfp8=layers.*'
 // NOTHING: error: has no linear layer whose weight's name is like that of 'fp8=nothing'
 // DEAD: error: cannot quantize as 'fp8': each linear layer that it is for has an entry before it, 'mxfp8'{{$}}
 // SHADOWED: error: cannot quantize as 'fp8={head,router}': each linear layer that it is for has an entry before it, 'mxfp8=head', 'nvfp4=*er'{{$}}

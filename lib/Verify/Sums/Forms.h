@@ -137,6 +137,15 @@ struct NotedPad {
   const Form *form;
 };
 
+/// A tensor that another one of `sizes` is put into, or put together with
+/// others to: its first element is at `begin`, the next ones `stride` apart, of
+/// `size` places. Where it has all of a dimension, just sizes are said.
+struct NotedPlacing {
+  SmallVector<NotedSlice::Dim> dims;
+  SmallVector<int64_t> sizes;
+  const Form *form = nullptr;
+};
+
 /// A tensor with its dimensions in another order: `map` says which of its loops
 /// each of the operand's dimensions is.
 struct NotedTranspose {
@@ -217,7 +226,7 @@ public:
     return it != lastPlaces.end() && it->second <= last;
   }
   /// The slices, pads and transposes that the program makes of a tensor to
-  /// which another is compared.
+  /// which another is compared, and what it puts it into.
   void noteSlice(const Form *source, NotedSlice slice) {
     slices[source].push_back(std::move(slice));
   }
@@ -233,6 +242,12 @@ public:
   }
   void noteTranspose(const Form *source, NotedTranspose transpose) {
     transposes[source].push_back(transpose);
+  }
+  void notePlacing(const Form *source, NotedPlacing placing) {
+    placings[source].push_back(std::move(placing));
+  }
+  std::vector<NotedPlacing> getPlacings(const Form *source) const {
+    return placings.lookup(source);
   }
   std::vector<NotedSlice> getSlices(const Form *source) const {
     return slices.lookup(source);
@@ -294,6 +309,7 @@ private:
   /// By hash: both ways to follow a cut are right, and one is of use.
   DenseSet<uint64_t> cutsOfSums;
   DenseMap<const Form *, std::vector<NotedPad>> pads;
+  DenseMap<const Form *, std::vector<NotedPlacing>> placings;
   DenseMap<const Form *, std::vector<NotedTranspose>> transposes;
 };
 

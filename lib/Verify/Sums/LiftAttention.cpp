@@ -95,6 +95,8 @@ Contribution LocalLifter::getKeyParts(const AttentionShape &shape,
     int64_t query = (*queries.chunk)[rank], key = (*keys.chunk)[rank];
     std::vector<int64_t> set;
     // Numbers of queries come after those of groups.
+    if (isOfQueries && sets[(*made.part)[rank]].empty())
+      return isWhole = false, (*made.part)[rank];
     int64_t own = isOfQueries ? sets[(*made.part)[rank]].front() : key;
     if (isSeen(query, key))
       set.push_back(own);

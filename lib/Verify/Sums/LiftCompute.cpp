@@ -85,25 +85,40 @@ void LocalLifter::noteReduced(const LocalValue &value, AffineMap map,
     forms.noteReduced(value.form, sizes);
 }
 
+/// How many parts the chunks of a loop are: of sets those that have elements.
+static int64_t countParts(const LocalDim &loop, Contribution::Kind kind) {
+  if (kind != Contribution::Exact || loop.size == kAnySize || loop.extent == 0)
+    return countChunks(loop);
+  return std::max<int64_t>(llvm::divideCeil(loop.size, loop.extent), 1);
+}
+
+/// A rank that has nothing but padding of some loop adds none to a set: what is
+/// past the end changes nothing.
 Contribution LocalLifter::makeParts(ArrayRef<LocalDim> loops,
                                     Contribution::Kind kind) {
   Contribution contribution;
-  for (const LocalDim &loop : loops)
-    contribution.parts *= countChunks(loop);
-  if (contribution.parts == 1)
+  if (llvm::all_of(loops, [](auto &loop) { return countChunks(loop) == 1; }))
     return contribution;
   contribution.kind = kind;
   std::vector<std::pair<RankVector, int64_t>> key{
       {nullptr, kind == Contribution::Ordered}};
-  for (const LocalDim &loop : loops)
-    key.push_back({loop.chunk, countChunks(loop)});
+  for (const LocalDim &loop : loops) {
+    key.push_back({loop.chunk, countParts(loop, kind)});
+    contribution.parts *= key.back().second;
+  }
   RankVector &known = pieces[key];
   if (!known)
     known = perRank([&](int64_t rank) {
       int64_t part = 0;
-      for (auto [chunk, count] : ArrayRef(key).drop_front())
-        part = part * count + (*chunk)[rank];
-      return kind == Contribution::Ordered ? part : getSet({part});
+      bool isEmpty = false;
+      for (auto [chunk, count] : ArrayRef(key).drop_front()) {
+        int64_t own = chunk ? (*chunk)[rank] : 0;
+        part = part * count + own;
+        isEmpty |= own >= count;
+      }
+      if (kind == Contribution::Ordered)
+        return part;
+      return getSet(isEmpty ? std::vector<int64_t>() : std::vector{part});
     });
   contribution.part = known;
   return contribution;
@@ -150,7 +165,10 @@ LogicalResult LocalLifter::makeOrder(Operation *op, ArrayRef<LocalDim> loops,
   }
   if (forms.isOfReals()) {
     contribution = makeParts(loops, Contribution::Exact);
-    return noteOrder(op, local, contribution.parts);
+    int64_t parts = 1;
+    for (const LocalDim &loop : loops)
+      parts *= countChunks(loop);
+    return noteOrder(op, local, parts);
   }
   auto attr = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
   // Also of one element: an open order may leave out the zero that a sum begins
@@ -462,7 +480,7 @@ LogicalResult LocalLifter::addUpdates(ScatterAddOp op, const LocalValue &init,
                                                        : Contribution::Exact);
   if (!isFloat || forms.isOfReals())
     order = Order();
-  if (contribution.parts == 1)
+  if (contribution.kind == Contribution::Whole)
     return success();
   if (!isZero(init.form) && getInteger(init.form) != 0)
     return op.emitOpError("is shared by ranks, but each adds to ")

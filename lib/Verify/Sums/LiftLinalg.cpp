@@ -296,7 +296,7 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
     bool isOnly =
         llvm::count_if(op.getBlock()->getArguments(),
                        [](BlockArgument arg) { return !arg.use_empty(); }) == 1;
-    if (!isOnly || value.dims.size() != result.dims.size() || !isMoved)
+    if (!isOnly || value.dims.size() > result.dims.size() || !isMoved)
       return op->emitOpError("computes with a contribution: operand #")
              << operand.getOperandNumber() << " is one of "
              << value.contribution.parts << " parts of " << value.form->str();

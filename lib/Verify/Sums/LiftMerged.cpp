@@ -6,6 +6,9 @@
 // the global program makes so is noted, and what a rank has is seen as a part
 // of it.
 //
+// What the global program puts into a tensor, or together to one, may be a part
+// of that: a rank that takes parts of it takes what was put there.
+//
 // Gathers of two neighbouring dimensions are one of what both become, of which
 // the parts need not lie next to each other.
 //
@@ -63,6 +66,51 @@ void LocalLifter::findSliced(const LocalValue &value,
       isPart = own.has_value();
       if (isPart)
         dim = *own;
+    }
+    if (isPart)
+      found.push_back(std::move(part));
+  }
+}
+
+/// What `dim` of a tensor of `size` is of one that this is put into; nullopt if
+/// some rank has what is past its end, or what is not next to each other there.
+std::optional<LocalDim> LocalLifter::getPlaced(const LocalDim &dim,
+                                               int64_t size,
+                                               const NotedSlice::Dim &place) {
+  if (place.isWhole()) {
+    // What does not change along it, or is alike, has others around it there.
+    if (dim.size == size && dim.chunk)
+      return LocalDim{size, dim.extent, dim.chunk, dim.padding};
+    if (dim.chunk || dim.extent != size)
+      return std::nullopt;
+    return LocalDim{size, size, uniform(0)};
+  }
+  if (!dim.chunk || dim.extent <= 0 || (dim.extent > 1 && place.stride != 1))
+    return std::nullopt;
+  std::vector<int64_t> chunks;
+  for (int64_t chunk : *dim.chunk) {
+    int64_t begin = chunk * dim.extent;
+    int64_t placed = place.begin + begin * place.stride;
+    if (begin + dim.extent > size || placed % dim.extent != 0)
+      return std::nullopt;
+    chunks.push_back(placed / dim.extent);
+  }
+  return LocalDim{place.size, dim.extent, intern(std::move(chunks))};
+}
+
+/// A value as parts of the tensors that the global program puts it into.
+void LocalLifter::findPlaced(const LocalValue &value,
+                             std::vector<LocalValue> &found) {
+  for (const NotedPlacing &placing : forms.getPlacings(value.form)) {
+    LocalValue part = value;
+    part.form = placing.form;
+    bool isPart = placing.dims.size() == value.dims.size();
+    for (unsigned i = 0; isPart && i < placing.dims.size(); ++i) {
+      std::optional<LocalDim> dim =
+          getPlaced(value.dims[i], placing.sizes[i], placing.dims[i]);
+      isPart = dim.has_value();
+      if (isPart)
+        part.dims[i] = *dim;
     }
     if (isPart)
       found.push_back(std::move(part));
@@ -143,6 +191,48 @@ void LocalLifter::noteSlice(tensor::ExtractSliceOp op, const Form *source,
     noted.dims.push_back(isWhole ? NotedSlice::Dim() : dim);
   }
   forms.noteSlice(source, std::move(noted));
+}
+
+/// Notes that the global program puts a tensor into another one. Of a number
+/// that is the same everywhere ranks have no part.
+void LocalLifter::noteInsertion(tensor::InsertSliceOp op,
+                                ArrayRef<SlicePlace> places,
+                                const llvm::SmallBitVector &dropped,
+                                const LocalValue &source,
+                                const LocalValue &made) {
+  NotedPlacing noted;
+  noted.form = made.form;
+  llvm::append_range(noted.sizes, op.getStaticSizes());
+  for (auto [i, dim] : llvm::enumerate(made.dims)) {
+    RankVector begin = places[i].number;
+    int64_t stride = op.getStaticStrides()[i];
+    if (!begin || dropped.any() || ShapedType::isDynamic(stride))
+      return;
+    noted.dims.push_back({begin->front(), dim.extent, stride});
+    if (isInsertedWhole(op, i, places[i], dim, dropped))
+      noted.dims.back() = NotedSlice::Dim();
+    else if (!source.dims[i].chunk)
+      return;
+  }
+  forms.notePlacing(source.form, std::move(noted));
+}
+
+/// Notes what the global program puts together.
+void LocalLifter::noteConcat(tensor::ConcatOp op, const LocalValue &made) {
+  unsigned at = op.getDim();
+  int64_t begin = 0;
+  for (Value input : op.getInputs()) {
+    const LocalValue &part = getTensor(input);
+    NotedPlacing noted;
+    noted.form = made.form;
+    llvm::append_range(noted.sizes,
+                       cast<RankedTensorType>(input.getType()).getShape());
+    noted.dims.resize(made.dims.size());
+    noted.dims[at] = {begin, made.dims[at].extent, 1};
+    begin += noted.sizes[at];
+    if (part.dims[at].chunk)
+      forms.notePlacing(part.form, std::move(noted));
+  }
 }
 
 /// Follows a pad that pads as the global program does, and then for ranks. Of

@@ -149,8 +149,8 @@ LogicalResult LocalLifter::sliceDim(tensor::ExtractSliceOp op, unsigned index,
     return success();
   }
   // A chunk, and not less of a dimension of any size: its other chunks are cut
-  // out, too.
-  if (isWhole && size > 0 && dim.extent % size == 0)
+  // out, too. Where each rank cuts its own, there may be more after these.
+  if (isWhole && number && size > 0 && dim.extent % size == 0)
     fix(dim);
   if (isWhole && number && *stride == 1 && number == 0 && size >= dim.size) {
     dim.extent = size; // padding goes
@@ -366,10 +366,10 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
   return setTensor(op, op.getResult(), std::move(*reduced));
 }
 
-/// Whether all of dimension `i` is replaced, on each rank.
-static bool isInsertedWhole(tensor::InsertSliceOp op, unsigned i,
-                            const SlicePlace &place, const LocalDim &dim,
-                            const llvm::SmallBitVector &dropped) {
+bool mlir::weft::proof::isInsertedWhole(tensor::InsertSliceOp op, unsigned i,
+                                        const SlicePlace &place,
+                                        const LocalDim &dim,
+                                        const llvm::SmallBitVector &dropped) {
   int64_t size = op.getStaticSizes()[i];
   return !dropped[i] && place.number && place.number->front() == 0 &&
          size == dim.extent && (size == 1 || op.getStaticStrides()[i] == 1);
@@ -474,6 +474,8 @@ LogicalResult LocalLifter::liftInsertSlice(tensor::InsertSliceOp op) {
   form.shape = getSizes(dest.dims);
   form.op = op;
   dest.form = forms.get(std::move(form));
+  if (isReference)
+    noteInsertion(op, places, dropped, source, dest);
   return setTensor(op, op.getResult(), std::move(dest));
 }
 
@@ -515,7 +517,11 @@ static bool isCutNext(Value padded, unsigned dim, unsigned depth = 0) {
       return isCutNext(pad.getResult(), dim, depth + 1);
     if (auto op = dyn_cast<linalg::LinalgOp>(user); op && combinesTwo(op))
       return isCutNext(op->getResult(0), dim, depth + 1);
-    // Of another dimension: this one is what it was.
+    // Beside those of other microbatches: this one is what it was.
+    if (auto concat = dyn_cast<tensor::ConcatOp>(user);
+        concat && concat.getDim() != dim)
+      return isCutNext(concat.getResult(), dim, depth + 1);
+    // Of another dimension, as well.
     if (auto gather = dyn_cast<AllGatherOp>(user);
         gather && gather.getDims()[number] != dim)
       return isCutNext(gather->getResult(number), dim, depth + 1);
@@ -776,5 +782,7 @@ LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
   form.element = getElementTypeOrSelf(op.getType());
   form.op = op;
   value.form = forms.get(std::move(form));
+  if (isReference)
+    noteConcat(op, value);
   return setTensor(op, op.getResult(), std::move(value));
 }

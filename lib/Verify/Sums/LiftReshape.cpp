@@ -624,14 +624,16 @@ void LocalLifter::findSized(const LocalValue &value,
     add(sizes);
 }
 
-/// The value as reshapes, slices and transposes of the one-rank program show it
-/// that are no ops on a rank, and so stand nowhere in its program.
+/// The value as reshapes, slices, insertions, concatenations and transposes of
+/// the one-rank program show it that are no ops on a rank, and so stand nowhere
+/// in its program.
 std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
   const LocalValue &value = getTensor(seen);
   std::vector<LocalValue> found = otherWays.lookup(seen);
   // What does not fit is no error: the value is what it is as well.
   ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
   findSliced(value, found);
+  findPlaced(value, found);
   findTransposed(value, found);
   findSized(value, found);
   unsigned rank = value.dims.size();

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SHA256.h"
 
@@ -427,28 +428,98 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
   return success();
 }
 
-/// What is moved may be seen in each way in which it was before: what it is
-/// told by may be right only of what is made of it.
+/// Whether an op's result may be seen in each way in which its operands are,
+/// whatever that is told by.
+static bool isMovement(Operation *op) {
+  return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+             tensor::CollapseShapeOp>(op) ||
+         getCollectiveKind(op);
+}
+
+/// Whether it may be seen so if the one-rank program makes it, too.
+static bool isElementwise(Operation *op) {
+  auto linalg = dyn_cast<linalg::LinalgOp>(op);
+  return isa<tensor::ConcatOp, tensor::PadOp, tensor::InsertSliceOp>(op) ||
+         (linalg && linalg.getNumReductionLoops() == 0);
+}
+
+/// What is moved, or computed element by element, may be seen in each way in
+/// which its operands were: which one is right may be known only of what is
+/// made of it.
 void LocalLifter::carryWays(Operation *op) {
-  if (isReference || !isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-                          tensor::CollapseShapeOp>(op))
+  auto isStack = [&](Value result) { return stacks.contains(result); };
+  if (isReference || (!isMovement(op) && !isElementwise(op)) ||
+      llvm::any_of(op->getResults(), isStack))
     return;
-  Value source = op->getOperand(0), result = op->getResult(0);
-  std::vector<LocalValue> ways = otherWays.lookup(source);
-  if (ways.empty() || stacks.contains(source))
+  llvm::MapVector<Value, std::vector<LocalValue>> operands;
+  for (Value operand : op->getOperands())
+    if (auto it = otherWays.find(operand); it != otherWays.end() &&
+                                           !it->second.empty() &&
+                                           !stacks.contains(operand))
+      operands[operand] = it->second;
+  if (operands.empty())
     return;
   constexpr size_t kMaxWays = 8;
-  std::vector<LocalValue> made = otherWays.lookup(result);
-  const LocalValue before = getTensor(source), own = getTensor(result);
-  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
-  for (LocalValue &way : ways) {
-    tensors[source] = std::move(way);
-    if (succeeded(liftAsIs(op)) && made.size() < kMaxWays)
-      made.push_back(getTensor(result));
+  SmallVector<std::pair<Value, LocalValue>> own;
+  DenseMap<Value, std::vector<LocalValue>> made;
+  for (Value result : op->getResults())
+    if (auto it = tensors.find(result); it != tensors.end()) {
+      own.push_back({result, it->second});
+      made[result] = otherWays.lookup(result);
+    }
+  auto isNew = [&](Value result, const LocalValue &value) {
+    auto isSame = [&](const LocalValue &other) {
+      return other.form == value.form &&
+             llvm::all_of(llvm::zip_equal(other.dims, value.dims),
+                          [](auto dims) {
+                            auto &[a, b] = dims;
+                            return a.size == b.size && a.chunk == b.chunk;
+                          });
+    };
+    return !llvm::any_of(made[result], isSame) &&
+           llvm::none_of(own, [&](auto &entry) {
+             return entry.first == result && isSame(entry.second);
+           });
+  };
+  // One operand in another way, or each in its first, second, ... one.
+  SmallVector<SmallVector<std::pair<Value, const LocalValue *>>> choices;
+  size_t most = 0;
+  for (auto &[operand, ways] : operands) {
+    for (const LocalValue &way : ways)
+      choices.push_back({{operand, &way}});
+    most = std::max(most, ways.size());
   }
-  tensors[source] = before;
-  tensors[result] = own;
-  otherWays[result] = std::move(made);
+  if (operands.size() > 1)
+    for (size_t i = 0; i < most; ++i) {
+      choices.emplace_back();
+      for (auto &[operand, ways] : operands)
+        choices.back().push_back(
+            {operand, &ways[std::min(i, ways.size() - 1)]});
+    }
+  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  size_t numReductions = reductions.size(), numDeclared = declared.size();
+  for (const auto &choice : choices) {
+    SmallVector<std::pair<Value, LocalValue>> before;
+    for (auto [operand, way] : choice) {
+      before.push_back({operand, tensors.at(operand)});
+      tensors[operand] = *way;
+    }
+    int64_t others = forms.countOthers();
+    if (succeeded(liftAsIs(op)) &&
+        (isMovement(op) || forms.countOthers() == others))
+      for (auto &[result, value] : own)
+        if (const LocalValue &other = getTensor(result);
+            made[result].size() < kMaxWays && isNew(result, other))
+          made[result].push_back(other);
+    for (auto &[operand, value] : before)
+      tensors[operand] = std::move(value);
+  }
+  for (auto &[result, value] : own) {
+    tensors[result] = value;
+    otherWays[result] = std::move(made[result]);
+  }
+  reductions.truncate(numReductions);
+  declared.truncate(numDeclared);
 }
 
 /// A reshape that is no op on a rank may stand before this op in the one-rank
@@ -481,7 +552,7 @@ bool LocalLifter::liftRegrouped(Operation *op) {
   if (count == 1)
     return false;
   ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
-  size_t numReductions = reductions.size();
+  size_t numReductions = reductions.size(), numDeclared = declared.size();
   bool isDone = false;
   for (size_t way = 0; way < count && !isDone; ++way) {
     size_t left = way;
@@ -490,13 +561,16 @@ bool LocalLifter::liftRegrouped(Operation *op) {
       left /= operand.ways.size();
     }
     int64_t others = forms.countOthers();
-    reductions.resize(numReductions);
+    reductions.truncate(numReductions);
+    declared.truncate(numDeclared);
     isDone = succeeded(liftAsIs(op)) && forms.countOthers() == others;
   }
   for (Operand &operand : operands)
     tensors[operand.value] = std::move(operand.ways.front());
-  if (!isDone)
-    reductions.resize(numReductions);
+  if (!isDone) {
+    reductions.truncate(numReductions);
+    declared.truncate(numDeclared);
+  }
   return isDone;
 }
 

@@ -164,6 +164,11 @@ struct SlicePlace {
   const Form *form = nullptr;
 };
 
+/// Whether an insertion replaces all of dimension `i`, on each rank.
+bool isInsertedWhole(tensor::InsertSliceOp op, unsigned i,
+                     const SlicePlace &place, const LocalDim &dim,
+                     const llvm::SmallBitVector &dropped);
+
 /// What a slice cuts of the global tensor.
 struct SliceCut {
   std::string details;
@@ -274,11 +279,18 @@ private:
   std::optional<LocalDim> getPart(RankVector begin, int64_t extent,
                                   int64_t stride, const NotedSlice::Dim &slice);
   void findSliced(const LocalValue &value, std::vector<LocalValue> &found);
+  std::optional<LocalDim> getPlaced(const LocalDim &dim, int64_t size,
+                                    const NotedSlice::Dim &place);
+  void findPlaced(const LocalValue &value, std::vector<LocalValue> &found);
   void findTransposed(const LocalValue &value, std::vector<LocalValue> &found);
   std::optional<LocalValue> sliceAsPart(tensor::ExtractSliceOp op);
   bool liftNestedGathers(tensor::CollapseShapeOp op);
   void noteSlice(tensor::ExtractSliceOp op, const Form *source,
                  const Form *made);
+  void noteInsertion(tensor::InsertSliceOp op, ArrayRef<SlicePlace> places,
+                     const llvm::SmallBitVector &dropped,
+                     const LocalValue &source, const LocalValue &made);
+  void noteConcat(tensor::ConcatOp op, const LocalValue &made);
   bool padMore(tensor::PadOp op, const LocalValue &value, const Form *padding);
   FailureOr<LocalValue> dropDims(tensor::ExtractSliceOp op, LocalValue value,
                                  const llvm::SmallBitVector &dropped);

@@ -265,3 +265,108 @@ module {
     }
   }
 }
+
+// -----
+
+// The other way around.
+
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @padded_rows(%x: tensor<1x3xf32>, %y: tensor<1x3xf32>) -> (tensor<2x2xf32> {weft.global_type = tensor<2x3xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {"t"}]>}) {
+    %c = arith.constant 0.0 : f32
+    %n = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %b = arith.muli %r, %n : index
+    %0 = tensor.pad %x low[0, 0] high[0, 1] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x3xf32> to tensor<1x4xf32>
+    // expected-error@+1 {{makes result #0 another one: argument 1x3xf32 (1), but in the global program argument 1x3xf32 (0)}}
+    %1 = tensor.pad %y low[0, 0] high[0, 1] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x3xf32> to tensor<1x4xf32>
+    %2 = tensor.concat dim(0) %1, %0 : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+    %3 = tensor.extract_slice %2[0, %b] [2, 2] [1, 1] : tensor<2x4xf32> to tensor<2x2xf32>
+    return %3 : tensor<2x2xf32>
+  }
+  module @global {
+    func.func @padded_rows(%x: tensor<1x3xf32>, %y: tensor<1x3xf32>) -> tensor<2x3xf32> {
+      // expected-note@+1 {{this op of the global program makes argument 1x3xf32 (0)}}
+      %0 = tensor.concat dim(0) %x, %y : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+      return %0 : tensor<2x3xf32>
+    }
+  }
+}
+
+// -----
+
+// The row of a rank that has none.
+
+module {
+  weft.mesh @mesh = <["d"=4]>
+  func.func @padded_twice(%x: tensor<1x5xf32> {weft.global_type = tensor<1x5xf32>, weft.sharding = #weft.sharding<@mesh, [{"d"}, {}]>}) -> (tensor<1x8xf32> {weft.global_type = tensor<1x8xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+    %c = arith.constant 0.0 : f32
+    %0 = tensor.pad %x low[0, 0] high[0, 3] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x5xf32> to tensor<1x8xf32>
+    %1 = weft.all_to_all %0 on @mesh <{"d"}> split [1] concat [0] : (tensor<1x8xf32>) -> tensor<4x2xf32>
+    %2 = tensor.extract_slice %1[1, 0] [1, 2] [1, 1] : tensor<4x2xf32> to tensor<1x2xf32>
+    %3 = weft.all_gather %2 on @mesh <{"d"}> dims [1] : (tensor<1x2xf32>) -> tensor<1x8xf32>
+    %4 = tensor.extract_slice %3[0, 0] [1, 5] [1, 1] : tensor<1x8xf32> to tensor<1x5xf32>
+    %5 = tensor.pad %4 low[0, 0] high[0, 3] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x5xf32> to tensor<1x8xf32>
+    // expected-error@+1 {{result #0 has dim 0 of size 1 in chunks [1, 1, 1, 1], expected size 1 in chunks [0, 0, 0, 0]}}
+    return %5 : tensor<1x8xf32>
+  }
+  module @global {
+    func.func @padded_twice(%x: tensor<1x5xf32>) -> tensor<1x8xf32> {
+      %c = arith.constant 0.0 : f32
+      %0 = tensor.pad %x low[0, 0] high[0, 3] {
+      ^bb0(%i: index, %j: index):
+        tensor.yield %c : f32
+      } : tensor<1x5xf32> to tensor<1x8xf32>
+      return %0 : tensor<1x8xf32>
+    }
+  }
+}
+
+// -----
+
+// It is padded with another element.
+
+module {
+  weft.mesh @mesh = <["d"=4]>
+  func.func @padded_twice(%x: tensor<1x5xf32> {weft.global_type = tensor<1x5xf32>, weft.sharding = #weft.sharding<@mesh, [{"d"}, {}]>}) -> (tensor<1x8xf32> {weft.global_type = tensor<1x8xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+    %c = arith.constant 0.0 : f32
+    %0 = tensor.pad %x low[0, 0] high[0, 3] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %c : f32
+    } : tensor<1x5xf32> to tensor<1x8xf32>
+    %1 = weft.all_to_all %0 on @mesh <{"d"}> split [1] concat [0] : (tensor<1x8xf32>) -> tensor<4x2xf32>
+    %2 = tensor.extract_slice %1[0, 0] [1, 2] [1, 1] : tensor<4x2xf32> to tensor<1x2xf32>
+    %3 = weft.all_gather %2 on @mesh <{"d"}> dims [1] : (tensor<1x2xf32>) -> tensor<1x8xf32>
+    %4 = tensor.extract_slice %3[0, 0] [1, 5] [1, 1] : tensor<1x8xf32> to tensor<1x5xf32>
+    %d = arith.constant 1.0 : f32
+    // expected-error@+1 {{'tensor.pad' op makes result #0 another one: constant (1.000000e+00 : f32), but in the global program constant (0.000000e+00 : f32)}}
+    %5 = tensor.pad %4 low[0, 0] high[0, 3] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %d : f32
+    } : tensor<1x5xf32> to tensor<1x8xf32>
+    return %5 : tensor<1x8xf32>
+  }
+  module @global {
+    func.func @padded_twice(%x: tensor<1x5xf32>) -> tensor<1x8xf32> {
+      %c = arith.constant 0.0 : f32
+      // expected-note@+1 {{this op of the global program makes constant (0.000000e+00 : f32)}}
+      %0 = tensor.pad %x low[0, 0] high[0, 3] {
+      ^bb0(%i: index, %j: index):
+        tensor.yield %c : f32
+      } : tensor<1x5xf32> to tensor<1x8xf32>
+      return %0 : tensor<1x8xf32>
+    }
+  }
+}

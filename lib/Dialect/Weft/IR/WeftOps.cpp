@@ -6,6 +6,7 @@
 
 #include "weft/Dialect/Weft/IR/Collectives.h"
 #include "weft/Dialect/Weft/IR/Leaves.h"
+#include "weft/Dialect/Weft/IR/MeshErrors.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -44,6 +45,17 @@ LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &) {
   if (failed(verifySharding(*this, getFrom(), getType(), "from")))
     return failure();
   return verifySharding(*this, getTo(), getType(), "to");
+}
+
+Location weft::getErrorLoc(MeshOp mesh) {
+  Operation *parent = mesh->getParentOp();
+  Location loc = mesh.getLoc();
+  return isa<UnknownLoc>(loc) && parent ? parent->getLoc() : loc;
+}
+
+InFlightDiagnostic weft::emitMeshError(MeshOp mesh) {
+  return emitError(getErrorLoc(mesh))
+         << "'" << MeshOp::getOperationName() << "' op ";
 }
 
 LogicalResult MeshOp::verify() {
