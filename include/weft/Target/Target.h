@@ -22,6 +22,7 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace mlir::weft {
@@ -50,6 +51,9 @@ struct KernelBuffers {
   llvm::SmallVector<unsigned> indexOf;
   /// For each buffer: no other one overlaps it, or none of them is written.
   llvm::SmallVector<bool> isPrivate;
+  /// Whether all buffers start at a multiple of 16 bytes; none if only a run of
+  /// the program tells.
+  std::optional<bool> areAligned;
 };
 
 /// The code of parts of launches, which those that are alike have in common.

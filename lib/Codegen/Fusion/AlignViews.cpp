@@ -90,6 +90,9 @@ public:
       : whole(whole), views(views), replaced(replaced),
         builder(whole.getContext()) {}
 
+  /// What makes the tensor gets the loops of its one view.
+  void runOnProducer(linalg::GenericOp producer);
+
   void run() {
     if (!cutViews())
       return;
@@ -318,16 +321,49 @@ void Alignment::rewrite(linalg::GenericOp op, ArrayRef<Pieces> pieces) {
   }
 }
 
+void Alignment::runOnProducer(linalg::GenericOp producer) {
+  tensor::ExpandShapeOp first = views.front();
+  ArrayRef<int64_t> shape = first.getResultType().getShape();
+  for (const ReassociationIndices &group : first.getReassociationIndices())
+    ofWhole.dims.push_back(
+        llvm::map_to_vector<2>(group, [&](int64_t dim) { return shape[dim]; }));
+  AffineMap map = producer.getIndexingMapMatchingResult(cast<OpResult>(whole));
+  SmallVector<Pieces> pieces(producer.getNumLoops());
+  for (auto [expr, own] : llvm::zip(map.getResults(), ofWhole.dims))
+    pieces[cast<AffineDimExpr>(expr).getPosition()] = own;
+  if (!isFree(producer, pieces))
+    return;
+  for (OpResult result : producer->getResults()) {
+    Cut cut;
+    for (AffineExpr expr :
+         producer.getIndexingMapMatchingResult(result).getResults())
+      cut.dims.push_back(pieces[cast<AffineDimExpr>(expr).getPosition()]);
+    if (cut.isCut())
+      cuts[result] = std::move(cut);
+  }
+  rewrite(producer, pieces);
+  Value now = made.lookup(whole);
+  for (tensor::ExpandShapeOp view : views) {
+    Operation *collapsed = view.getSrc().getDefiningOp();
+    view.getResult().replaceAllUsesWith(now);
+    view->erase();
+    if (collapsed->use_empty())
+      collapsed->erase();
+  }
+  producer->erase();
+}
+
 /// Values with several views.
 using Views = SmallVector<std::pair<Value, SmallVector<tensor::ExpandShapeOp>>>;
 
-/// Views of a tensor that generics of its block read, by other pieces.
-void findViews(Value whole, Views &found) {
+/// Views of a tensor that generics of its block read: the tensor is worth it if
+/// there are any.
+SmallVector<tensor::ExpandShapeOp> getViews(Value whole,
+                                            DenseSet<Type> &types) {
+  SmallVector<tensor::ExpandShapeOp> views;
   RankedTensorType type = getTensor(whole);
   if (!type || !type.hasStaticShape() || type.getNumElements() < kMinElements)
-    return;
-  SmallVector<tensor::ExpandShapeOp> views;
-  DenseSet<Type> types;
+    return views;
   for (Operation *user : whole.getUsers()) {
     auto view = dyn_cast<tensor::ExpandShapeOp>(user);
     if (!view || !view.getResultType().hasStaticShape() ||
@@ -340,8 +376,62 @@ void findViews(Value whole, Views &found) {
     views.push_back(view);
     types.insert(view.getType());
   }
+  return views;
+}
+
+/// Views by other pieces.
+void findViews(Value whole, Views &found) {
+  DenseSet<Type> types;
+  SmallVector<tensor::ExpandShapeOp> views = getViews(whole, types);
   if (types.size() > 1)
     found.push_back({whole, std::move(views)});
+}
+
+bool takesSums(Operation *op) {
+  auto generic = dyn_cast_if_present<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() > 0;
+}
+
+/// Says whether a view is another one, or that with its last dim cut.
+bool isWithin(RankedTensorType type, RankedTensorType other) {
+  unsigned rank = other.getRank();
+  return type == other ||
+         (type.getRank() == rank + 1 &&
+          type.getShape().take_front(rank - 1) == other.getShape().drop_back());
+}
+
+/// The views of the one type, or that the first sum takes, if all are within
+/// it: casts to 4 bits read pairs of what magnitudes read in blocks.
+SmallVector<tensor::ExpandShapeOp> getFirstViews(Value whole) {
+  DenseSet<Type> types;
+  SmallVector<tensor::ExpandShapeOp> views = getViews(whole, types);
+  if (types.size() == 1)
+    return views;
+  Operation *first = nullptr;
+  RankedTensorType type;
+  for (tensor::ExpandShapeOp view : views)
+    for (Operation *user : view->getUsers())
+      if (takesSums(user) && (!first || user->isBeforeInBlock(first))) {
+        first = user;
+        type = view.getResultType();
+      }
+  bool isShared = first && llvm::all_of(views, [&](tensor::ExpandShapeOp view) {
+                    return isWithin(view.getResultType(), type);
+                  });
+  llvm::erase_if(views, [&](tensor::ExpandShapeOp view) {
+    return !isShared || view.getResultType() != type;
+  });
+  return views;
+}
+
+/// Whether the op computes elements that stand by themselves. What takes sums
+/// of rows, and what sums them up, is to stay one kernel with these.
+bool isElementwise(linalg::GenericOp op) {
+  return op.isAllParallelLoops() && op.getNumLoops() > 0 &&
+         llvm::none_of(
+             op.getDpsInputs(),
+             [](Value input) { return takesSums(input.getDefiningOp()); }) &&
+         llvm::none_of(op->getUsers(), takesSums);
 }
 
 } // namespace
@@ -359,5 +449,23 @@ void mlir::weft::alignViews(Block &block) {
     while (Value newer = replaced.lookup(now))
       now = newer;
     Alignment(now, views, replaced).run();
+  }
+}
+
+void mlir::weft::alignProducers(Block &block) {
+  SmallVector<linalg::GenericOp> ops(block.getOps<linalg::GenericOp>());
+  DenseMap<Value, Value> replaced;
+  // What they take may get a view of the same kind.
+  for (linalg::GenericOp op : llvm::reverse(ops)) {
+    if (!isElementwise(op))
+      continue;
+    for (OpResult result : op->getResults()) {
+      SmallVector<tensor::ExpandShapeOp> views = getFirstViews(result);
+      if (views.empty() ||
+          !op.getIndexingMapMatchingResult(result).isPermutation())
+        continue;
+      Alignment(result, views, replaced).runOnProducer(op);
+      break;
+    }
   }
 }

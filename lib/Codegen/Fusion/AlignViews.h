@@ -15,6 +15,11 @@ namespace mlir::weft {
 /// so do the generics that take what they make.
 void alignViews(Block &block);
 
+/// What is computed for each element of a tensor that generics of the block
+/// read by tensor.expand_shape to one shape, or to that with its last dimension
+/// cut, is computed in that shape, so that both can be one kernel.
+void alignProducers(Block &block);
+
 } // namespace mlir::weft
 
 #endif // WEFT_LIB_CODEGEN_FUSION_ALIGNVIEWS_H

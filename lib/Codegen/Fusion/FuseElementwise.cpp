@@ -221,6 +221,50 @@ void widenInReaders(func::FuncOp func, int64_t scratchBytes) {
   }
 }
 
+/// Makes several ops of one that computes a few numbers of others, as of a
+/// magnitude what elements are multiplied by and what undoes that: each can be
+/// computed again where it is read, without a kernel of its own.
+void splitNumbers(func::FuncOp func) {
+  SmallVector<linalg::GenericOp> ops;
+  func.walk([&](linalg::GenericOp op) {
+    if (op.getNumLoops() == 0 && op->getNumResults() > 1 &&
+        op.hasPureTensorSemantics() && !isHeavy(op) && !isJoin(op) &&
+        countOps(op) <= kMaxRepeatedOps &&
+        llvm::all_of(op.getRegionOutputArgs(),
+                     [](Value out) { return out.use_empty(); }))
+      ops.push_back(op);
+  });
+  for (linalg::GenericOp op : ops) {
+    OpBuilder builder(op);
+    for (OpResult result : op->getResults()) {
+      SmallVector<Value> inputs(op.getDpsInputs());
+      SmallVector<AffineMap> maps(inputs.size() + 1,
+                                  builder.getEmptyAffineMap());
+      auto emitBody = [&](OpBuilder &b, Location loc, ValueRange args) {
+        IRMapping mapping;
+        mapping.map(op.getRegionInputArgs(), args.drop_back());
+        for (Operation &inner : op.getBody()->without_terminator())
+          b.clone(inner, mapping);
+        Value number =
+            op.getBody()->getTerminator()->getOperand(result.getResultNumber());
+        linalg::YieldOp::create(b, loc, mapping.lookupOrDefault(number));
+      };
+      auto own = linalg::GenericOp::create(
+          builder, op.getLoc(), result.getType(), inputs,
+          op.getDpsInits()[result.getResultNumber()], maps,
+          ArrayRef<utils::IteratorType>(), emitBody);
+      SmallVector<Operation *> made;
+      for (Operation &inner : own.getBody()->without_terminator())
+        made.push_back(&inner);
+      for (Operation *inner : llvm::reverse(made))
+        if (isOpTriviallyDead(inner))
+          inner->erase();
+      result.replaceAllUsesWith(own->getResult(0));
+    }
+    op.erase();
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Lookups and barriers
 //===----------------------------------------------------------------------===//
@@ -356,6 +400,7 @@ LogicalResult fuseOnce(func::FuncOp func, int64_t scratchBytes) {
 
 LogicalResult mlir::weft::fuseElementwise(func::FuncOp func,
                                           int64_t scratchBytes) {
+  splitNumbers(func);
   if (failed(fuseOnce(func, scratchBytes)))
     return failure();
   return repeatBehind(func, scratchBytes) ? fuseOnce(func, scratchBytes)

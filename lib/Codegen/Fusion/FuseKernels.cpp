@@ -659,6 +659,9 @@ struct FuseKernelsPass
       if (limits.sumParts > 0)
         for (Block *block : getBlocks(func))
           splitSums(*block, limits.sumParts);
+      if (limits.alignsViews)
+        for (Block *block : getBlocks(func))
+          alignProducers(*block);
       if (failed(prepareParts(func)))
         return signalPassFailure();
       for (auto op : llvm::make_early_inc_range(

@@ -26,6 +26,8 @@ namespace {
 constexpr int64_t kLongSum = 1 << 16, kLeastPart = 1 << 12;
 /// Results that lie side by side are one block's, in such numbers.
 constexpr int64_t kColumns = 32;
+/// The most sums of parts that one block is left to join.
+constexpr int64_t kMostParts = kLongSum / 2;
 
 /// Views that were made, by their source and type.
 using Views = DenseMap<std::pair<Value, Type>, Value>;
@@ -47,6 +49,7 @@ private:
   bool isFree();
   bool areColumns();
   bool choosePieces();
+  bool chooseWholeLoops();
   int64_t findPiece(int64_t size, int64_t wanted);
   linalg::GenericOp sumParts();
   linalg::GenericOp joinParts(linalg::GenericOp parts);
@@ -119,6 +122,26 @@ int64_t SplitSum::findPiece(int64_t size, int64_t wanted) {
   return 1;
 }
 
+/// Parts that are whole loops need no view: what makes the tensor, as a cast of
+/// weights does, becomes one kernel with the sum. Says whether there are enough
+/// of them, and not too many.
+bool SplitSum::chooseWholeLoops() {
+  if (op.getNumParallelLoops() != 0)
+    return false;
+  int64_t parts = 1;
+  for (int64_t size : ArrayRef(sizes).drop_back()) {
+    bool isTaken = parts < numParts / 8;
+    pieces.push_back(isTaken ? size : 1);
+    if (isTaken)
+      parts *= size;
+  }
+  pieces.push_back(1);
+  if (parts >= numParts / 8 && parts <= kMostParts)
+    return true;
+  pieces.clear();
+  return false;
+}
+
 bool SplitSum::choosePieces() {
   int64_t results = 1, elements = 1;
   for (auto [size, iterator] : llvm::zip(sizes, iterators))
@@ -129,6 +152,8 @@ bool SplitSum::choosePieces() {
   int64_t perBlock = results * elements / blocks;
   if (perBlock < kLongSum)
     return false;
+  if (chooseWholeLoops())
+    return true;
   int64_t wanted = std::min(numParts / blocks, perBlock / kLeastPart);
   bool isCut = false;
   for (auto [size, iterator] : llvm::zip(sizes, iterators)) {

@@ -96,6 +96,17 @@ struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// The upper 16 bits of an f32.
+Value emitUpperHalf(OpBuilder &builder, Location loc, Value wide) {
+  Type i32 = withElement(wide.getType(), builder.getI32Type()),
+       i16 = withElement(wide.getType(), builder.getI16Type());
+  Value bits = arith::BitcastOp::create(builder, loc, i32, wide);
+  return arith::TruncIOp::create(
+      builder, loc, i16,
+      arith::ShRUIOp::create(builder, loc, bits,
+                             createInteger(builder, loc, i32, 16)));
+}
+
 /// A maximum or minimum is one of the operands: nothing is rounded, and none of
 /// the denormals gets lost that the instruction would take as zeros.
 template <typename Op> struct ChooseBfloat : OpRewritePattern<Op> {
@@ -106,18 +117,12 @@ template <typename Op> struct ChooseBfloat : OpRewritePattern<Op> {
     if (!getElementTypeOrSelf(op.getType()).isBF16())
       return failure();
     Location loc = op.getLoc();
-    Type f32 = withElement(op.getType(), rewriter.getF32Type()),
-         i32 = withElement(op.getType(), rewriter.getI32Type()),
-         i16 = withElement(op.getType(), rewriter.getI16Type());
+    Type f32 = withElement(op.getType(), rewriter.getF32Type());
     Value lhs = arith::ExtFOp::create(rewriter, loc, f32, op.getLhs());
     Value rhs = arith::ExtFOp::create(rewriter, loc, f32, op.getRhs());
     Value wide = Op::create(rewriter, loc, lhs, rhs, op.getFastmathAttr());
-    Value bits = arith::BitcastOp::create(rewriter, loc, i32, wide);
-    Value high = arith::TruncIOp::create(
-        rewriter, loc, i16,
-        arith::ShRUIOp::create(rewriter, loc, bits,
-                               createInteger(rewriter, loc, i32, 16)));
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), high);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(
+        op, op.getType(), emitUpperHalf(rewriter, loc, wide));
     return success();
   }
 };
@@ -149,13 +154,84 @@ void clearSigns(Operation *root) {
   });
 }
 
+bool isExtended(Value value) {
+  auto op = value.getDefiningOp<arith::ExtFOp>();
+  return op && getElementTypeOrSelf(op.getIn().getType()).isBF16() &&
+         getElementTypeOrSelf(op.getType()).isF32();
+}
+
+bool isRoundedToBfloat(Operation *op) {
+  auto rounding = dyn_cast<arith::TruncFOp>(op);
+  return rounding && getElementTypeOrSelf(rounding.getType()).isBF16() &&
+         getElementTypeOrSelf(rounding.getIn().getType()).isF32();
+}
+
+bool isChoice(Operation *op) {
+  return isa_and_present<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+                         arith::MinNumFOp>(op);
+}
+
+/// Whether an f32 is a bf16 by what it is made of: nothing is rounded.
+bool isBfloat(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && getElementTypeOrSelf(value.getType()).isF32() &&
+      (isChoice(op) || isa<math::AbsFOp>(op)))
+    return llvm::all_of(op->getOperands(), isBfloat);
+  return isExtended(value);
+}
+
+/// Maxima of magnitudes that were computed in f32 stay in f32, where each is
+/// made a bf16 and taken back to f32 for the next one: the last one's rounding
+/// gives the same NaN.
+void stayWide(Operation *root) {
+  root->walk([](arith::ExtFOp op) {
+    auto rounding = op.getIn().getDefiningOp<arith::TruncFOp>();
+    auto isLast = [](Operation *user) {
+      return isChoice(user) &&
+             llvm::all_of(user->getUsers(), isRoundedToBfloat);
+    };
+    if (!rounding || !isRoundedToBfloat(rounding) || !isExtended(op) ||
+        !isBfloat(rounding.getIn()) || !llvm::all_of(op->getUsers(), isLast))
+      return;
+    op.replaceAllUsesWith(rounding.getIn());
+    op.erase();
+    if (rounding->use_empty())
+      rounding.erase();
+  });
+}
+
+/// Takes the upper half of what is a bf16 already. A NaN is the one of
+/// roundings.
+void takeUpperHalves(Operation *root) {
+  root->walk([](arith::TruncFOp op) {
+    Value in = op.getIn();
+    if (!isRoundedToBfloat(op) || !isBfloat(in))
+      return;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Type i16 = withElement(in.getType(), builder.getI16Type());
+    Value isNaN =
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, in, in);
+    Value bits = arith::SelectOp::create(
+        builder, loc, isNaN, createInteger(builder, loc, i16, 0x7fc0),
+        emitUpperHalf(builder, loc, in));
+    op.replaceAllUsesWith(
+        arith::BitcastOp::create(builder, loc, op.getType(), bits).getResult());
+    op.erase();
+  });
+}
+
 struct ExpandBfloatPass
     : public weft::impl::ExpandBfloatPassBase<ExpandBfloatPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (extendOnly)
+    if (extendOnly) {
       clearSigns(getOperation());
+    } else {
+      stayWide(getOperation());
+      takeUpperHalves(getOperation());
+    }
     RewritePatternSet patterns(&getContext());
     patterns.add<ExtendBfloat>(&getContext());
     patterns

@@ -3,7 +3,7 @@
 // Each fused group becomes the launch of a kernel function. Two groups share a
 // kernel if their regions print alike, their buffers have the same types, and
 // the same buffers are one or overlap; two kernels share their code if it is
-// the same. Kernels in a row that may run at one
+// the same, or differs in sizes. Kernels in a row that may run at one
 // time (weft_rt.together) become one launch, if the target has such launches.
 
 #include "SharedBodies.h"
@@ -41,6 +41,20 @@ struct BufferList : KernelBuffers {
   BufferList(ValueRange operands, ValueRange written);
 };
 
+/// Whether a buffer starts at a multiple of 16 bytes: arguments, results and
+/// the arena start at one of 64 (weft-rt/abi.h).
+std::optional<bool> isAligned(Value buffer) {
+  constexpr int64_t kAccessBytes = 16;
+  for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view;
+       view = view.getSource().getDefiningOp<rt::ViewOp>())
+    if (view.getDynamicOffset())
+      return std::nullopt;
+  BufferExtent extent = getExtent(buffer);
+  if (extent.isUnknown)
+    return std::nullopt;
+  return extent.begin % kAccessBytes == 0;
+}
+
 BufferList::BufferList(ValueRange operands, ValueRange written) {
   SmallVector<BufferExtent> extents;
   for (Value operand : operands) {
@@ -64,6 +78,12 @@ BufferList::BufferList(ValueRange operands, ValueRange written) {
       alone &= i == j || !(isWritten(i) || isWritten(j)) ||
                !extents[i].overlaps(extents[j]);
     isPrivate.push_back(alone);
+  }
+  areAligned = true;
+  for (Value buffer : buffers) {
+    std::optional<bool> own = isAligned(buffer);
+    if (own == false || (!own && areAligned != false))
+      areAligned = own;
   }
 }
 
@@ -105,6 +125,8 @@ public:
 
   LogicalResult outline(Operation *op);
   LogicalResult outlineTogether(ArrayRef<rt::FusedOp> ops);
+  /// After all ops.
+  void finish() { bodies.passIntegers(); }
   unsigned getNumKernels() const { return kernels.size(); }
 
 private:
@@ -152,6 +174,7 @@ std::string Outliner::getKey(Operation *op, const BufferList &list) {
     os << ';' << index;
   for (bool isPrivate : list.isPrivate)
     os << isPrivate;
+  os << ';' << (list.areAligned ? 1 + *list.areAligned : 0);
   return key;
 }
 
@@ -358,6 +381,7 @@ void OutlineKernelsPass::runOnOperation() {
   bool mayShare = target->getLaunchOperands(getOperation()) > 0;
   if (failed(outlineAll(outliner, mayShare)))
     return signalPassFailure();
+  outliner.finish();
   numKernels += outliner.getNumKernels();
 }
 

@@ -2,43 +2,148 @@
 
 #include "SharedBodies.h"
 
-#include "mlir/IR/OperationSupport.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::weft;
 
-namespace {
+/// Ops of a function that is worth integers which are not known. Iterations of
+/// an innermost loop that is long however many they are.
+static constexpr size_t kMinOps = 48;
+static constexpr int64_t kLongLoop = 256;
 
-constexpr auto kFlags = OperationEquivalence::IgnoreLocations;
+//===----------------------------------------------------------------------===//
+// What a function is
+//===----------------------------------------------------------------------===//
 
-/// Of all ops, without their operands.
-llvm::hash_code hashBody(LLVM::LLVMFuncOp body) {
-  llvm::hash_code hash = hash_value(Type(body.getFunctionType()));
-  body.getBody().walk([&](Operation *op) {
-    hash = llvm::hash_combine(
-        hash, OperationEquivalence::computeHash(
-                  op, OperationEquivalence::ignoreHashValue,
-                  OperationEquivalence::ignoreHashValue, kFlags));
-  });
-  return hash;
-}
+/// Writes a function as a row of numbers: ops by their names, attributes and
+/// types, values by the order in which they are made.
+class SharedBodies::Reader {
+public:
+  explicit Reader(Body &body) : body(body) {}
 
-/// Says whether two functions differ in their names and locations at most.
-bool areSame(LLVM::LLVMFuncOp one, LLVM::LLVMFuncOp other) {
-  auto getAttributes = [](LLVM::LLVMFuncOp func) {
-    NamedAttrList attributes(func->getAttrDictionary());
+  void read() {
+    NamedAttrList attributes(body.func->getAttrDictionary());
     attributes.erase(SymbolTable::getSymbolAttrName());
-    attributes.erase(func.getNoInlineAttrName());
-    return attributes.getDictionary(func.getContext());
-  };
-  return getAttributes(one) == getAttributes(other) &&
-         OperationEquivalence::isRegionEquivalentTo(&one.getBody(),
-                                                    &other.getBody(), kFlags);
+    attributes.erase(body.func.getNoInlineAttrName());
+    write(
+        attributes.getDictionary(body.func.getContext()).getAsOpaquePointer());
+    read(body.func.getBody());
+  }
+
+private:
+  void write(const void *pointer) {
+    body.text.push_back(reinterpret_cast<uintptr_t>(pointer));
+  }
+  void write(size_t number) { body.text.push_back(number); }
+  size_t getNumber(Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  }
+
+  /// An integer that a call can pass.
+  bool isInteger(Operation *op) {
+    return isa<arith::ConstantOp>(op) &&
+           (op->getResult(0).getType().isInteger(32) ||
+            op->getResult(0).getType().isInteger(64));
+  }
+
+  void read(Operation *op) {
+    write(op->getName().getAsOpaquePointer());
+    for (Value operand : op->getOperands())
+      write(getNumber(operand));
+    for (Value result : op->getResults()) {
+      write(result.getType().getAsOpaquePointer());
+      getNumber(result);
+    }
+    for (Block *successor : op->getSuccessors())
+      write(successor);
+    if (isInteger(op)) {
+      body.integers.push_back(cast<arith::ConstantOp>(op));
+      body.values.front().push_back(body.integers.back().getValue());
+    } else {
+      write(op->getDiscardableAttrDictionary().getAsOpaquePointer());
+      write(op->getPropertiesAsAttribute().getAsOpaquePointer());
+    }
+    for (Region &region : op->getRegions())
+      read(region);
+  }
+
+  void read(Region &region) {
+    write(region.getBlocks().size());
+    for (Block &block : region) {
+      write(block.getNumArguments());
+      for (BlockArgument argument : block.getArguments()) {
+        write(argument.getType().getAsOpaquePointer());
+        getNumber(argument);
+      }
+      write(block.getOperations().size());
+      for (Operation &op : block)
+        read(&op);
+    }
+  }
+
+  Body &body;
+  llvm::DenseMap<Value, size_t> numbers;
+};
+
+//===----------------------------------------------------------------------===//
+// What may differ
+//===----------------------------------------------------------------------===//
+
+static bool isInnermost(scf::ForOp loop) {
+  return !loop.getBody()
+              ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
 }
+
+/// Says whether a use of an integer of which two values are known is as fast
+/// if none is: not where elements are walked, which is to be a vector's, or
+/// written out.
+static bool isOutside(OpOperand &use, int64_t least) {
+  Operation *user = use.getOwner();
+  if (auto loop = dyn_cast<scf::ForOp>(user))
+    return &use == &loop.getUpperBoundMutable() &&
+           (!isInnermost(loop) || least >= kLongLoop);
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::MulIOp>(user)) {
+    auto loop = user->getParentOfType<scf::ForOp>();
+    if (!loop || !isInnermost(loop))
+      return true;
+    return isa<arith::MulIOp>(user) &&
+           !llvm::is_contained(user->getOperands(), loop.getInductionVar());
+  }
+  return isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::CmpIOp>(user);
+}
+
+bool SharedBodies::mayDiffer(arith::ConstantOp integer, Attribute other) {
+  int64_t least = std::min(cast<IntegerAttr>(integer.getValue()).getInt(),
+                           cast<IntegerAttr>(other).getInt());
+  return llvm::all_of(integer->getUses(),
+                      [&](OpOperand &use) { return isOutside(use, least); });
+}
+
+bool SharedBodies::canTake(const Body &body, ArrayRef<Attribute> values) {
+  ArrayRef<Attribute> own = body.values.front();
+  if (own == values)
+    return true;
+  size_t numOps = 0;
+  LLVM::LLVMFuncOp(body.func).walk([&](Operation *) { ++numOps; });
+  if (numOps < kMinOps)
+    return false;
+  for (auto [integer, mine, other] : llvm::zip(body.integers, own, values))
+    if (mine != other && !mayDiffer(integer, other))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
 
 /// The one call in a kernel; null if it is not of one function of the kernel's
 /// own.
-LLVM::CallOp findCall(ModuleOp module, StringRef kernel) {
+static LLVM::CallOp findCall(ModuleOp module, StringRef kernel) {
   auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel);
   LLVM::CallOp found;
   if (!func || func.isExternal())
@@ -53,25 +158,73 @@ LLVM::CallOp findCall(ModuleOp module, StringRef kernel) {
   return isOwn ? found : LLVM::CallOp();
 }
 
-} // namespace
-
 void SharedBodies::share(StringRef kernel) {
   LLVM::CallOp call = findCall(module, kernel);
   if (!call)
     return;
-  auto body = module.lookupSymbol<LLVM::LLVMFuncOp>(*call.getCallee());
-  if (!body || body.isExternal() ||
-      body.getLinkage() != LLVM::Linkage::Internal)
+  Body body;
+  body.func = module.lookupSymbol<LLVM::LLVMFuncOp>(*call.getCallee());
+  if (!body.func || body.func.isExternal() ||
+      body.func.getLinkage() != LLVM::Linkage::Internal)
     return;
-  auto &alike = bodies[hashBody(body)];
-  for (LLVM::LLVMFuncOp other : alike) {
-    if (!areSame(body, other))
+  body.calls.push_back(call);
+  body.values.emplace_back();
+  Reader(body).read();
+  auto &alike = bodies[llvm::hash_combine_range(body.text)];
+  for (Body &other : alike) {
+    if (body.text != other.text || !canTake(other, body.values.front()))
       continue;
-    call.setCallee(other.getSymName());
+    call.setCallee(other.func.getSymName());
     // Else it would be compiled in each kernel again.
-    other.setNoInline(true);
-    body.erase();
+    other.func.setNoInline(true);
+    other.calls.push_back(call);
+    other.values.push_back(std::move(body.values.front()));
+    body.func.erase();
     return;
   }
-  alike.push_back(body);
+  alike.push_back(std::move(body));
+}
+
+void SharedBodies::passIntegers(Body &body) {
+  // Those that are the same in each call are one.
+  llvm::MapVector<ArrayAttr, SmallVector<arith::ConstantOp>> passed;
+  Builder builder(body.func.getContext());
+  for (auto [i, integer] : llvm::enumerate(body.integers)) {
+    SmallVector<Attribute> ofCalls;
+    for (ArrayRef<Attribute> values : body.values)
+      ofCalls.push_back(values[i]);
+    if (!llvm::all_equal(ofCalls))
+      passed[builder.getArrayAttr(ofCalls)].push_back(integer);
+  }
+  SmallVector<Type> types(body.func.getArgumentTypes());
+  for (auto &[values, integers] : passed) {
+    Type type = integers.front().getType();
+    types.push_back(type);
+    Value given =
+        body.func.getBody().front().addArgument(type, body.func.getLoc());
+    for (arith::ConstantOp integer : integers) {
+      integer.replaceAllUsesWith(given);
+      integer.erase();
+    }
+    for (auto [call, value] : llvm::zip(body.calls, values)) {
+      OpBuilder before(call);
+      call.getCalleeOperandsMutable().append(
+          arith::ConstantOp::create(before, call.getLoc(),
+                                    cast<TypedAttr>(value))
+              .getResult());
+    }
+  }
+  SmallVector<DictionaryAttr> attributes;
+  body.func.getAllArgAttrs(attributes);
+  attributes.resize(types.size(), builder.getDictionaryAttr({}));
+  body.func.setFunctionType(LLVM::LLVMFunctionType::get(
+      body.func.getFunctionType().getReturnType(), types));
+  body.func.setAllArgAttrs(attributes);
+}
+
+void SharedBodies::passIntegers() {
+  for (auto &[hash, alike] : bodies)
+    for (Body &body : alike)
+      if (body.calls.size() > 1)
+        passIntegers(body);
 }

@@ -130,6 +130,7 @@ CUDATarget::emitKernel(OpBuilder &builder, Operation *op, StringRef name,
   DeviceKernel kernel =
       createDeviceKernel(builder, op->getLoc(), name, buffers.isPrivate,
                          fused.getScalars().getTypes());
+  kernel.areAligned = buffers.areAligned;
   if (!isPointwise(*shape))
     return emitRowKernel(fused, *shape, kernel, buffers.indexOf);
   return emitPoints(fused, *shape, kernel, buffers.indexOf);

@@ -28,6 +28,8 @@ struct DeviceKernel : KernelArguments {
   std::string sharedName;
   /// Of a part of a launch: the number of this block among the part's.
   Value block;
+  /// As in KernelBuffers.
+  std::optional<bool> areAligned;
 };
 
 /// Declares `name` in the module that the builder is in, and makes its body's

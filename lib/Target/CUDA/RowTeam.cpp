@@ -16,6 +16,8 @@ static constexpr int64_t kSharedOfPart = 8 << 10;
 /// Registers of a thread for what it holds: so many that several blocks fit,
 /// and what it may be if a block has but one row. Ops of all its points.
 static constexpr int64_t kFewHeld = 48, kMostHeld = 96, kMostHeldOps = 6000;
+/// Runs of neighbours that a thread takes at once of rows that are read once.
+static constexpr int64_t kMostSteps = 4;
 /// Rows of so many points are a block's of the most threads that there may be:
 /// so few rows are read at a time that caches have them for the next phase.
 static constexpr int64_t kLongRow = 16384, kMostThreads = 1024;
@@ -152,6 +154,11 @@ static void holdRow(const KernelShape &shape, Team &team) {
          rows * slots < kManyBlocks * kBlockThreads)
     slots *= 2;
   if (getPoints() * numHeld > kMostHeld || getPoints() * numOps > kMostHeldOps)
+    return;
+  // What is read once need not be kept: a loop is less code.
+  auto hasPoints = [](const Phase &phase) { return !phase.loops.empty(); };
+  if (llvm::hasNItems(llvm::make_filter_range(shape.phases, hasPoints), 1) &&
+      llvm::divideCeil(chunks, slots) > kMostSteps)
     return;
   team.slots = slots;
   team.heldWidth = width;

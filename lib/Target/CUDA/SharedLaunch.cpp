@@ -97,6 +97,7 @@ FailureOr<rt::LaunchConfig> mlir::weft::emitSharedLaunch(
       DeviceKernel code =
           createDevicePart(builder, op.getLoc(), part.code->name,
                            part.buffers.isPrivate, op.getScalars().getTypes());
+      code.areAligned = part.buffers.areAligned;
       FailureOr<rt::LaunchConfig> config = emit(part, code);
       if (failed(config))
         return failure();

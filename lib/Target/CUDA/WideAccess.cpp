@@ -67,19 +67,30 @@ static Value emitIsAligned(OpBuilder &builder, Location loc,
                                emitInt(builder, loc, 0));
 }
 
-void mlir::weft::emitByAlignment(OpBuilder &builder, Location loc,
-                                 const DeviceKernel &kernel,
-                                 function_ref<void(bool isAligned)> emit) {
-  auto branch =
-      scf::IfOp::create(builder, loc, emitIsAligned(builder, loc, kernel),
-                        /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(branch.thenYield());
+/// The buffers' addresses are multiples of what one access moves.
+static void emitAlignment(OpBuilder &builder, Location loc,
+                          const DeviceKernel &kernel) {
   Value yes = LLVM::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   Value bytes = emitInt(builder, loc, kAccessBytes);
   for (Value buffer : kernel.buffers)
     LLVM::AssumeOp::create(builder, loc, yes, LLVM::AssumeAlignTag(), buffer,
                            bytes);
+}
+
+void mlir::weft::emitByAlignment(OpBuilder &builder, Location loc,
+                                 const DeviceKernel &kernel,
+                                 function_ref<void(bool isAligned)> emit) {
+  if (kernel.areAligned) {
+    if (*kernel.areAligned)
+      emitAlignment(builder, loc, kernel);
+    return emit(*kernel.areAligned);
+  }
+  auto branch =
+      scf::IfOp::create(builder, loc, emitIsAligned(builder, loc, kernel),
+                        /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenYield());
+  emitAlignment(builder, loc, kernel);
   emit(true);
   builder.setInsertionPoint(branch.elseYield());
   emit(false);

@@ -67,3 +67,61 @@ module attributes {weft.target = #weft.target<"host">} {
     return %a, %ac : tensor<256x16xf32>, tensor<8x512xf32>
   }
 }
+
+// -----
+
+// What a tensor is made by has the loops of the blocks in which it is read: one
+// kernel.
+
+#all = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @made
+// CHECK: %[[X:.*]] = tensor.expand_shape %arg0 {{\[\[}}0], [1, 2]] output_shape [256, 16, 32] : tensor<256x512xf32> into tensor<256x16x32xf32>
+// CHECK: %[[R:.*]]:3 = weft_rt.fused ins(%[[X]] : tensor<256x16x32xf32>) -> tensor<256x16x32xbf16>, tensor<256x16xf8E8M0FNU>, tensor<256x16x32xf8E4M3FN>
+// CHECK-NOT: weft_rt.fused
+// CHECK: tensor.collapse_shape %[[R]]#0
+module attributes {weft.target = #weft.target<"cuda">} {
+  func.func @made(%x: tensor<256x512xf32>) -> (tensor<256x512xbf16>, tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) {
+    %e = tensor.empty() : tensor<256x512xbf16>
+    %n = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<256x512xf32>) outs(%e : tensor<256x512xbf16>) {
+    ^bb0(%v: f32, %o: bf16):
+      %t = arith.truncf %v : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<256x512xbf16>
+    %a = weft.amax %n {blocks = array<i64: 1, 32>} : tensor<256x512xbf16> -> tensor<256x16xf32>
+    %m, %s = weft.block_scale %a {element = f8E4M3FN} : (tensor<256x16xf32>) -> (tensor<256x16xf32>, tensor<256x16xf8E8M0FNU>)
+    %q = weft.quantize %n, %m : tensor<256x512xbf16>, tensor<256x16xf32> -> tensor<256x512xf8E4M3FN>
+    return %n, %q, %s : tensor<256x512xbf16>, tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  }
+}
+
+// -----
+
+// Not so what a sum over all of a row reads, or is in: that is one kernel.
+
+#all = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// CHECK-LABEL: func.func @of_rows
+// CHECK: weft_rt.fused ins(%arg0 : tensor<256x512xf32>) -> tensor<256x512xbf16>, tensor<256xf32>
+module attributes {weft.target = #weft.target<"cuda">} {
+  func.func @of_rows(%x: tensor<256x512xf32>, %z: tensor<256xf32>) -> (tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<256xf32>) {
+    %e = tensor.empty() : tensor<256x512xbf16>
+    %n = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<256x512xf32>) outs(%e : tensor<256x512xbf16>) {
+    ^bb0(%v: f32, %o: bf16):
+      %s = arith.mulf %v, %v : f32
+      %t = arith.truncf %s : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<256x512xbf16>
+    %zero = arith.constant 0.0 : f32
+    %f = linalg.fill ins(%zero : f32) outs(%z : tensor<256xf32>) -> tensor<256xf32>
+    %sum = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]} ins(%n : tensor<256x512xbf16>) outs(%f : tensor<256xf32>) {
+    ^bb0(%v: bf16, %o: f32):
+      %w = arith.extf %v : bf16 to f32
+      %t = arith.addf %o, %w : f32
+      linalg.yield %t : f32
+    } -> tensor<256xf32>
+    %a = weft.amax %n {blocks = array<i64: 1, 32>} : tensor<256x512xbf16> -> tensor<256x16xf32>
+    %m, %s = weft.block_scale %a {element = f8E4M3FN} : (tensor<256x16xf32>) -> (tensor<256x16xf32>, tensor<256x16xf8E8M0FNU>)
+    %q = weft.quantize %n, %m : tensor<256x512xbf16>, tensor<256x16xf32> -> tensor<256x512xf8E4M3FN>
+    return %q, %s, %sum : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<256xf32>
+  }
+}

@@ -215,3 +215,44 @@ func.func @short_rows(%x: tensor<64x512xbf16>) -> tensor<64x512xbf16> {
   } -> tensor<64x512xbf16>
   return %d : tensor<64x512xbf16>
 }
+
+// Numbers that follow from a magnitude are computed where they are read, though
+// one op makes both: no kernel is left for them.
+
+// CHECK-LABEL: func.func @numbers
+// CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<f32>, tensor<4096xf32>) -> tensor<4096xf8E4M3FN>
+// CHECK: arith.divf
+// CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<f32>, tensor<4096xf32>) -> tensor<4096xbf16>
+// CHECK: arith.divf
+// CHECK: arith.divf
+// CHECK-NOT: weft_rt.fused
+// CHECK: return
+func.func @numbers(%amax: tensor<f32>, %x: tensor<4096xf32>, %y: tensor<4096xf32>) -> (tensor<4096xf8E4M3FN>, tensor<4096xbf16>) {
+  %most = arith.constant 448.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %m:2 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+      ins(%amax : tensor<f32>) outs(%e, %e : tensor<f32>, tensor<f32>) {
+  ^bb0(%a: f32, %o0: f32, %o1: f32):
+    %f = arith.divf %most, %a : f32
+    %g = arith.divf %one, %f : f32
+    linalg.yield %f, %g : f32, f32
+  } -> (tensor<f32>, tensor<f32>)
+  %e0 = tensor.empty() : tensor<4096xf8E4M3FN>
+  %q = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %m#0 : tensor<4096xf32>, tensor<f32>) outs(%e0 : tensor<4096xf8E4M3FN>) {
+  ^bb0(%v: f32, %f: f32, %o: f8E4M3FN):
+    %p = arith.mulf %v, %f : f32
+    %t = arith.truncf %p : f32 to f8E4M3FN
+    linalg.yield %t : f8E4M3FN
+  } -> tensor<4096xf8E4M3FN>
+  %e1 = tensor.empty() : tensor<4096xbf16>
+  %d = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%y, %m#1 : tensor<4096xf32>, tensor<f32>) outs(%e1 : tensor<4096xbf16>) {
+  ^bb0(%v: f32, %f: f32, %o: bf16):
+    %p = arith.mulf %v, %f : f32
+    %t = arith.truncf %p : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<4096xbf16>
+  return %q, %d : tensor<4096xf8E4M3FN>, tensor<4096xbf16>
+}

@@ -99,6 +99,32 @@ module attributes {weft.target = #weft.target<"cuda">} {
     return %sum : tensor<1024xf32>
   }
 
+  // Parts that are rows need no view, and are one kernel with what makes them.
+  // CHECK-LABEL: func.func @rows
+  // CHECK-NOT: tensor.expand_shape
+  // CHECK: %[[MADE:.*]]:2 = weft_rt.fused ins(%{{.*}} : tensor<512x1024xf32>) -> tensor<512x1024xbf16>, tensor<512xbf16>
+  // CHECK: weft_rt.fused ins(%[[MADE]]#1 : tensor<512xbf16>) -> tensor<bf16>
+  // CHECK-NOT: weft_rt.fused
+  func.func @rows(%x: tensor<512x1024xf32>) -> (tensor<512x1024xbf16>, tensor<bf16>) {
+    %zero = arith.constant 0.0 : bf16
+    %n = tensor.empty() : tensor<512x1024xbf16>
+    %narrow = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%x : tensor<512x1024xf32>) outs(%n : tensor<512x1024xbf16>) {
+    ^bb0(%v: f32, %o: bf16):
+      %r = arith.truncf %v : f32 to bf16
+      linalg.yield %r : bf16
+    } -> tensor<512x1024xbf16>
+    %e = tensor.empty() : tensor<bf16>
+    %z = linalg.fill ins(%zero : bf16) outs(%e : tensor<bf16>) -> tensor<bf16>
+    %most = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+        ins(%narrow : tensor<512x1024xbf16>) outs(%z : tensor<bf16>) {
+    ^bb0(%v: bf16, %o: bf16):
+      %r = arith.maximumf %o, %v : bf16
+      linalg.yield %r : bf16
+    } -> tensor<bf16>
+    return %narrow, %most : tensor<512x1024xbf16>, tensor<bf16>
+  }
+
   // Many rows are blocks enough.
   // CHECK-LABEL: func.func @many
   // CHECK-NOT: tensor.expand_shape

@@ -77,3 +77,50 @@ func.func @magnitude(%a: bf16) -> bf16 {
   %2 = arith.truncf %1 : f32 to bf16
   return %2 : bf16
 }
+
+// Maxima of magnitudes that emulation took to f32 and back are not rounded; the
+// NaN is that of a rounding.
+// CHECK-LABEL: func.func @maxima
+// CHECK: math.absf
+// CHECK: arith.maximumf
+// CHECK-NOT: arith.addi
+// CHECK: math.absf
+// CHECK: arith.maximumf
+// CHECK-NOT: arith.addi
+// CHECK: arith.cmpf uno
+// CHECK: arith.constant 32704 : i16
+// CHECK: arith.select
+// CHECK-NOT: arith.cmpf
+// CHECK: return
+func.func @maxima(%a: bf16, %b: bf16, %c: bf16) -> bf16 {
+  %0 = arith.extf %a : bf16 to f32
+  %1 = math.absf %0 : f32
+  %2 = arith.truncf %1 : f32 to bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.extf %b : bf16 to f32
+  %5 = arith.maximumf %3, %4 : f32
+  %6 = arith.truncf %5 : f32 to bf16
+  %7 = arith.extf %c : bf16 to f32
+  %8 = math.absf %7 : f32
+  %9 = arith.truncf %8 : f32 to bf16
+  %10 = arith.extf %6 : bf16 to f32
+  %11 = arith.extf %9 : bf16 to f32
+  %12 = arith.maximumf %10, %11 : f32
+  %13 = arith.truncf %12 : f32 to bf16
+  return %13 : bf16
+}
+
+// What else reads the f32 has the NaN of the rounding.
+// CHECK-LABEL: func.func @read_wide
+// CHECK: arith.maximumf
+// CHECK: arith.select
+// CHECK: arith.mulf
+func.func @read_wide(%a: bf16, %b: bf16) -> f32 {
+  %0 = arith.extf %a : bf16 to f32
+  %1 = arith.extf %b : bf16 to f32
+  %2 = arith.maximumf %0, %1 : f32
+  %3 = arith.truncf %2 : f32 to bf16
+  %4 = arith.extf %3 : bf16 to f32
+  %5 = arith.mulf %4, %4 : f32
+  return %5 : f32
+}
