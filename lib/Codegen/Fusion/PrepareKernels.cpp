@@ -653,8 +653,8 @@ LogicalResult checkRounded(func::FuncOp func, const Target &target) {
   return failure(walked.wasInterrupted());
 }
 
-/// Whether an index is 0 for certain. Others may point to an element that is not
-/// there, also along a dim of size 1.
+/// Whether an index is 0 for certain. Others may point to an element that is
+/// not there, also along a dim of size 1.
 bool isFirst(Value index) {
   if (matchPattern(index, m_Zero()))
     return true;
@@ -675,8 +675,7 @@ struct LookIntoUnitFree : OpRewritePattern<tensor::ExtractOp> {
       return failure();
     ArrayRef<int64_t> shape = expand.getResultType().getShape();
     SmallVector<Value> indices;
-    for (const ReassociationIndices &group :
-         expand.getReassociationIndices()) {
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
       const auto *kept =
           llvm::find_if(group, [&](int64_t dim) { return shape[dim] != 1; });
       if (kept == group.end())
