@@ -117,45 +117,64 @@ bool MemoryLoop::isLoose(int64_t bytes) const {
 }
 
 /// Does not depend on the limit, so that the limit that an error names is one
-/// that is kept. Where the estimate is too high, orders that need less are
-/// found under the limit of the last one.
+/// that is kept.
 MemoryLoop::Plan &MemoryLoop::getLeast() {
   if (least)
     return *least;
-  auto plan = [&](StringRef policy, int64_t reserve, bool isLean,
-                  int64_t within) {
-    SchedulePassOptions chosen = choose(policy, reserve, isLean);
-    chosen.within = within;
-    chosen.brief = chosen.quick = true;
-    return attempt(chosen);
-  };
-  least = plan("sync", 0, /*isLean=*/false, -1);
+  least = planQuickly("sync", 0, /*isLean=*/false, -1);
   if (!least->module)
     return *least;
-  int64_t inOrderBytes = least->estimatedBytes;
+  inOrder = getBytes(*least);
+  Plan lean = planQuickly("sync", 0, /*isLean=*/true, -1);
+  if (lean.module && lean.bytes < least->bytes)
+    least = std::move(lean);
+  first = getBytes(*least);
+  lookForLess(options.policy);
+  return *least;
+}
+
+MemoryLoop::Plan MemoryLoop::planQuickly(StringRef policy, int64_t reserve,
+                                         bool isLean, int64_t within) {
+  SchedulePassOptions chosen = choose(policy, reserve, isLean);
+  chosen.within = within;
+  chosen.brief = chosen.quick = true;
+  return attempt(chosen);
+}
+
+/// Where the estimate is too high, orders that need less are found under the
+/// limit of the last one.
+void MemoryLoop::lookForLess(StringRef policy) {
+  Bytes last = first;
   bool isLess = true;
-  auto take = [&](Plan other) {
-    if (!other.module || other.bytes >= least->bytes)
+  auto take = [&](bool isLean) {
+    Plan plan = planQuickly(policy, last.getOffset(), isLean, last.planned);
+    if (!plan.module || plan.bytes >= last.planned)
       return;
-    least = std::move(other);
     isLess = true;
+    last = getBytes(plan);
+    if (plan.bytes < least->bytes)
+      least = std::move(plan);
   };
-  take(plan("sync", 0, /*isLean=*/true, -1));
   int rounds = isLarge() ? 1 : kMaxPlans;
   for (int i = 0; i < rounds && isLess; ++i) {
     isLess = false;
     // Where program order needs more, both start from the same order.
-    if (inOrderBytes <= least->estimatedBytes)
-      take(plan(options.policy, getOffset(), /*isLean=*/false, least->bytes));
-    take(plan(options.policy, getOffset(), /*isLean=*/true, least->bytes));
+    if (inOrder.estimated <= last.estimated)
+      take(/*isLean=*/false);
+    take(/*isLean=*/true);
   }
-  return *least;
+}
+
+/// Nobody should have to ask for another policy to need less.
+void MemoryLoop::lookForLessElsewhere() {
+  if (options.policy != "best" || !getLeast().module)
+    return;
+  for (StringRef policy : {"next-layer", "greedy"})
+    lookForLess(policy);
 }
 
 /// By how much plans need more than what is estimated; negative: less.
-int64_t MemoryLoop::getOffset() {
-  return getLeast().bytes - getLeast().estimatedBytes;
-}
+int64_t MemoryLoop::getOffset() { return getBytes(getLeast()).getOffset(); }
 
 bool MemoryLoop::isLarge() const {
   int64_t numOps = 0;
@@ -358,6 +377,8 @@ MemoryLoop::Fitted MemoryLoop::fit() {
     // What has no plan at all says why.
     if (!getLeast().module)
       return tell(std::move(getLeast()));
+    if (getLeast().bytes > limit)
+      lookForLessElsewhere();
     if (getLeast().bytes > limit) {
       reportTooLarge(getLeast().bytes);
       return {};

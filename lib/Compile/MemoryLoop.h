@@ -98,7 +98,19 @@ private:
     return plan.module && plan.bytes <= limit;
   }
   bool isLoose(int64_t bytes) const;
+  /// What a plan needs, and what its order was estimated to need.
+  struct Bytes {
+    int64_t planned = 0, estimated = 0;
+    int64_t getOffset() const { return planned - estimated; }
+  };
+  static Bytes getBytes(const Plan &plan) {
+    return {plan.bytes, plan.estimatedBytes};
+  }
   Plan &getLeast();
+  Plan planQuickly(StringRef policy, int64_t reserve, bool isLean,
+                   int64_t within);
+  void lookForLess(StringRef policy);
+  void lookForLessElsewhere();
   int64_t getOffset();
   Plan fitPolicy(StringRef policy, Plan first);
   Plan fitReserve(StringRef policy, bool isLean, int64_t reserve, Plan first);
@@ -125,6 +137,8 @@ private:
   PlanMemory planMemory;
   /// The plan that needs least memory, whatever the limit is.
   std::optional<Plan> least;
+  /// That of program order, and the less of that and of a lean order.
+  Bytes inOrder, first;
 };
 
 } // namespace mlir::weft
