@@ -288,7 +288,7 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
 /// order that is found with more memory than it needs is mostly found again
 /// with less, down to that, so those rungs are passed over.
 void MemoryLoop::tryLessMemory(Plan &best) {
-  if (getFigure(*best.module, "communication_ns") == 0 ||
+  if (!best.module || getFigure(*best.module, "communication_ns") == 0 ||
       (isLarge() && (hasManyTasks() || isLastOfLarge(best))))
     return;
   auto plan = [&](int64_t within) {

@@ -295,12 +295,22 @@ struct ChooseSavedPass
     : public weft::impl::ChooseSavedPassBase<ChooseSavedPass> {
   using ChooseSavedPassBase::ChooseSavedPassBase;
 
+  LogicalResult checkKept(func::FuncOp func,
+                          const SavedValuesOfBlock &saved) const {
+    auto count = static_cast<int64_t>(saved.getProblem().tasks.size());
+    for (int64_t task : kept)
+      if (task < 0 || task >= count)
+        return func.emitOpError("has ")
+               << count << " tasks before its backward pass, and no number "
+               << task << " that could be kept";
+    return success();
+  }
+
   /// The first tasks are chosen at one price, the others at the other.
   SavedChoice choose(const SavedValuesOfBlock &saved) const {
     SavedProblem problem = saved.getProblem();
     for (int64_t task : kept)
-      if (task >= 0 && task < static_cast<int64_t>(problem.tasks.size()))
-        problem.tasks[task].mayRepeat = false;
+      problem.tasks[task].mayRepeat = false;
     SavedChoice choice = chooseSaved(problem, price);
     if (share >= 100)
       return choice;
@@ -319,6 +329,13 @@ struct ChooseSavedPass
       module.emitError(error);
       return signalPassFailure();
     }
+    if (price < 0 || latePrice < 0 || share < 0 || share > 100) {
+      module.emitError("weft-choose-saved: price=")
+          << int64_t(price) << " late-price=" << int64_t(latePrice)
+          << " share=" << int64_t(share)
+          << ": prices are 0 or more, a share is 0 to 100 percent";
+      return signalPassFailure();
+    }
     CostModel cost = makeCostModel(module, *description);
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
@@ -328,6 +345,8 @@ struct ChooseSavedPass
         return signalPassFailure();
       Block &block = func.getBody().front();
       SavedValuesOfBlock saved(block, *tasks, cost, waists, time);
+      if (failed(checkKept(func, saved)))
+        return signalPassFailure();
       SavedChoice choice = choose(saved);
       numRepeated += RepeatedForwardPass(block, *tasks, saved, choice).run();
     }

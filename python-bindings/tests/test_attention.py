@@ -232,3 +232,14 @@ def test_errors():
         attend(q, k, v, query_segment_ids=np.zeros((2, 3), np.int32), key_value_segment_ids=np.zeros((2, 12), np.int32))
     with pytest.raises(ValueError, match="expected tensors of four dimensions"):
         attend(q, k[0], v[0])
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 2, 4), (2, 4, 1, 4)])
+@pytest.mark.parametrize("options", [{}, {"invariant": True}])
+def test_a_mask_of_one_sequence_or_head(shape, options):
+    """A constant mask gets another shape, which ranks' programs have made of it already, or make of its parts."""
+    q = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    attend = lambda q: jax.nn.dot_product_attention(q, q, q, is_causal=True)
+    for mesh, spec in (({"d": 1}, P()), ({"d": 2}, P("d"))):
+        module = weft.jax.export(attend, q, mesh=mesh, in_shardings=(spec,))
+        np.testing.assert_allclose(weft.compile(module, threads=1, **options)(q), attend(q), rtol=1e-5, atol=1e-6)

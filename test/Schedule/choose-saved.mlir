@@ -5,6 +5,11 @@
 // RUN: weft-opt %s --weft-choose-saved="share=0 late-price=1000000000" | FileCheck %s
 // RUN: not weft-opt %s --weft-choose-saved=machine=none.json 2>&1 | FileCheck %s --check-prefix=MACHINE
 // MACHINE: error: no machine 'none.json'
+// RUN: not weft-opt %s --weft-choose-saved="kept=0,99" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// NUMBER: error: 'func.func' op has {{[0-9]+}} tasks before its backward pass, and no number 99 that could be kept
+// RUN: not weft-opt %s --weft-choose-saved="price=-1" 2>&1 | FileCheck %s --check-prefix=PRICE
+// RUN: not weft-opt %s --weft-choose-saved="share=101" 2>&1 | FileCheck %s --check-prefix=PRICE
+// PRICE: error: weft-choose-saved: price={{-1|0}} late-price=0 share={{10[01]}}: prices are 0 or more, a share is 0 to 100 percent
 
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>

@@ -240,6 +240,15 @@ public:
   void notePad(const Form *source, NotedPad pad) {
     pads[source].push_back(std::move(pad));
   }
+  /// What a constant with another shape is in the reference, which makes it of
+  /// that with its own: notes it, and asks; null: it is none.
+  void noteFolded(const Form &constant, const Form *made) {
+    folded.try_emplace(constant.str() + constant.details, made);
+  }
+  const Form *getFolded(const Form &constant) const {
+    auto it = folded.find(constant.str() + constant.details);
+    return it == folded.end() ? nullptr : it->second;
+  }
   void noteTranspose(const Form *source, NotedTranspose transpose) {
     transposes[source].push_back(transpose);
   }
@@ -310,6 +319,7 @@ private:
   DenseSet<uint64_t> cutsOfSums;
   DenseMap<const Form *, std::vector<NotedPad>> pads;
   DenseMap<const Form *, std::vector<NotedPlacing>> placings;
+  std::map<std::string, const Form *> folded;
   DenseMap<const Form *, std::vector<NotedTranspose>> transposes;
 };
 

@@ -538,7 +538,7 @@ bool LocalLifter::padForRanks(tensor::PadOp op, LocalValue &value,
       return false;
     if (added == 0)
       continue;
-    if (isReference || countChunks(dim) > 1 || !isCutNext(op.getResult(), i))
+    if (countChunks(dim) > 1 || !isCutNext(op.getResult(), i))
       return false;
     fix(dim);
     dim.padding =
@@ -607,7 +607,7 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
       (padLastPart(op, *padding) || padMore(op, value, *padding)))
     return success();
   bool isForRanks = padForRanks(op, forRanks, *padding);
-  if (!isKnown && isForRanks)
+  if (!isKnown && !isReference && isForRanks)
     return setTensor(op, op.getResult(), std::move(forRanks));
   LocalValue around;
   around.form = *padding;
@@ -625,8 +625,8 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
                    SmallVector<int64_t>(op.getStaticHigh()),
                    getSizes(value.dims), padded.form});
   // It may be there for ranks all the same, and the one-rank program's another
-  // one.
-  else if (isForRanks)
+  // one. That may have ranks, too.
+  if (isForRanks && (!isReference || hasRanks))
     otherWays[op.getResult()].push_back(std::move(forRanks));
   return setTensor(op, op.getResult(), std::move(padded));
 }

@@ -186,6 +186,8 @@ AxisList LocalLifter::getAxes(AxesAttr axes) const {
 LocalLifter::LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
                          bool isReference)
     : forms(forms), func(func), mesh(mesh), isReference(isReference),
+      hasRanks(func.walk([](AxisIndexOp) { return WalkResult::interrupt(); })
+                   .wasInterrupted()),
       numRanks(mesh.numRanks()) {}
 
 /// How an argument or result rests: its global shape and chunks.
@@ -315,6 +317,40 @@ LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
   return success();
 }
 
+/// The name of the form of a constant that is no splat.
+static constexpr StringLiteral kConstant = "constant";
+
+/// Sees a part of a constant with another shape as one of the constant that the
+/// reference has of that shape.
+void LocalLifter::seeFolded(Operation *op) {
+  const Form *source = getTensor(op->getOperand(0)).form;
+  if (source->kind != FormKind::Tensor || source->name != kConstant)
+    return;
+  LocalValue folded = getTensor(op->getResult(0));
+  Form constant = *source;
+  constant.shape = getSizes(folded.dims);
+  constant.digest.clear();
+  const Form *known = forms.find(constant);
+  if (!known)
+    return;
+  folded.form = known;
+  otherWays[op->getResult(0)].push_back(std::move(folded));
+}
+
+/// The form of a constant that is no splat.
+static Form makeConstant(DenseElementsAttr attr, Operation *op) {
+  ArrayRef<char> data = attr.getRawData();
+  auto hash = llvm::SHA256::hash(
+      {reinterpret_cast<const uint8_t *>(data.data()), data.size()});
+  Form form{FormKind::Tensor, kConstant.str()};
+  form.details = digestToHex(
+      StringRef(reinterpret_cast<const char *>(hash.data()), hash.size()));
+  llvm::append_range(form.shape, attr.getType().getShape());
+  form.element = attr.getElementType();
+  form.op = op;
+  return form;
+}
+
 /// Splats are the same everywhere, other constants are whole.
 LogicalResult LocalLifter::liftConstant(Operation *op, Attribute attr) {
   Value result = op->getResult(0);
@@ -337,19 +373,34 @@ LogicalResult LocalLifter::liftConstant(Operation *op, Attribute attr) {
   auto dense = dyn_cast<DenseElementsAttr>(attr);
   if (!dense || isa<DenseStringElementsAttr>(attr))
     return op->emitOpError("is a constant that cannot be followed");
-  ArrayRef<char> data = dense.getRawData();
-  auto hash = llvm::SHA256::hash(
-      {reinterpret_cast<const uint8_t *>(data.data()), data.size()});
-  Form form{FormKind::Tensor, "constant"};
-  form.details = digestToHex(
-      StringRef(reinterpret_cast<const char *>(hash.data()), hash.size()));
   for (int64_t extent : type.getShape())
     value.dims.push_back({extent, extent, uniform(0)});
-  form.shape = getSizes(value.dims);
-  form.element = type.getElementType();
-  form.op = op;
-  value.form = forms.get(std::move(form));
+  Form form = makeConstant(dense, op);
+  const Form *folded = isReference ? nullptr : forms.getFolded(form);
+  if (folded && forms.find(form)) {
+    LocalValue other = value;
+    other.form = folded;
+    otherWays[result].push_back(std::move(other));
+  }
+  value.form =
+      folded && !forms.find(form) ? folded : forms.get(std::move(form));
   return setTensor(op, result, std::move(value));
+}
+
+/// An op that gives a constant another shape may be a constant itself where
+/// nothing is cut. Notes in the reference what the constant would be, and asks
+/// for one in a rank's program.
+void LocalLifter::noteFold(Operation *op) {
+  if (!isReference)
+    return seeFolded(op);
+  DenseElementsAttr constant;
+  auto type = dyn_cast<RankedTensorType>(op->getResultTypes()[0]);
+  if (!type || !type.hasStaticShape() ||
+      !matchPattern(op->getOperand(0), m_Constant(&constant)) ||
+      constant.isSplat() || isa<DenseStringElementsAttr>(constant))
+    return;
+  forms.noteFolded(makeConstant(constant.reshape(type), op),
+                   getTensor(op->getResult(0)).form);
 }
 
 /// A tensor of one element: undefined, or a scalar's value.
@@ -448,7 +499,7 @@ static bool isElementwise(Operation *op) {
 /// made of it.
 void LocalLifter::carryWays(Operation *op) {
   auto isStack = [&](Value result) { return stacks.contains(result); };
-  if (isReference || (!isMovement(op) && !isElementwise(op)) ||
+  if ((isReference && !hasRanks) || (!isMovement(op) && !isElementwise(op)) ||
       llvm::any_of(op->getResults(), isStack))
     return;
   llvm::MapVector<Value, std::vector<LocalValue>> operands;
@@ -600,8 +651,18 @@ LogicalResult LocalLifter::liftAsIs(Operation *op) {
       .Case([&](tensor::InsertSliceOp op) { return liftInsertSlice(op); })
       .Case([&](tensor::PadOp op) { return liftPad(op); })
       .Case([&](tensor::ConcatOp op) { return liftConcat(op); })
-      .Case([&](tensor::CollapseShapeOp op) { return liftCollapse(op); })
-      .Case([&](tensor::ExpandShapeOp op) { return liftExpand(op); })
+      .Case([&](tensor::CollapseShapeOp op) {
+        LogicalResult lifted = liftCollapse(op);
+        if (succeeded(lifted))
+          noteFold(op);
+        return lifted;
+      })
+      .Case([&](tensor::ExpandShapeOp op) {
+        LogicalResult lifted = liftExpand(op);
+        if (succeeded(lifted))
+          noteFold(op);
+        return lifted;
+      })
       // A copy: the table may grow, and move what is in it.
       .Case([&](tensor::CastOp op) {
         return setTensor(op, op, LocalValue(getTensor(op.getSource())));
