@@ -126,3 +126,12 @@ def test_a_result_whose_sharding_nobody_says(groups, mb, dp):
     module = weft.jax.export(mix, x, mesh={"mb": mb, "dp": dp}, in_shardings=(P(("mb", "dp")),))
     found = weft.compile(module, accumulate="mb", threads=2)(x)
     np.testing.assert_allclose(found, mix(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows, mesh", [(3, {"d": 2, "t": 2}), (6, {"d": 4, "t": 2})])
+def test_a_lookup_where_a_rank_has_no_row_of_the_last_microbatch(rows, mesh):
+    table, places = RANDOM.standard_normal((rows, 3), np.float32), np.array([0, 2, 1, 1], np.int32)
+    for function in (lambda t, i: t[i], jax.grad(lambda t, i: (t[i] ** 2).sum())):
+        module = weft.jax.export(function, table, places, mesh={"d": 1, "t": 1}, in_shardings=(P(("d", "t")), P()))
+        program = weft.compile(module, mesh=mesh, accumulate="t", invariant=True, threads=1)
+        np.testing.assert_array_equal(program(table, places), function(table, places))

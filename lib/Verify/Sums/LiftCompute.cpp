@@ -87,7 +87,8 @@ void LocalLifter::noteReduced(const LocalValue &value, AffineMap map,
 
 /// How many parts the chunks of a loop are: of sets those that have elements.
 static int64_t countParts(const LocalDim &loop, Contribution::Kind kind) {
-  if (kind != Contribution::Exact || loop.size == kAnySize || loop.extent == 0)
+  bool hasSets = kind == Contribution::Exact || kind == Contribution::Disjoint;
+  if (!hasSets || loop.size == kAnySize || loop.extent == 0)
     return countChunks(loop);
   return std::max<int64_t>(llvm::divideCeil(loop.size, loop.extent), 1);
 }
