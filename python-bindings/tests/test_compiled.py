@@ -97,7 +97,7 @@ OPERATIONS = {
 }
 
 
-@pytest.mark.parametrize("mesh", ["eight", "threes"])
+@pytest.mark.parametrize("mesh", ["eight", nightly("threes")])
 @pytest.mark.parametrize("kind", OPERATIONS)
 def test_operations(kind, mesh, tmp_path):
     """Each kind of operation on arguments that are all sharded, all in one program."""
@@ -126,7 +126,7 @@ def half(tmp_path_factory):
     return exported, jax_results(step, args), jax_results(make(jnp.float32)[0], args)
 
 
-@pytest.mark.parametrize("mesh", ["one", "eight", nightly("threes")])
+@pytest.mark.parametrize("mesh", [nightly("one"), "eight", nightly("threes")])
 def test_bf16_is_as_close_as_jax(mesh, half):
     exported, rounded, exact = half
     assert_as_close_as_jax(exported.module, exported.run(sizes(mesh)), rounded, exact)

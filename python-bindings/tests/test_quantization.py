@@ -221,7 +221,7 @@ def exported(layers=2):
 MESHES = [{"dp": dp, "fsdp": fsdp, "tp": tp} for dp, fsdp, tp in itertools.product((1, 2), (1, 2, 4), (1, 2))]
 
 
-@pytest.mark.parametrize("format", days(FORMATS, ["nvfp4", "fp8"]))
+@pytest.mark.parametrize("format", days(FORMATS, ["nvfp4"]))
 def test_bits_are_the_same_on_every_mesh(format):
     inputs = step_inputs()
     digests = set()

@@ -43,7 +43,7 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("variant", days(VARIANTS, ["op", "full", "gelu, tied", "relu2"]))
+@pytest.mark.parametrize("variant", days(VARIANTS, ["op", "full"]))
 def test_loss_is_that_of_jax(variant):
     c = dataclasses.replace(SMALL, **VARIANTS[variant])
     arguments = inputs(c)

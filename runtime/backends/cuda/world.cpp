@@ -441,6 +441,10 @@ Status CudaWorld::firstFailure() {
 }
 
 void CudaWorld::fail(Status newFailure) {
+  // Who follows another process' failure may come before the thread that tells
+  // what it is.
+  if (newFailure.message().empty() && others && others->hasFailed())
+    newFailure = Status(newFailure.code(), others->failure().message());
   {
     std::lock_guard<std::mutex> guard(lock);
     if (failed.load(std::memory_order_relaxed))
