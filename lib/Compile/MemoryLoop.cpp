@@ -40,6 +40,9 @@ static constexpr int64_t kFewRungs[] = {100, 150, 200};
 /// of that, is the last one that is made.
 static constexpr int64_t kTolerated = 1000;
 
+/// What `best` is to be no worse than.
+static constexpr StringLiteral kOthers[] = {"next-layer", "greedy", "sync"};
+
 int64_t mlir::weft::getPlannedBytes(ModuleOp module) {
   int64_t bytes = 0;
   for (auto func : module.getOps<func::FuncOp>())
@@ -169,7 +172,7 @@ void MemoryLoop::lookForLess(StringRef policy) {
 void MemoryLoop::lookForLessElsewhere() {
   if (options.policy != "best" || !getLeast().module)
     return;
-  for (StringRef policy : {"next-layer", "greedy"})
+  for (StringRef policy : kOthers)
     lookForLess(policy);
 }
 
@@ -270,7 +273,7 @@ MemoryLoop::Plan MemoryLoop::fitPolicy(StringRef policy, Plan first) {
 
 /// Nobody should have to ask for another policy.
 void MemoryLoop::tryOtherPolicies(Plan &best) {
-  for (StringRef policy : {"next-layer", "greedy", "sync"}) {
+  for (StringRef policy : kOthers) {
     if (fits(best) && best.nanoseconds <= best.boundNanoseconds)
       return;
     SchedulePassOptions chosen = choose(policy, 0, /*isLean=*/false);

@@ -142,7 +142,7 @@ RecomputeSearch::Program RecomputeSearch::keepMore(const Program &program) {
     return {};
   Choice choice = program.choice;
   int64_t least = getLeast(program);
-  int64_t time = makeLoop(*program.module).estimate().computeNanoseconds;
+  int64_t time = program.estimate.computeNanoseconds;
   SmallVector<RepeatedTask> tasks =
       getRepeatedTasks(*plain, machine, choice.price, choice.waists);
   llvm::erase_if(tasks, [&](const RepeatedTask &task) {

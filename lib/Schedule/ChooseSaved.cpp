@@ -42,10 +42,6 @@ public:
         firstReaders(choice.repeats.size(), nullptr) {
     for (auto [place, op] : llvm::enumerate(block))
       places[&op] = static_cast<int>(place);
-    for (Operation *op : tasks.ops)
-      productsUntil.push_back(
-          (productsUntil.empty() ? 0 : productsUntil.back()) +
-          !isa<linalg::LinalgOp>(op));
   }
 
   /// Returns how many ops are repeated.
@@ -70,8 +66,6 @@ private:
   const SavedChoice &choice;
   /// Of the block's own ops.
   llvm::DenseMap<Operation *, int> places;
-  /// Per task, how many that are no part of a kernel there are up to it.
-  std::vector<int> productsUntil;
   /// Per task that is repeated, the first op that needs it then.
   std::vector<Operation *> firstReaders;
   /// From what the forward pass makes to what takes its place.
@@ -150,7 +144,7 @@ bool RepeatedForwardPass::isHeldByCopies(int task) const {
       return false;
     int earlier = saved.getNumber(firstReaders[from]);
     return !isWider || saved.getTwin(from) >= 0 ||
-           productsUntil[reader - 1] <= productsUntil[earlier - 1];
+           saved.countProducts(earlier, reader) <= 0;
   });
 }
 

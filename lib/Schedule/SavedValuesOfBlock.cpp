@@ -55,6 +55,8 @@ SavedValuesOfBlock::SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
       twins(tasks.ops.size(), -1), savesTime(savesTime) {
   for (auto [number, op] : llvm::enumerate(tasks.ops))
     numbers[op] = static_cast<int>(number);
+  for (Operation *op : tasks.ops)
+    products.push_back(products.back() + !isa<linalg::LinalgOp>(op));
   findReaders(block);
   findBoundary();
   findTwins();
@@ -113,12 +115,9 @@ void SavedValuesOfBlock::findBoundary() {
 /// product in between if `overProducts`.
 int SavedValuesOfBlock::findMostWaiting(bool overProducts) const {
   int count = static_cast<int>(tasks.ops.size()), shortest = getShortestWait();
-  std::vector<int> products(count + 1, 0);
-  for (int task = 0; task < count; ++task)
-    products[task + 1] = products[task] + !isKernelPart(task);
   auto waits = [&](int last, int reader) {
     return reader - last > shortest &&
-           (!overProducts || products[reader] > products[last + 1]);
+           (!overProducts || countProducts(last + 1, reader) > 0);
   };
   std::vector<int64_t> change(count + 1, 0);
   for (int task = 0; task < count; ++task) {
@@ -279,11 +278,8 @@ bool SavedValuesOfBlock::isReadSoonAfterBoundary(int task) const {
   int before = getLastForwardReader(task);
   if (*late - before <= getShortestWait())
     return true;
-  int between = 0;
-  for (int other = before + 1; other < *late && between <= kSoonProducts;
-       ++other)
-    between += !isKernelPart(other);
-  return !isKernelPart(task) && between <= kSoonProducts;
+  return !isKernelPart(task) &&
+         countProducts(before + 1, *late) <= kSoonProducts;
 }
 
 /// Weights are not: they are there, or gathered again.

@@ -42,6 +42,11 @@ public:
   /// A gather after the boundary that brings the same; -1: none.
   int getTwin(int task) const { return twins[task]; }
 
+  /// How many tasks from one to before another are no part of a kernel.
+  int countProducts(int from, int to) const {
+    return products[to] - products[from];
+  }
+
 private:
   void findReaders(Block &block);
   void findBoundary();
@@ -70,6 +75,8 @@ private:
   std::vector<bool> isReturned;
   std::vector<int> twins;
   bool savesTime;
+  /// How many there are before each task, and in all.
+  std::vector<int> products{0};
   int boundary = 0;
   /// Per task, how many of those that are no part of a kernel one after the
   /// other it waits for.

@@ -74,12 +74,16 @@ std::string Form::str() const {
   return text;
 }
 
+bool mlir::weft::proof::isDenseConstant(const Form &form) {
+  return form.kind == FormKind::Tensor && form.name == kDenseConstant;
+}
+
 /// Whether elements depend on the sizes: most forms say what an element at any
 /// index is.
 static bool dependsOnShape(const Form &form) {
   if (form.kind == FormKind::Argument || form.name == "reshape")
     return true;
-  return form.kind == FormKind::Tensor && form.name == "constant";
+  return isDenseConstant(form);
 }
 
 /// Whether a reshape only adds or removes dimensions of one element, which its

@@ -116,6 +116,10 @@ struct Form {
   std::string str() const;
 };
 
+/// The name of the form of a constant that is no splat; and whether it is one.
+inline constexpr StringLiteral kDenseConstant = "constant";
+bool isDenseConstant(const Form &form);
+
 /// The read of a map whose elements are elements of one tensor, in whatever
 /// order; null for other forms.
 const Form *getMovedRead(const Form *form);

@@ -46,29 +46,41 @@ std::optional<LocalDim> LocalLifter::getPart(RankVector begin, int64_t extent,
   return LocalDim{slice.size, extent, intern(std::move(chunks))};
 }
 
+/// A value as one of another form, with the dims that `getDim` makes of its
+/// own; nullopt if there is none for some of them, or another number of them.
+static std::optional<LocalValue>
+seeAs(const LocalValue &value, const Form *form, size_t rank,
+      function_ref<std::optional<LocalDim>(unsigned)> getDim) {
+  if (rank != value.dims.size())
+    return std::nullopt;
+  LocalValue part = value;
+  part.form = form;
+  for (unsigned i = 0; i < rank; ++i) {
+    std::optional<LocalDim> dim = getDim(i);
+    if (!dim)
+      return std::nullopt;
+    part.dims[i] = *dim;
+  }
+  return part;
+}
+
 /// A value as parts of the slices that the global program makes of its tensor.
 void LocalLifter::findSliced(const LocalValue &value,
                              std::vector<LocalValue> &found) {
   for (const NotedSlice &slice : forms.getSlices(value.form)) {
-    LocalValue part = value;
-    part.form = slice.form;
-    bool isPart = slice.dims.size() == value.dims.size();
-    for (unsigned i = 0; isPart && i < slice.dims.size(); ++i) {
-      LocalDim &dim = part.dims[i];
+    auto getDim = [&](unsigned i) -> std::optional<LocalDim> {
+      const LocalDim &dim = value.dims[i];
       if (slice.dims[i].isWhole())
-        continue;
-      std::optional<LocalDim> own;
-      if (dim.chunk)
-        own = getPart(perRank([&](int64_t rank) {
-                        return (*dim.chunk)[rank] * dim.extent;
-                      }),
-                      dim.extent, /*stride=*/1, slice.dims[i]);
-      isPart = own.has_value();
-      if (isPart)
-        dim = *own;
-    }
-    if (isPart)
-      found.push_back(std::move(part));
+        return dim;
+      if (!dim.chunk)
+        return std::nullopt;
+      return getPart(perRank([&](int64_t rank) {
+                       return (*dim.chunk)[rank] * dim.extent;
+                     }),
+                     dim.extent, /*stride=*/1, slice.dims[i]);
+    };
+    if (auto part = seeAs(value, slice.form, slice.dims.size(), getDim))
+      found.push_back(std::move(*part));
   }
 }
 
@@ -102,18 +114,11 @@ std::optional<LocalDim> LocalLifter::getPlaced(const LocalDim &dim,
 void LocalLifter::findPlaced(const LocalValue &value,
                              std::vector<LocalValue> &found) {
   for (const NotedPlacing &placing : forms.getPlacings(value.form)) {
-    LocalValue part = value;
-    part.form = placing.form;
-    bool isPart = placing.dims.size() == value.dims.size();
-    for (unsigned i = 0; isPart && i < placing.dims.size(); ++i) {
-      std::optional<LocalDim> dim =
-          getPlaced(value.dims[i], placing.sizes[i], placing.dims[i]);
-      isPart = dim.has_value();
-      if (isPart)
-        part.dims[i] = *dim;
-    }
-    if (isPart)
-      found.push_back(std::move(part));
+    auto getDim = [&](unsigned i) {
+      return getPlaced(value.dims[i], placing.sizes[i], placing.dims[i]);
+    };
+    if (auto part = seeAs(value, placing.form, placing.dims.size(), getDim))
+      found.push_back(std::move(*part));
   }
 }
 
@@ -144,33 +149,26 @@ void LocalLifter::findTransposed(const LocalValue &value,
 std::optional<LocalValue> LocalLifter::sliceAsPart(tensor::ExtractSliceOp op) {
   const LocalValue &source = getTensor(op.getSource());
   for (const NotedSlice &slice : forms.getSlices(source.form)) {
-    LocalValue part = source;
-    part.form = slice.form;
-    bool isPart = slice.dims.size() == source.dims.size();
     SliceCut cut;
-    for (unsigned i = 0; isPart && i < slice.dims.size(); ++i) {
-      LocalDim &dim = part.dims[i];
+    auto getDim = [&](unsigned i) -> std::optional<LocalDim> {
+      LocalDim dim = source.dims[i];
       if (slice.dims[i].isWhole()) {
-        isPart = succeeded(sliceDim(op, i, /*inChunks=*/true, dim, cut)) &&
-                 cut.details.empty();
-        continue;
+        bool isPart = succeeded(sliceDim(op, i, /*inChunks=*/true, dim, cut)) &&
+                      cut.details.empty();
+        return isPart ? std::optional<LocalDim>(dim) : std::nullopt;
       }
       RankVector offset = getNumber(op.getMixedOffsets()[i]);
       int64_t size = op.getStaticSizes()[i];
       int64_t stride = op.getStaticStrides()[i];
-      std::optional<LocalDim> own;
-      if (dim.chunk && offset && !ShapedType::isDynamic(size) &&
-          !ShapedType::isDynamic(stride))
-        own =
-            getPart(perRank([&](int64_t rank) {
-                      return (*dim.chunk)[rank] * dim.extent + (*offset)[rank];
-                    }),
-                    size, stride, slice.dims[i]);
-      isPart = own.has_value();
-      if (isPart)
-        dim = *own;
-    }
-    if (isPart)
+      if (!dim.chunk || !offset || ShapedType::isDynamic(size) ||
+          ShapedType::isDynamic(stride))
+        return std::nullopt;
+      return getPart(perRank([&](int64_t rank) {
+                       return (*dim.chunk)[rank] * dim.extent + (*offset)[rank];
+                     }),
+                     size, stride, slice.dims[i]);
+    };
+    if (auto part = seeAs(source, slice.form, slice.dims.size(), getDim))
       return part;
   }
   return std::nullopt;

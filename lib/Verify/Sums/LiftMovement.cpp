@@ -607,7 +607,10 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
       (padLastPart(op, *padding) || padMore(op, value, *padding)))
     return success();
   bool isForRanks = padForRanks(op, forRanks, *padding);
-  if (!isKnown && !isReference && isForRanks)
+  // Parts of a sum are padded for ranks alone.
+  bool isOnlyForRanks = !isReference || (!isGlobal && value.contribution.kind !=
+                                                          Contribution::Whole);
+  if (!isKnown && isForRanks && isOnlyForRanks)
     return setTensor(op, op.getResult(), std::move(forRanks));
   LocalValue around;
   around.form = *padding;
@@ -626,7 +629,7 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
                    getSizes(value.dims), padded.form});
   // It may be there for ranks all the same, and the one-rank program's another
   // one. That may have ranks, too.
-  if (isForRanks && (!isReference || hasRanks))
+  if (isForRanks && !isGlobal)
     otherWays[op.getResult()].push_back(std::move(forRanks));
   return setTensor(op, op.getResult(), std::move(padded));
 }

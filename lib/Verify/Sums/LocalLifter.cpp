@@ -186,9 +186,8 @@ AxisList LocalLifter::getAxes(AxesAttr axes) const {
 LocalLifter::LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
                          bool isReference)
     : forms(forms), func(func), mesh(mesh), isReference(isReference),
-      hasRanks(func.walk([](AxisIndexOp) { return WalkResult::interrupt(); })
-                   .wasInterrupted()),
-      numRanks(mesh.numRanks()) {}
+      isGlobal(isReference && !dependsOnRank(func)), numRanks(mesh.numRanks()) {
+}
 
 /// How an argument or result rests: its global shape and chunks.
 SmallVector<LocalDim, 4> LocalLifter::getBorderDims(DictionaryAttr attrs,
@@ -317,32 +316,12 @@ LogicalResult LocalLifter::liftReturn(func::ReturnOp op) {
   return success();
 }
 
-/// The name of the form of a constant that is no splat.
-static constexpr StringLiteral kConstant = "constant";
-
-/// Sees a part of a constant with another shape as one of the constant that the
-/// reference has of that shape.
-void LocalLifter::seeFolded(Operation *op) {
-  const Form *source = getTensor(op->getOperand(0)).form;
-  if (source->kind != FormKind::Tensor || source->name != kConstant)
-    return;
-  LocalValue folded = getTensor(op->getResult(0));
-  Form constant = *source;
-  constant.shape = getSizes(folded.dims);
-  constant.digest.clear();
-  const Form *known = forms.find(constant);
-  if (!known)
-    return;
-  folded.form = known;
-  otherWays[op->getResult(0)].push_back(std::move(folded));
-}
-
 /// The form of a constant that is no splat.
 static Form makeConstant(DenseElementsAttr attr, Operation *op) {
   ArrayRef<char> data = attr.getRawData();
   auto hash = llvm::SHA256::hash(
       {reinterpret_cast<const uint8_t *>(data.data()), data.size()});
-  Form form{FormKind::Tensor, kConstant.str()};
+  Form form{FormKind::Tensor, kDenseConstant.str()};
   form.details = digestToHex(
       StringRef(reinterpret_cast<const char *>(hash.data()), hash.size()));
   llvm::append_range(form.shape, attr.getType().getShape());
@@ -377,30 +356,48 @@ LogicalResult LocalLifter::liftConstant(Operation *op, Attribute attr) {
     value.dims.push_back({extent, extent, uniform(0)});
   Form form = makeConstant(dense, op);
   const Form *folded = isReference ? nullptr : forms.getFolded(form);
-  if (folded && forms.find(form)) {
-    LocalValue other = value;
-    other.form = folded;
-    otherWays[result].push_back(std::move(other));
-  }
-  value.form =
-      folded && !forms.find(form) ? folded : forms.get(std::move(form));
+  bool isKnown = forms.find(form);
+  if (folded && isKnown)
+    addWay(result, folded, value);
+  value.form = folded && !isKnown ? folded : forms.get(std::move(form));
   return setTensor(op, result, std::move(value));
 }
 
+/// The value with another form is another way to see it.
+void LocalLifter::addWay(Value result, const Form *form, LocalValue value) {
+  std::vector<LocalValue> &ways = otherWays[result];
+  value.form = form;
+  if (llvm::none_of(ways, [&](auto &way) { return way.form == form; }))
+    ways.push_back(std::move(value));
+}
+
 /// An op that gives a constant another shape may be a constant itself where
-/// nothing is cut. Notes in the reference what the constant would be, and asks
-/// for one in a rank's program.
-void LocalLifter::noteFold(Operation *op) {
-  if (!isReference)
-    return seeFolded(op);
-  DenseElementsAttr constant;
-  auto type = dyn_cast<RankedTensorType>(op->getResultTypes()[0]);
-  if (!type || !type.hasStaticShape() ||
-      !matchPattern(op->getOperand(0), m_Constant(&constant)) ||
-      constant.isSplat() || isa<DenseStringElementsAttr>(constant))
-    return;
-  forms.noteFolded(makeConstant(constant.reshape(type), op),
-                   getTensor(op->getResult(0)).form);
+/// nothing is cut. The reference notes what constant that would be; in a rank's
+/// program the result is seen as a part of the constant that the reference has
+/// of that shape.
+LogicalResult LocalLifter::foldConstant(Operation *op, LogicalResult lifted) {
+  if (failed(lifted))
+    return failure();
+  Value result = op->getResult(0);
+  const LocalValue &value = getTensor(result);
+  if (isReference) {
+    DenseElementsAttr constant;
+    auto type = cast<RankedTensorType>(result.getType());
+    if (type.hasStaticShape() &&
+        matchPattern(op->getOperand(0), m_Constant(&constant)) &&
+        !constant.isSplat() && !isa<DenseStringElementsAttr>(constant))
+      forms.noteFolded(makeConstant(constant.reshape(type), op), value.form);
+    return success();
+  }
+  const Form *source = getTensor(op->getOperand(0)).form;
+  if (!isDenseConstant(*source))
+    return success();
+  Form constant = *source;
+  constant.shape = getSizes(value.dims);
+  constant.digest.clear();
+  if (const Form *known = forms.find(constant))
+    addWay(result, known, value);
+  return success();
 }
 
 /// A tensor of one element: undefined, or a scalar's value.
@@ -499,7 +496,7 @@ static bool isElementwise(Operation *op) {
 /// made of it.
 void LocalLifter::carryWays(Operation *op) {
   auto isStack = [&](Value result) { return stacks.contains(result); };
-  if ((isReference && !hasRanks) || (!isMovement(op) && !isElementwise(op)) ||
+  if (isGlobal || (!isMovement(op) && !isElementwise(op)) ||
       llvm::any_of(op->getResults(), isStack))
     return;
   llvm::MapVector<Value, std::vector<LocalValue>> operands;
@@ -652,16 +649,10 @@ LogicalResult LocalLifter::liftAsIs(Operation *op) {
       .Case([&](tensor::PadOp op) { return liftPad(op); })
       .Case([&](tensor::ConcatOp op) { return liftConcat(op); })
       .Case([&](tensor::CollapseShapeOp op) {
-        LogicalResult lifted = liftCollapse(op);
-        if (succeeded(lifted))
-          noteFold(op);
-        return lifted;
+        return foldConstant(op, liftCollapse(op));
       })
       .Case([&](tensor::ExpandShapeOp op) {
-        LogicalResult lifted = liftExpand(op);
-        if (succeeded(lifted))
-          noteFold(op);
-        return lifted;
+        return foldConstant(op, liftExpand(op));
       })
       // A copy: the table may grow, and move what is in it.
       .Case([&](tensor::CastOp op) {

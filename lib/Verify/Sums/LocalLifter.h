@@ -234,8 +234,8 @@ private:
   LogicalResult liftAsIs(Operation *op);
   LogicalResult liftReturn(func::ReturnOp op);
   LogicalResult liftConstant(Operation *op, Attribute value);
-  void noteFold(Operation *op);
-  void seeFolded(Operation *op);
+  LogicalResult foldConstant(Operation *op, LogicalResult lifted);
+  void addWay(Value result, const Form *form, LocalValue value);
   LogicalResult liftUniform(Operation *op, const Form *form);
   LogicalResult liftScalar(Operation *op);
   LogicalResult liftOther(Operation *op);
@@ -494,9 +494,9 @@ private:
   func::FuncOp func;
   const Mesh &mesh;
   bool isReference;
-  /// Whether what an op computes may depend on the rank; so it is in a
-  /// reference with axes along which bits need not be the same.
-  bool hasRanks;
+  /// Whether it is a reference that is the same on all ranks. One with axes
+  /// along which bits need not be the same has ranks along these.
+  bool isGlobal;
   int64_t numRanks;
   struct HashNumbers {
     size_t operator()(const std::vector<int64_t> &numbers) const {
