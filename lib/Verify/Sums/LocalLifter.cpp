@@ -379,7 +379,7 @@ LogicalResult LocalLifter::foldConstant(Operation *op, LogicalResult lifted) {
   if (failed(lifted))
     return failure();
   Value result = op->getResult(0);
-  const LocalValue &value = getTensor(result);
+  LocalValue value = getTensor(result);
   if (isReference) {
     DenseElementsAttr constant;
     auto type = cast<RankedTensorType>(result.getType());
@@ -395,9 +395,14 @@ LogicalResult LocalLifter::foldConstant(Operation *op, LogicalResult lifted) {
   Form constant = *source;
   constant.shape = getSizes(value.dims);
   constant.digest.clear();
-  if (const Form *known = forms.find(constant))
+  const Form *known = forms.find(constant);
+  if (!known)
+    return success();
+  if (value.form->isOfReference)
     addWay(result, known, value);
-  return success();
+  else
+    value.form = known;
+  return setTensor(op, result, std::move(value));
 }
 
 /// A tensor of one element: undefined, or a scalar's value.
