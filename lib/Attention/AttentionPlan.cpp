@@ -518,7 +518,7 @@ static bool isTranspose(Operation *op) {
                       [](AffineMap map) { return map.isPermutation(); });
 }
 
-/// The value behind transposes, if nothing else reads it: the op can give it
+/// The value after transposes, if nothing else reads it: the op can give it
 /// that layout, and needs no copy.
 static Value skipTransposes(Value value) {
   Value last = value;

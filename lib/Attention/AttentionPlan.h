@@ -94,7 +94,7 @@ std::optional<AttentionPlan> makePlan(MutableArrayRef<WeightsUse> uses,
 Value skipBarriers(Value value);
 
 /// The values that may stand for a use's result: those that are made of it
-/// alone. First the one behind transposes that nothing else reads, so that the
+/// alone. First the one after transposes that nothing else reads, so that the
 /// op writes what is wanted; then the contraction's, then the others.
 SmallVector<Replaced> getReplaceable(const AttentionPlan &plan,
                                      WeightsUse &use);

@@ -8,7 +8,7 @@
 // The gradient of a piece is taken with the log-sum-exp of its own keys, which
 // is what the op wants, and with `dout` times the weight of these keys in all:
 // what it makes is linear in that. Gradients of keys and values travel with
-// their piece, one permute behind it.
+// their piece, one permute after it.
 
 #include "RingPieces.h"
 

@@ -71,7 +71,7 @@ private:
   SymbolTable symbols;
 };
 
-/// What reads a value, also behind barriers that pass it on.
+/// What reads a value, also after barriers that pass it on.
 class Readers {
 public:
   /// `kept`: a use that the value stays where it is for, or null.

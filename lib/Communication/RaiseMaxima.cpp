@@ -97,7 +97,7 @@ private:
     }
   }
 
-  /// Moves the ops of a chain behind `origin`, or to the front for null.
+  /// Moves the ops of a chain after `origin`, or to the front for null.
   void raise(Operation *origin, const llvm::SetVector<Operation *> &chain) {
     SmallVector<Operation *> ops(chain.begin(), chain.end());
     llvm::stable_sort(ops, [&](Operation *a, Operation *b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The gate behind weft-insert-reshards: one walk over each function, each op
+// The gate after weft-insert-reshards: one walk over each function, each op
 // checked against the shardings that the IR states for its operands and
 // results. Nothing is inferred.
 

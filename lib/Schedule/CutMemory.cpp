@@ -18,7 +18,7 @@
 // Let k read what j makes, both beside c. If j has begun before c and k has
 // not, then what j makes is alive beside c; if both have, then what k makes. So
 // of what k holds more ahead, j holds as much as it makes, for one j, where k
-// is on another resource and not counted itself. The same holds for k behind
+// is on another resource and not counted itself. The same holds for k after
 // c, with what j holds more there.
 
 #include "CutMemory.h"
@@ -31,7 +31,7 @@ public:
   Counting(const ScheduleProblem &problem, const std::vector<CutSide> &sides);
 
   int64_t getLesser() const { return lesserOfAll; }
-  /// Per task, what it holds more ahead of the cut, or behind it, if only the
+  /// Per task, what it holds more ahead of the cut, or after it, if only the
   /// tasks of its resource count.
   std::vector<int64_t> getMore(bool isAhead) const;
 

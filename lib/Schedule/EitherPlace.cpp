@@ -15,7 +15,7 @@
 //   done before j begins, and j before what depends on v(i) begins; or
 // - is between the wait for v(i) and the start of v(i + 1): then it begins
 //   after the one, and is done before the other; or
-// - is behind the wait for v(b).
+// - is after the wait for v(b).
 //
 // If j is a collective, and v(i) are those of its link, it is done before v(i)
 // begins, or begins when that is done. Neither need be waited for in between,

@@ -12,7 +12,7 @@
 // the compute stream afterwards; of the whole step neither may be.
 //
 // Within a limit of memory, of the tasks F of one resource that could be in
-// front of c(i) or behind c(j), some have to be between the two (CutMemory.h).
+// front of c(i) or after c(j), some have to be between the two (CutMemory.h).
 // Do those of F that are not first of all, or last: what is between takes
 // longer by no more than they do, and all of F is there. So a bound for all of
 // it, less the time of those that need not be there, holds.

@@ -54,9 +54,9 @@ private:
   /// The collective that a ticket stands for, as of now.
   DenseMap<Value, int32_t> tickets;
   /// The last collective that was started on a channel, and the one that an
-  /// event is behind, as of now; of an event of the stream that computes, none.
+  /// event is after, as of now; of an event of the stream that computes, none.
   DenseMap<Attribute, int32_t> lastOn;
-  DenseMap<int64_t, int32_t> lastBehind;
+  DenseMap<int64_t, int32_t> lastBefore;
   DenseMap<Operation *, size_t> lifeOf;
   std::vector<int> links;
   /// The step that starts each collective.
@@ -160,21 +160,21 @@ bool ProgramMaker::visitStream(Operation *op) {
   size_t first = program.replay.steps.size();
   FlatSymbolRefAttr channel = rt::getStream(op);
   auto last = lastOn.find(channel);
-  bool isBehind = channel && last != lastOn.end();
+  bool hasCollective = channel && last != lastOn.end();
   if (auto record = dyn_cast<rt::RecordOp>(op)) {
-    lastBehind.erase(record.getEvent());
-    if (isBehind)
-      lastBehind[record.getEvent()] = last->second;
+    lastBefore.erase(record.getEvent());
+    if (hasCollective)
+      lastBefore[record.getEvent()] = last->second;
     return true;
   }
   if (auto await = dyn_cast<rt::AwaitOp>(op)) {
-    auto event = lastBehind.find(await.getEvent());
-    if (!channel && event != lastBehind.end())
+    auto event = lastBefore.find(await.getEvent());
+    if (!channel && event != lastBefore.end())
       addStep({ReplayStep::Wait, event->second, 0},
               program.stepNames[startSteps[event->second]]);
     return true;
   }
-  if (!isBehind || isa<rt::StartOp>(op))
+  if (!hasCollective || isa<rt::StartOp>(op))
     return false;
   if (auto wait = dyn_cast<rt::WaitOp>(op))
     op = wait.getTicket().getDefiningOp<rt::StartOp>();

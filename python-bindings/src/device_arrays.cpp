@@ -111,7 +111,7 @@ public:
     return versioned && (versioned->flags & readOnlyFlag);
   }
 
-  /// Says whether elements lie one behind the other, the last dim innermost.
+  /// Says whether elements lie one after the other, the last dim innermost.
   bool isDense() const {
     int64_t expected = 1;
     for (int32_t dim = tensor.rank - 1; dim >= 0 && tensor.strides; --dim) {

@@ -178,7 +178,7 @@ def is_accepted(text, path):
     path.write_text(text)
     result = subprocess.run([BIN / "weft-opt", path, "--weft-verify-races", "-o", "/dev/null"],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    known = ("no event orders the two", "is awaited, but not recorded", "what computes is not behind")
+    known = ("no event orders the two", "is awaited, but not recorded", "what computes is not after")
     if result.returncode != 0 and not any(words in result.stdout for words in known):
         return result.stdout
     return result.returncode == 0

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Edits of a module in MLIR's generic form, where each op has all of its properties, also those that a pretty form
 does not print: flags, lists and enums of any op, raw constants, operands, arguments of blocks and of the function."""
-import random
 import re
+
+from line_edits import LineEdits
 
 KINDS = ["flag", "unit", "enum", "number_of_list", "list_order", "key", "raw_constant", "operands", "block_arguments", "map_order",
          "maps", "border", "regions", "types_of_cast"]  # fmt: skip
@@ -33,7 +34,7 @@ def split(text):
 
 
 def find_lists(line):
-    """Where there are lists, from behind the bracket to the one that closes it."""
+    """Where there are lists, from after the bracket to the one that closes it."""
     opened = []
     for i, c in enumerate(line):
         if c == "[":
@@ -44,28 +45,8 @@ def find_lists(line):
         yield match.span(1)
 
 
-class GenericEdits:
+class GenericEdits(LineEdits):
     """Each method yields texts, without end."""
-
-    def __init__(self, text, seed):
-        self.lines = text.rstrip().split("\n")
-        self.random = random.Random(seed)
-
-    def make_itself(self):
-        yield "\n".join(self.lines) + "\n"
-
-    def with_line(self, i, line):
-        return "\n".join([*self.lines[:i], line, *self.lines[i + 1:]]) + "\n"
-
-    def at_matches(self, pattern, edit):
-        """One match at a time, given to `edit`: None for no edit."""
-        found = [(i, match) for i, line in enumerate(self.lines) for match in re.finditer(pattern, line)]
-        self.random.shuffle(found)
-        for i, match in found:
-            new = edit(match)
-            if new is not None and new != match[0]:
-                line = self.lines[i]
-                yield self.with_line(i, line[:match.start()] + new + line[match.end():])
 
     def at_spans(self, find, edit):
         """One part of a line at a time."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Edits of single tokens and lines of any module's text, whatever they mean. What
 comes out may be no program, or the same one."""
-import random
 import re
+
+from line_edits import LineEdits
 
 GROUPS = [
     ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"],
@@ -28,29 +29,8 @@ KINDS = ["number", "float", "name", "exchanged_names", "result", "word", "map", 
          "swapped_lines", "dropped_line", "doubled_line", "rank"]  # fmt: skip
 
 
-class TokenEdits:
+class TokenEdits(LineEdits):
     """Each method yields texts, without end."""
-
-    def __init__(self, text, seed):
-        self.lines = text.rstrip().split("\n")
-        self.random = random.Random(seed)
-
-    def text(self, lines):
-        return "\n".join(lines) + "\n"
-
-    def make_itself(self):
-        yield self.text(self.lines)
-
-    def at_matches(self, pattern, edit):
-        """One match at a time, given to `edit`: None for no edit."""
-        found = [(i, match) for i, line in enumerate(self.lines) for match in re.finditer(pattern, line)]
-        self.random.shuffle(found)
-        for i, match in found:
-            new = edit(match)
-            if new is not None and new != match[0]:
-                line = self.lines[i]
-                line = line[:match.start()] + new + line[match.end():]
-                yield self.text([*self.lines[:i], line, *self.lines[i + 1:]])
 
     def choose(self, words, but):
         words = [word for word in words if word != but]
@@ -97,7 +77,7 @@ class TokenEdits:
                 new = self.choose([n for n, (k, at) in types.items() if k == kind and at < i], match[0]) if kind else None
                 if new:
                     line = self.lines[i]
-                    yield self.text([*self.lines[:i], line[:match.start()] + new + line[match.end():], *self.lines[i + 1:]])
+                    yield self.with_line(i, line[:match.start()] + new + line[match.end():])
 
     def make_exchanged_names(self):
         return self.at_matches(r"(%[\w#]+)(, )(%[\w#]+)", lambda m: m[3] + m[2] + m[1])

@@ -148,26 +148,26 @@ ScheduleProblem makeLongBesideExchanges() {
   exchange.channel = exchange.link = 0;
   exchange.role = TaskRole::Activation;
   int first = problem.addTask(compute), last = first;
-  auto addBehind = [&](const ScheduleTask &task, int before) {
+  auto addAfter = [&](const ScheduleTask &task, int before) {
     int next = problem.addTask(task);
     problem.addDependence(before, next);
     return next;
   };
   std::vector<int> gradients;
   for (int i = 0; i < 3; ++i) {
-    last = addBehind(exchange, last);
-    last = addBehind(compute, last);
+    last = addAfter(exchange, last);
+    last = addAfter(compute, last);
     compute.duration = 25;
-    gradients.push_back(addBehind(compute, last));
+    gradients.push_back(addAfter(compute, last));
     compute.duration = 10;
   }
   compute.duration = 200;
-  int longest = addBehind(compute, first);
+  int longest = addAfter(compute, first);
   exchange.role = TaskRole::Reduce;
   exchange.duration = 50;
-  std::vector<int> sums{addBehind(exchange, longest)};
+  std::vector<int> sums{addAfter(exchange, longest)};
   for (int gradient : gradients)
-    sums.push_back(addBehind(exchange, gradient));
+    sums.push_back(addAfter(exchange, gradient));
   compute.duration = 10;
   int end = problem.addTask(compute);
   for (int sum : sums)

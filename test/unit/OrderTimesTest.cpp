@@ -98,18 +98,18 @@ TEST(OrderTimesTest, WhatIsNextInTheOrderIsNotWaitedForInVain) {
   ScheduleProblem problem;
   int first = problem.addTask(compute(10));
   int sum = problem.addTask(collective(100, /*channel=*/0));
-  int behind = problem.addTask(compute(5)), free = problem.addTask(compute(50));
+  int next = problem.addTask(compute(5)), free = problem.addTask(compute(50));
   problem.addDependence(first, sum);
-  problem.addDependence(sum, behind);
+  problem.addDependence(sum, next);
   problem.finalize();
   std::vector<int64_t> tails{105, 5, 0, 0};
   OrderTimes times(problem, tails);
-  std::vector<int> current{free, first, sum, behind}, place{1, 2, 3, 0};
+  std::vector<int> current{free, first, sum, next}, place{1, 2, 3, 0};
   times.reset(current);
   GapCloser gaps(problem, times, tails);
-  std::vector<int> moved{first, sum, behind, free};
+  std::vector<int> moved{first, sum, next, free};
   EXPECT_EQ(gaps.close(moved, place, /*most=*/115),
-            (std::vector<int>{first, sum, free, behind}));
+            (std::vector<int>{first, sum, free, next}));
   // Too slow, or no other order.
   EXPECT_EQ(gaps.close(moved, place, /*most=*/114), current);
   EXPECT_EQ(gaps.close(current, place, /*most=*/0), current);

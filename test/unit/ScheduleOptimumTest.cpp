@@ -193,12 +193,12 @@ TEST(ScheduleOptimumTest, NoComputationIsBesideTwoCollectivesInARow) {
   collective.role = TaskRole::Activation;
   int before = problem.addTask(compute);
   int first = problem.addTask(collective), second = problem.addTask(collective);
-  int behind = problem.addTask(compute);
+  int after = problem.addTask(compute);
   compute.duration = 150;
   problem.addTask(compute);
   problem.addDependence(before, first);
   problem.addDependence(first, second);
-  problem.addDependence(second, behind);
+  problem.addDependence(second, after);
   problem.finalize();
   EXPECT_EQ(FastestOrder(problem).get(), 10 + 150 + 100 + 10);
   EXPECT_EQ(computeLowerBound(problem).workAndWaits, 10 + 150 + 100 + 10);
@@ -337,18 +337,18 @@ TEST(ScheduleOptimumTest, ALongGatherDelaysThePath) {
   sum.channel = sum.link = 0;
   sum.role = TaskRole::Activation;
   int last = problem.addTask(compute);
-  auto addBehind = [&](const ScheduleTask &task) {
+  auto addAfter = [&](const ScheduleTask &task) {
     int next = problem.addTask(task);
     problem.addDependence(last, next);
     last = next;
   };
   for (int i = 0; i < 3; ++i) {
-    addBehind(sum);
-    addBehind(compute);
+    addAfter(sum);
+    addAfter(compute);
   }
   sum.duration = 45;
   int gather = problem.addTask(sum);
-  addBehind(compute);
+  addAfter(compute);
   problem.addDependence(gather, last);
   problem.finalize();
   // 10 ns of the gather are beside what is computed between two sums.
@@ -501,9 +501,9 @@ TEST(ScheduleOptimumTest, LittleCanBeDoneAheadInLittleMemory) {
       problem.addDependence(before, next);
       before = next;
     }
-  int behind = problem.addTask(compute), last = problem.addTask(compute);
-  problem.addReader(problem.addBuffer(1000, before), behind);
-  problem.addDependence(behind, last);
+  int after = problem.addTask(compute), last = problem.addTask(compute);
+  problem.addReader(problem.addBuffer(1000, before), after);
+  problem.addDependence(after, last);
   for (int task : ahead)
     problem.addReader(problem.addBuffer(60, task), last);
   problem.finalize();

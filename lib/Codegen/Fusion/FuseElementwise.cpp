@@ -343,9 +343,9 @@ bool hasRoom(linalg::GenericOp producer, tensor::ExtractOp extract) {
   return countOps(producer) + countOps(reader) <= kMaxBodyOps;
 }
 
-/// Repeats producers for lookups and behind barriers, where all that is read of
+/// Repeats producers for lookups and after barriers, where all that is read of
 /// them can be computed by the readers. Says whether there were any.
-bool repeatBehind(func::FuncOp func, int64_t scratchBytes) {
+bool repeatForReaders(func::FuncOp func, int64_t scratchBytes) {
   SmallVector<linalg::GenericOp> producers;
   func.walk([&](linalg::GenericOp op) {
     if (countOps(op) > kMaxRepeatedOps ||
@@ -403,6 +403,6 @@ LogicalResult mlir::weft::fuseElementwise(func::FuncOp func,
   splitNumbers(func);
   if (failed(fuseOnce(func, scratchBytes)))
     return failure();
-  return repeatBehind(func, scratchBytes) ? fuseOnce(func, scratchBytes)
+  return repeatForReaders(func, scratchBytes) ? fuseOnce(func, scratchBytes)
                                           : success();
 }

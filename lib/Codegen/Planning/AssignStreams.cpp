@@ -169,7 +169,7 @@ bool Finder::mayStandBefore(Operation *place, rt::FusedOp op, rt::WaitOp wait) {
   return true;
 }
 
-/// Moves an op before another one, behind what makes its buffers.
+/// Moves an op before another one, after what makes its buffers.
 void moveBefore(Operation *op, Operation *place) {
   for (Value operand : op->getOperands()) {
     Operation *made = operand.getDefiningOp();
@@ -186,7 +186,7 @@ bool Finder::move(rt::FusedOp op) {
     return false;
   auto wait = cast<rt::WaitOp>(waits.front());
   auto start = wait.getTicket().getDefiningOp<rt::StartOp>();
-  // Not behind the channel's next collective.
+  // Not after the channel's next collective.
   if (Operation *place = next.lookup(start)) {
     if (!isEarly || wait->getBlock() != &block ||
         !mayStandBefore(place, op, wait))
@@ -221,7 +221,7 @@ struct Enqueued {
   SmallVector<size_t, 4> clock;
 };
 
-/// An event: behind which op it is recorded, and before which it is awaited.
+/// An event: after which op it is recorded, and before which it is awaited.
 struct Event {
   Operation *after, *before;
   Attribute from, to;
@@ -301,7 +301,7 @@ void Orderer::order(const Enqueued &first, unsigned other, unsigned stream,
                     (streams.begin() + stream)->first});
 }
 
-/// Enqueues an op, behind what it has to come behind.
+/// Enqueues an op, after what it has to come after.
 void Orderer::add(Operation *op, unsigned stream, Operation *before) {
   Touched touched = getTouched(op);
   for (unsigned other = 0; other < ops.size(); ++other)
@@ -346,7 +346,7 @@ std::vector<Event> Orderer::run() {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// Puts the events into the block. Two that are recorded behind one op are one.
+/// Puts the events into the block. Two that are recorded after one op are one.
 /// Gives how many there are.
 unsigned insert(ArrayRef<Event> events) {
   struct Recorded {

@@ -98,9 +98,9 @@ bool isInFront(Operation *inner, Operation *second) {
   return !outer || outer->isBeforeInBlock(second);
 }
 
-/// Moves what depends on `first` behind `second`, as far as it stands between
+/// Moves what depends on `first` after `second`, as far as it stands between
 /// the two; returns false, and moves nothing, where that is not arithmetic.
-bool moveUsesBehind(Operation *first, Operation *second) {
+bool moveUsesAfter(Operation *first, Operation *second) {
   llvm::SetVector<Operation *> between;
   between.insert(first);
   for (unsigned i = 0; i < between.size(); ++i)
@@ -192,7 +192,7 @@ void convertAll(Block &block, llvm::function_ref<bool(Op)> isMeant,
     }
     bool arePair = waiting.getType() == op.getType() &&
                    waiting.getIn().getType() == op.getIn().getType() &&
-                   moveUsesBehind(waiting, op);
+                   moveUsesAfter(waiting, op);
     if (arePair)
       convert(waiting, op);
     else

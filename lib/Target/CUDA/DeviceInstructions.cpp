@@ -71,12 +71,12 @@ Value *emitAreWithin(IRBuilder<> &builder, const Together &values,
 }
 
 /// Computes the values by `emitMost` if `isMost`, else by `emitAny`. Gives the
-/// block behind that.
+/// block after that.
 BasicBlock *computeByCase(const Together &values, Value *isMost, Emit emitMost,
                           Emit emitAny) {
   Instruction *most = nullptr, *any = nullptr;
   SplitBlockAndInsertIfThenElse(isMost, values.at->getIterator(), &most, &any);
-  BasicBlock *behind = values.at->getParent();
+  BasicBlock *after = values.at->getParent();
   std::vector<Value *> byMost, byAny;
   IRBuilder<> builder(most);
   for (Instruction *value : values.all)
@@ -84,7 +84,7 @@ BasicBlock *computeByCase(const Together &values, Value *isMost, Emit emitMost,
   builder.SetInsertPoint(any);
   for (Instruction *value : values.all)
     byAny.push_back(emitAny(builder, value));
-  builder.SetInsertPoint(behind, behind->begin());
+  builder.SetInsertPoint(after, after->begin());
   for (auto [i, value] : llvm::enumerate(values.all)) {
     PHINode *both = builder.CreatePHI(value->getType(), 2);
     both->addIncoming(byMost[i], most->getParent());
@@ -93,7 +93,7 @@ BasicBlock *computeByCase(const Together &values, Value *isMost, Emit emitMost,
   }
   for (Instruction *value : values.all)
     value->eraseFromParent();
-  return behind;
+  return after;
 }
 
 //===----------------------------------------------------------------------===//

@@ -62,7 +62,7 @@ int64_t RowKernel::getNumSteps(const Phase &phase) {
   return llvm::divideCeil(getCount(phase.loops) / team.heldWidth, team.slots);
 }
 
-/// Sets the index to the first of the thread's neighbours of a step; behind the
+/// Sets the index to the first of the thread's neighbours of a step; after the
 /// row's end to the last ones, which are not the thread's own.
 void RowKernel::goToChunk(const Phase &phase, int64_t step) {
   int64_t chunks = getCount(phase.loops) / team.heldWidth;

@@ -188,7 +188,7 @@ Value TransposeKernel::emitOperand(const Member &member, OpOperand &operand) {
 }
 
 /// Goes to a point of the thread: its place along `slow` is `number` runs of
-/// threads behind `place`. Behind the tensors' ends it is their last point.
+/// threads after `place`. After the tensors' ends it is their last point.
 void TransposeKernel::goTo(int fast, int slow, Value place, int64_t number) {
   isInside = {};
   for (int dim : {fast, slow}) {

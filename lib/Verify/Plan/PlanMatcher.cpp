@@ -273,7 +273,7 @@ LogicalResult PlanMatcher::checkOver(Operation *planned, Operation *op) {
                               << getOpName(planned) << " stands before "
                               << getOpName(other)
                               << ", which works on the same bytes, and is "
-                                 "scheduled behind it";
+                                 "scheduled after it";
     diag.attachNote(other->getLoc()) << getOpName(other) << " is here";
     return diag;
   }

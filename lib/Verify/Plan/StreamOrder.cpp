@@ -7,17 +7,17 @@
 // Worked example; c is the stream that computes, x that of a channel.
 //
 //   kernel A                  c has 1 op
-//   start R on x              x: behind A, 1 op
-//   wait R, on x              nothing: x is behind R anyway
+//   start R on x              x: after A, 1 op
+//   wait R, on x              nothing: x is after R anyway
 //   kernel B, on x            compared with ops of c after A: none yet
-//   kernel C                  compared with R and B, which c is not behind
-//   record 0, on x            event 0: behind A, R, B
-//   await 0                   c is behind R and B
+//   kernel C                  compared with R and B, which c is not after
+//   record 0, on x            event 0: after A, R, B
+//   await 0                   c is after R and B
 //   kernel D                  compared with nothing
 //
 // A loop's body is walked twice. The second pass meets what the first one left,
-// and stands for all later ones: an op that is behind another one's last pass
-// is behind its earlier ones, since each stream runs its passes in order.
+// and stands for all later ones: an op that is after another one's last pass
+// is after its earlier ones, since each stream runs its passes in order.
 
 #include "StreamOrder.h"
 
@@ -95,7 +95,7 @@ private:
   /// What is on a stream, and what comes before its next op.
   std::vector<std::vector<Operation *>> ops;
   std::vector<Clock> clocks;
-  /// What comes before what is behind an event, or a collective's end.
+  /// What comes before what is after an event, or a collective's end.
   DenseMap<int64_t, Clock> events;
   DenseMap<Operation *, Clock> ends;
 };
@@ -130,7 +130,7 @@ LogicalResult StreamProof::compare(Operation *op, Operation *other) {
   return success();
 }
 
-/// Enqueues an op, and compares it with what it is not behind.
+/// Enqueues an op, and compares it with what it is not after.
 LogicalResult StreamProof::add(Operation *op, unsigned stream) {
   for (unsigned other = 0; other < ops.size(); ++other) {
     if (other == stream)
@@ -182,7 +182,7 @@ LogicalResult StreamProof::checkOp(Operation *op) {
 }
 
 /// What has been put on other streams since they had as many ops as `begin`
-/// says: what computes is behind it.
+/// says: what computes is after it.
 LogicalResult StreamProof::checkEnd(ArrayRef<size_t> begin, StringRef when) {
   for (auto &[channel, stream] : streams) {
     size_t count = ops[stream].size();
@@ -192,13 +192,13 @@ LogicalResult StreamProof::checkEnd(ArrayRef<size_t> begin, StringRef when) {
       continue;
     Operation *last = ops[stream].back();
     return last->emitError() << getOpName(last) << " is on the stream of "
-                             << channel << ", and what computes is not behind "
+                             << channel << ", and what computes is not after "
                              << "it where " << when << " ends";
   }
   return success();
 }
 
-/// Since what computes is behind all that a body has put on other streams, the
+/// Since what computes is after all that a body has put on other streams, the
 /// ops after the body meet that as if it had been computed. Nothing else is
 /// known of a body that may not have run.
 LogicalResult StreamProof::checkInner(Operation *op) {

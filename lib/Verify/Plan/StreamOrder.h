@@ -14,7 +14,7 @@ namespace mlir::weft::proof {
 /// of which one writes a byte that the other one reads or writes are in the
 /// order in which they stand, by streams, events, starts and waits; each event
 /// that is awaited is recorded before; and at the end of a block, and of the
-/// step, what computes is behind all that the block has put on other streams.
+/// step, what computes is after all that the block has put on other streams.
 /// Says what is not so.
 LogicalResult checkStreams(const PlannedProgram &program);
 

@@ -319,7 +319,7 @@ private:
     });
   }
 
-  /// Behind the block that ends before a row.
+  /// After the block that ends before a row.
   void endBlock(int64_t row, State &state, KeyTrees &trees) {
     bool endsLeaf = row % leafLength == 0;
     int64_t leaf = row / leafLength - 1;

@@ -224,7 +224,7 @@ Status StepCalls::joinStream(CUstream_st *side) {
   return Status();
 }
 
-/// The notes of a channel come behind all of its collectives.
+/// The notes of a channel come after all of its collectives.
 Status StepCalls::joinStreams(const Chain &chain) {
   std::vector<bool> isUsed(endNotes.size());
   for (const ChainCall &call : chain.all())
@@ -241,7 +241,7 @@ Status StepCalls::joinStreams(const Chain &chain) {
   return Status();
 }
 
-/// The graph comes behind the rank's stream, and so behind what earlier chains
+/// The graph comes after the rank's stream, and so after what earlier chains
 /// have left open.
 Status StepCalls::launchGraph(Known &one) {
   const DriverApi &api = rank.api;

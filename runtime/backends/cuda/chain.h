@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A chain: calls of a step, one behind the other, between which nobody looks at
+// A chain: calls of a step, one after the other, between which nobody looks at
 // what they compute. Descriptors are constant data of the program, so that
 // equal chains ask for the same.
 

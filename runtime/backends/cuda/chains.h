@@ -11,7 +11,7 @@
 namespace weft::rt::cuda {
 namespace {
 
-/// Elements of a chain: what comes behind them is another one, that is added.
+/// Elements of a chain: what comes after them is another one, that is added.
 constexpr int64_t chainLength = 512;
 /// Elements that are brought to shared memory at once, and a step of pairs.
 constexpr int stepLength = 32;
@@ -166,7 +166,7 @@ private:
 template <typename T, int Levels> struct WaitingSubtrees {
   T sums[Levels];
 
-  /// Joins leaf `index` with what waits for it, by `add`; behind the last one
+  /// Joins leaf `index` with what waits for it, by `add`; after the last one
   /// the value is the whole tree.
   template <typename Add>
   void join(T &value, int64_t index, bool isLast, Add add) {

@@ -20,7 +20,7 @@ constexpr const char *kernelNames[numGemmKernels] = {
     "weft_gemm_f32_wide", "weft_gemm_f32_narrow", "weft_gemm_bf16_wide",
     "weft_gemm_bf16_narrow", "weft_gemm_f64_narrow"};
 
-/// Adds a dim behind the others, or to the last one if it nests in that.
+/// Adds a dim after the others, or to the last one if it nests in that.
 void append(FlatDims &dims, const weft_rt_gemm_dim &dim) {
   dims.count *= dim.size;
   if (dim.size == 1)

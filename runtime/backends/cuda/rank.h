@@ -99,14 +99,14 @@ private:
   friend class StepCalls;
   /// What is on a channel's stream besides its collectives, and so in its
   /// order: a stream of the rank, which waits for the channel's and which it
-  /// waits for, where an op of one comes behind an op of the other.
+  /// waits for, where an op of one comes after an op of the other.
   struct Side {
     CUstream_st *stream = nullptr; // null: there are only collectives
     /// Of the channel's last collective, if the stream has not waited for it.
     CUevent_st *pending = nullptr;
     Group *group = nullptr; // which records it; null: it is recorded
     int64_t number = 0;
-    bool hasWork = false; // that the channel's next collective comes behind
+    bool hasWork = false; // that the channel's next collective comes after
     bool isOpen = false;  // that the rank's stream has not waited for
   };
 
@@ -168,7 +168,7 @@ private:
   Streams streams;
   std::vector<Side> sides;          // [channel]
   std::vector<CUevent_st *> events; // of the program
-  std::vector<bool> isInGraph;      // [event]: all that comes is behind it
+  std::vector<bool> isInGraph;      // [event]: all that comes is after it
   CUevent_st *edge = nullptr;       // recorded and waited for at once
   Flight flight;
   StepCalls calls;

@@ -202,7 +202,7 @@ Status CudaRank::tryWait(InFlight &entry) {
     return Status();
   if (!entry.seat->group->awaitRecorded(entry.number))
     return follow();
-  // A channel's own stream is behind its collectives.
+  // A channel's own stream is after its collectives.
   if (streams.current() == Streams::compute)
     WEFT_CUDA_CALL(api, cuStreamWaitEvent, stream, entry.done, 0);
   return Status();
@@ -256,7 +256,7 @@ int64_t CudaRank::reachedOn(int32_t channel) {
 }
 
 /// The first collective of each channel that the device has not finished: the
-/// others wait behind it.
+/// others wait after it.
 std::vector<InFlight *> CudaRank::channelHeads() {
   std::vector<InFlight *> heads(seats.size(), nullptr);
   for (InFlight &entry : flight.all()) {

@@ -3,7 +3,7 @@
 // What a program enqueues on the streams of channels. The collectives of a
 // channel are on a stream that is their group's; what else is on it is on a
 // side stream of the rank. Events make one of the two: the side waits for the
-// channel's last collective before its next op, and a collective comes behind
+// channel's last collective before its next op, and a collective comes after
 // what the side has got since the one before.
 
 #include "backends/cuda/rank.h"
@@ -19,14 +19,14 @@ Status CudaRank::makeSide(int32_t channel) {
   return Status();
 }
 
-/// What is enqueued on `after` from here on comes behind what is on `before`.
+/// What is enqueued on `after` from here on comes after what is on `before`.
 Status CudaRank::order(CUstream_st *before, CUstream_st *after) {
   WEFT_CUDA_CALL(api, cuEventRecord, edge, before);
   WEFT_CUDA_CALL(api, cuStreamWaitEvent, after, edge, 0);
   return Status();
 }
 
-/// Brings a side behind the last collective of its channel.
+/// Brings a side after the last collective of its channel.
 Status CudaRank::catchUp(Side &side) {
   if (!side.pending)
     return Status();
@@ -48,18 +48,18 @@ Status CudaRank::chosenStream(CUstream_st *&on) {
   return catchUp(side);
 }
 
-/// What a collective comes behind, besides those of its channel.
+/// What a collective comes after, besides those of its channel.
 Status CudaRank::inputStream(int32_t channel, CUstream_st *&on) {
   Side &side = sides[size_t(channel)];
   bool isFromChannel = streams.current() != Streams::compute;
   // Who writes to outputs before they are the collective's, must not write to
   // what is still the last one's.
-  bool isBehindLast = side.stream && world.options.poisonsFlight;
+  bool isAfterLast = side.stream && world.options.poisonsFlight;
   on = stream;
-  if (!isFromChannel && !side.hasWork && !isBehindLast)
+  if (!isFromChannel && !side.hasWork && !isAfterLast)
     return Status();
   on = side.stream;
-  if (isBehindLast)
+  if (isAfterLast)
     WEFT_RT_RETURN_IF_ERROR(catchUp(side));
   return isFromChannel ? Status() : order(stream, side.stream);
 }
@@ -75,7 +75,7 @@ void CudaRank::noteStarted(int32_t channel, CUevent_st *done, Group *group,
   side.isOpen = side.stream != nullptr;
 }
 
-/// The rank's stream comes behind all others.
+/// The rank's stream comes after all others.
 Status CudaRank::joinSides() {
   for (Side &side : sides) {
     if (!side.isOpen)
@@ -87,7 +87,7 @@ Status CudaRank::joinSides() {
   return Status();
 }
 
-/// All others come behind the rank's stream.
+/// All others come after the rank's stream.
 Status CudaRank::forkSides() {
   for (Side &side : sides)
     if (side.stream)

@@ -131,7 +131,7 @@ void Rehearsing::enter(void *context, weft_rt_rank *self) {
   layout = layoutOf(program);
   args.clear();
   results.clear();
-  // What is on the host is behind what is not.
+  // What is on the host is after what is not.
   for (size_t i = 0; i < layout.args.size(); ++i)
     args.push_back(placeAt(layout.args[i] +
                            (layout.argsOnHost[i] ? layout.totalBytes : 0)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// All members' parts are on one stream, one behind the other: an all_reduce in
+// All members' parts are on one stream, one after the other: an all_reduce in
 // place reads an element of all inputs before it writes any output.
 
 #include "backends/cuda/sharing.h"

@@ -2,7 +2,7 @@
 
 // Members that share a GPU. NCCL refuses two ranks on one, so that whoever
 // starts a collective as the last one enqueues all of it: on the group's
-// stream, behind what each member's input waits for, as copies and sums of our
+// stream, after what each member's input waits for, as copies and sums of our
 // own in the order that the program says.
 
 #ifndef WEFT_RT_CUDA_SHARING_H

@@ -4,8 +4,8 @@
 // of a sequence in shared memory, products of them by warps, and which keys a
 // query sees.
 //
-// A tile has rows of 64 elements of two bytes, one behind the other, and then,
-// of heads of 128, the rows' other halves; zeros are behind what a head has.
+// A tile has rows of 64 elements of two bytes, one after the other, and then,
+// of heads of 128, the rows' other halves; zeros are after what a head has.
 // Chunk c of row r lies at chunk c ^ (r % 8), so that eight rows' chunks, which
 // are read at once, are in different banks, and as wgmma wants it.
 
@@ -293,7 +293,7 @@ public:
            key + numKeys - 1 <= query + highest && key + numKeys <= keys;
   }
   /// Keys that some of the queries see, and the other way round. The first is
-  /// not behind the last; both are 0 where there are none.
+  /// not after the last; both are 0 where there are none.
   Span keysOf(int query, int numQueries) const {
     return spanOf(query + lowest, query + numQueries + highest, keys);
   }
@@ -332,7 +332,7 @@ public:
   int64_t numberOf(Head head) const {
     return head.batch * args.groups + head.group;
   }
-  /// log2 of the sums of a head's exponentials; deltas are as far behind it as
+  /// log2 of the sums of a head's exponentials; deltas are as far after it as
   /// all of them are long.
   float *sumsOf(Head head) const {
     return reinterpret_cast<float *>(args.rows) +

@@ -122,7 +122,7 @@ public:
     uint32_t stage = 0;
     for (int64_t group = 0; group < groups;) {
       int query = begin;
-      // The next tile is that of the next group behind the last one.
+      // The next tile is that of the next group after the last one.
       for (; query < seen.last; query += queries) {
         int next = query + queries;
         bool endsGroup = next >= seen.last;

@@ -16,8 +16,8 @@ namespace {
 constexpr int groupRows = 64;
 
 /// Rows of 128 bytes with 64 numbers each, whose chunks are at their number
-/// xor the row's in its eight. Eight rows lie `stride` bytes behind the eight
-/// before; of a transposed matrix 64 columns `leading` behind those before.
+/// xor the row's in its eight. Eight rows lie `stride` bytes after the eight
+/// before; of a transposed matrix 64 columns `leading` after those before.
 inline uint64_t matrixDescriptor(uint32_t address, uint32_t leading,
                                  uint32_t stride) {
   constexpr uint64_t swizzled = uint64_t(1) << 62;
@@ -48,7 +48,7 @@ inline uint32_t groupAddress(const Shared &shared, uint32_t place) {
               "%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,"   \
               "%62,%63"
 
-/// Keeps what is done to the sums before, or behind, all that is here.
+/// Keeps what is done to the sums before, or after, all that is here.
 template <int N> inline void holdSums(Lanes<float> (&sums)[N][4]) {
   WEFT_UNROLL
   for (int n = 0; n < N; ++n)
@@ -63,7 +63,7 @@ template <int K> inline void holdParts(const Lanes<uint32_t> (&parts)[K][4]) {
                  : "memory");
 }
 
-/// Products are begun between the first two. They are over behind endProducts
+/// Products are begun between the first two. They are over after endProducts
 /// of as many others as were begun after them.
 template <int N> inline void beginProducts(Lanes<float> (&sums)[N][4]) {
   holdSums(sums);

@@ -109,7 +109,7 @@ private:
   const weft_rt_program &program; // rank 0's
   const DriverApi *driverApi = nullptr;
   std::unique_ptr<JobMember> others; // null: all ranks are here
-  std::vector<int64_t> rankIds;      // one behind the other
+  std::vector<int64_t> rankIds;      // one after the other
   std::vector<ChannelGroups> layout; // [channel]
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Contractions>> contractions; // [device]

@@ -78,7 +78,7 @@ private:
   Tickets tickets;
   Streams streams;
   /// The last collective that this step has started on a channel, and the one
-  /// that an event is behind: those of which `collective` is null are none.
+  /// that an event is after: those of which `collective` is null are none.
   std::vector<InFlight> lastStarted, recorded; // [channel], [event]
   Mover mover;
   Perturbation perturbation;

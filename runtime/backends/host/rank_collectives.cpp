@@ -223,8 +223,8 @@ bool HostRank::wait(int32_t op, int64_t ticket) {
 
 // The rank's thread does what is on its channels' streams as well, in the order
 // of the calls: each op when it is called, after the channel's collectives up
-// to there. So the thread is behind every event of an op, and what it has to
-// wait for, for one that comes behind a collective, is this collective.
+// to there. So the thread is after every event of an op, and what it has to
+// wait for, for one that comes after a collective, is this collective.
 
 bool HostRank::check(Status status) {
   if (status.ok())

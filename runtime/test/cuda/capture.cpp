@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A captured stream has no queue: what is put on it becomes a node behind the
+// A captured stream has no queue: what is put on it becomes a node after the
 // stream's last ones; an event that is recorded on it stands for these; waiting
 // for it brings another stream into the capture.
 

@@ -242,7 +242,7 @@ TEST(CudaGraphs, AScalarThatIsReadEndsAChain) {
   for (const char *seed : {"", "EMULATED_GPU_DELAYS=3 "}) {
     Ending run = step(std::string(seed) + "CUDA_STEP_GRAPHS=1 EMULATED_GPUS=2",
                       "2 16 20 scalar");
-    // Before it one chain, and two behind it, one of them met in each seventh
+    // Before it one chain, and two after it, one of them met in each seventh
     // step.
     EXPECT_EQ(run.text, "3 graphs, 29 launches, 144 of 158 calls\nok\n");
   }
@@ -258,7 +258,7 @@ TEST(CudaGraphs, WhyNothingIsCaptured) {
 
 /// Edges are what the events say: without one of them the capture is refused,
 /// or some order of the graph's nodes gives other results. Of the 11 waits of a
-/// captured step of one rank, behind the 4 of the step before, two are for the
+/// captured step of one rank, after the 4 of the step before, two are for the
 /// watchdog's eyes alone.
 TEST(CudaMutants, DelaysFindEachDroppedEdge) {
   for (int wait : {6, 7, 9, 10, 11, 12, 13, 14, 15}) {

@@ -20,7 +20,7 @@ struct CUevent_st;
 
 namespace emulated {
 
-/// What a graph does, behind what.
+/// What a graph does, after what.
 struct Node {
   std::function<void()> work;
   std::set<size_t> after;

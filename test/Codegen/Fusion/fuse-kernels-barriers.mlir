@@ -5,7 +5,7 @@
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
 
-// A kernel that reads the same with barriers and without reads it once, behind
+// A kernel that reads the same with barriers and without reads it once, after
 // the last one.
 
 // CHECK-LABEL: func @same_but_for_barriers

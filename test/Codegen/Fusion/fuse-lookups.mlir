@@ -5,7 +5,7 @@
 #row = affine_map<(i) -> (i)>
 
 // A loss: logits less their maxima are summed up, looked up, and computed with
-// again behind a barrier. All three take them from the logits, and nobody
+// again after a barrier. All three take them from the logits, and nobody
 // stores them.
 
 // CHECK-LABEL: func @loss

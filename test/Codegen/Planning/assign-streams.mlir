@@ -3,9 +3,9 @@
 
 // Covers gather/wgrad-rs, gather/grad-ready.
 
-// What computes goes on with its own; the sum over another channel comes behind
+// What computes goes on with its own; the sum over another channel comes after
 // the addition, on its own stream; the copy of the gradient, which is in the way
-// of nothing, comes behind that at the end.
+// of nothing, comes after that at the end.
 
 #id = affine_map<(i) -> (i)>
 module attributes {weft.target = #weft.target<"cuda">} {

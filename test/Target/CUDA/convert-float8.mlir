@@ -1,7 +1,7 @@
 // RUN: weft-opt %s --split-input-file --pass-pipeline='builtin.module(weft-convert-float8)' | FileCheck %s
 
 // Two roundings of a block are one instruction; what depends on the first one
-// stands behind it. A third is alone.
+// stands after it. A third is alone.
 
 module attributes {weft.target = #weft.target<"cuda", {arch = "sm_90"}>} {
   // CHECK-LABEL: func @three(

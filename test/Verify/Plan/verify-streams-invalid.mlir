@@ -80,7 +80,7 @@ weft.channel @reduce.dp on @mesh <{"dp"}> purpose reduce
 func.func @left_at_the_end() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [], weft_rt.results = []} {
   %a = weft_rt.buffer arena 0 "a" : memref<8xf32>
   %b = weft_rt.buffer arena 64 "b" : memref<8xf32>
-  // expected-error @+1 {{'copy #0' is on the stream of @reduce.dp, and what computes is not behind it where the step ends}}
+  // expected-error @+1 {{'copy #0' is on the stream of @reduce.dp, and what computes is not after it where the step ends}}
   weft_rt.copy %a to %b {weft.op = "copy #0", weft_rt.stream = @reduce.dp} : memref<8xf32> to memref<8xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @waited_for_elsewhere() attributes {weft_rt.arena_bytes = 1024 : i64, 
 
 // -----
 
-// A collective that is started from its channel's stream is not behind what
+// A collective that is started from its channel's stream is not after what
 // computes.
 weft.mesh @mesh = <["dp"=2]>
 weft.channel @reduce.dp on @mesh <{"dp"}> purpose reduce
@@ -156,7 +156,7 @@ func.func @left_in_a_loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_r
   %one = arith.constant 1 : index
   %four = arith.constant 4 : index
   scf.for %i = %zero to %four step %one {
-    // expected-error @+1 {{'copy #0' is on the stream of @reduce.dp, and what computes is not behind it where the loop or branch around it ends}}
+    // expected-error @+1 {{'copy #0' is on the stream of @reduce.dp, and what computes is not after it where the loop or branch around it ends}}
     weft_rt.copy %a to %b {weft.op = "copy #0", weft_rt.stream = @reduce.dp} : memref<8xf32> to memref<8xf32>
   }
   return

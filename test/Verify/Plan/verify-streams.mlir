@@ -6,8 +6,8 @@ weft.mesh @mesh = <["dp"=2]>
 weft.channel @reduce.dp on @mesh <{"dp"}> purpose reduce
 weft.channel @data.dp on @mesh <{"dp"}> purpose data
 
-// Two events: the stream of the channel is behind a kernel, and what computes
-// behind a copy.
+// Two events: the stream of the channel is after a kernel, and what computes
+// after a copy.
 func.func @two_events() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [], weft_rt.results = []} {
   %a = weft_rt.buffer arena 0 "a" : memref<8xf32>
   %b = weft_rt.buffer arena 64 "b" : memref<8xf32>
@@ -44,7 +44,7 @@ func.func @behind_a_collective() attributes {weft_rt.arena_bytes = 1024 : i64, w
   return
 }
 
-// Each pass of a loop comes behind what the one before has left on the channel's
+// Each pass of a loop comes after what the one before has left on the channel's
 // stream.
 func.func @loop() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [], weft_rt.results = []} {
   %a = weft_rt.buffer arena 0 "a" : memref<8xf32>

@@ -63,11 +63,11 @@ def AssignStreamsPass : Pass<"weft-assign-streams", "::mlir::ModuleOp"> {
   let summary = "put sums of reduce-scattered gradients on their channel's stream";
   let description = [{
     A kernel that adds to buffers what a reduce-scatter gives, and does nothing
-    else, goes to the stream of its channel, right behind it, with the wait: what
+    else, goes to the stream of its channel, right after it, with the wait: what
     computes does not wait for either. Events are put where an op touches bytes
-    that an op of another stream works on, and is not behind it yet: so each of
+    that an op of another stream works on, and is not after it yet: so each of
     them is needed. A number is another event's when nobody awaits it any more.
-    Kernels in loops and branches stay where they are. One that is scheduled behind
+    Kernels in loops and branches stay where they are. One that is scheduled after
     the start of another collective of the channel comes before it, if the target
     has streams that run by themselves; else it stays on the stream that computes.
     All other ops stay in their order.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of test/mutation/Inputs/main_grads.mlir that do more than is scheduled.
 
-early.py copy PLAN             a weight is copied over the first reduce-scatter's result, behind the addition in the plan,
+early.py copy PLAN             a weight is copied over the first reduce-scatter's result, after the addition in the plan,
                                but before it in the schedule
 early.py again PLAN SCHEDULED  the kernel on the stream of a channel stands there twice; with the scheduled program
                                inside, as weft-verify-planning takes it

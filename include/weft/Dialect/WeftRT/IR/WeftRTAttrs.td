@@ -32,7 +32,7 @@ def WeftRT_Dialect : Dialect {
     after everything that was enqueued there, and on the start's own stream, so
     far. `weft_rt.wait` orders what is enqueued on its stream from there on after
     the collective; a start or a wait on its channel's stream adds no order.
-    `weft_rt.record` puts an event behind what is on its stream so far,
+    `weft_rt.record` puts an event after what is on its stream so far,
     `weft_rt.await` orders what is enqueued on its stream from there on after the
     event. Nothing else orders ops of different streams. None of them
     holds up the program: loops and branches go on, and scalars are computed,

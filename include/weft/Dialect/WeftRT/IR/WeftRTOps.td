@@ -369,16 +369,16 @@ def WeftRT_WaitOp : WeftRT_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def WeftRT_RecordOp : WeftRT_Op<"record", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "put an event behind what is on a stream";
+  let summary = "put an event after what is on a stream";
   let description = [{
-    The event comes behind all that has been enqueued on the op's stream so far.
+    The event comes after all that has been enqueued on the op's stream so far.
     A number that is recorded again is another event: what has awaited the one
     before still has.
 
     Constraints:
     1. (c1) events have numbers from 0 to 65535.
 
-    Example: what follows on the stream of @rs.dp comes behind a kernel.
+    Example: what follows on the stream of @rs.dp comes after a kernel.
     ```mlir
     weft.mesh @mesh = <["dp"=2]>
     weft.channel @rs.dp on @mesh <{"dp"}> purpose data
