@@ -404,5 +404,5 @@ LogicalResult mlir::weft::fuseElementwise(func::FuncOp func,
   if (failed(fuseOnce(func, scratchBytes)))
     return failure();
   return repeatForReaders(func, scratchBytes) ? fuseOnce(func, scratchBytes)
-                                          : success();
+                                              : success();
 }
