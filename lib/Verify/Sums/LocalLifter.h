@@ -186,6 +186,8 @@ struct LiftedReduction {
 struct DeclaredOrder {
   Operation *op;
   int64_t leaves, lanes, parts;
+  /// Whether each leaf is rounded to the result's type.
+  bool isRounded;
 };
 
 /// What an output over some keys counts in that over more.

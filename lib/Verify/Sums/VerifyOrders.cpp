@@ -55,7 +55,7 @@ public:
       kept.insert(form);
       const DeclaredOrder *other = known.lookup(form);
       if (!other || order.leaves * order.parts != other->leaves ||
-          order.lanes != other->lanes)
+          order.lanes != other->lanes || order.isRounded != other->isRounded)
         return report(order, other);
     }
     for (auto [form, order] : known)
@@ -73,14 +73,20 @@ private:
                           [](func::FuncOp func) { return func.isPublic(); });
   }
 
+  static StringRef describeRounding(const DeclaredOrder &order) {
+    return order.isRounded ? ", each leaf rounded" : "";
+  }
+
   LogicalResult report(const DeclaredOrder &order, const DeclaredOrder *other) {
     InFlightDiagnostic diag = order.op->emitOpError("has an order of ")
                               << order.leaves << " leaves in " << order.parts
                               << " parts and " << order.lanes
-                              << " lanes, but in the global program ";
+                              << " lanes" << describeRounding(order)
+                              << ", but in the global program ";
     if (!other)
       return diag << "it has none";
-    diag << other->leaves << " leaves and " << other->lanes << " lanes";
+    diag << other->leaves << " leaves and " << other->lanes << " lanes"
+         << describeRounding(*other);
     diag.attachNote(other->op->getLoc()) << "this op of the global program";
     return diag;
   }
