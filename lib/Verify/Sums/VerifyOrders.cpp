@@ -46,23 +46,28 @@ public:
   LogicalResult compareDeclared() {
     if (failed(expected.run()) || failed(program.run()))
       return failure();
-    llvm::MapVector<const Form *, const DeclaredOrder *> known;
-    llvm::DenseSet<const Form *> kept;
+    // One sum may be taken twice, in two orders.
+    llvm::MapVector<const Form *, SmallVector<const DeclaredOrder *, 1>> known;
+    llvm::DenseSet<const DeclaredOrder *> kept;
     for (const DeclaredOrder &order : expected.getDeclaredOrders())
-      known.try_emplace(expected.getFormOf(order.op), &order);
+      known[expected.getFormOf(order.op)].push_back(&order);
     for (const DeclaredOrder &order : program.getDeclaredOrders()) {
-      const Form *form = program.getFormOf(order.op);
-      kept.insert(form);
-      const DeclaredOrder *other = known.lookup(form);
-      if (!other || order.leaves * order.parts != other->leaves ||
-          order.lanes != other->lanes || order.isRounded != other->isRounded)
-        return report(order, other);
+      auto others = known.lookup(program.getFormOf(order.op));
+      bool isKnown = false;
+      for (const DeclaredOrder *other : others)
+        if (isPartOf(order, *other)) {
+          kept.insert(other);
+          isKnown = true;
+        }
+      if (!isKnown)
+        return report(order, others.empty() ? nullptr : others.front());
     }
-    for (auto [form, order] : known)
-      if (!kept.contains(form))
-        return order->op->emitOpError("has an order of ")
-               << order->leaves
-               << " leaves, which the program of a rank does not have";
+    for (auto &[form, orders] : known)
+      for (const DeclaredOrder *order : orders)
+        if (!kept.contains(order))
+          return order->op->emitOpError("has an order of ")
+                 << order->leaves
+                 << " leaves, which the program of a rank does not have";
     return success();
   }
 
@@ -71,6 +76,11 @@ private:
   static func::FuncOp findFunction(ModuleOp module) {
     return *llvm::find_if(module.getOps<func::FuncOp>(),
                           [](func::FuncOp func) { return func.isPublic(); });
+  }
+
+  static bool isPartOf(const DeclaredOrder &order, const DeclaredOrder &whole) {
+    return order.leaves * order.parts == whole.leaves &&
+           order.lanes == whole.lanes && order.isRounded == whole.isRounded;
   }
 
   static StringRef describeRounding(const DeclaredOrder &order) {
