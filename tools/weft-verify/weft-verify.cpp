@@ -5,6 +5,7 @@
 // is wrong, 2 for wrong usage.
 
 #include "weft/Canonicalize/Passes.h"
+#include "weft/Communication/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Quantize/Passes.h"
@@ -119,6 +120,16 @@ OwningOpRef<ModuleOp> load(MLIRContext &context, llvm::SourceMgr &sources,
   return succeeded(pm.run(*module)) ? std::move(module) : nullptr;
 }
 
+/// Whether a module is in phase `scheduled`, as weft-compile takes it: ops that
+/// have no names get some, and no two have one.
+LogicalResult checkScheduled(ModuleOp module) {
+  OwningOpRef<ModuleOp> named = module.clone();
+  PassManager gate(module.getContext());
+  gate.addPass(weft::createNameOpsPass());
+  gate.addPass(weft::createVerifyScheduledPass());
+  return gate.run(*named);
+}
+
 /// How a module of one phase is proved to be made from one of the phase before.
 using Proof = LogicalResult (*)(ModuleOp before, ModuleOp after);
 
@@ -143,7 +154,11 @@ Proof getProofFrom(StringRef phase) {
                   succeeded(weft::verifyPartitioning(before, after)) &&
                   succeeded(weft::verifyOrders(before, after)));
             })
-      .Case("local", weft::verifyScheduling)
+      .Case("local",
+            [](ModuleOp before, ModuleOp after) {
+              return success(succeeded(checkScheduled(after)) &&
+                             succeeded(weft::verifyScheduling(before, after)));
+            })
       .Default(nullptr);
 }
 
@@ -163,7 +178,9 @@ int verifyFromScheduled(MLIRContext &context, ArrayRef<StringRef> paths) {
   SourceMgrDiagnosticHandler handler(sources, &context, said);
   OwningOpRef<ModuleOp> scheduled = parse(context, sources, paths[0]);
   OwningOpRef<ModuleOp> planned =
-      scheduled ? load(context, sources, paths[1]) : nullptr;
+      scheduled && succeeded(checkScheduled(*scheduled))
+          ? load(context, sources, paths[1])
+          : nullptr;
   return planned && succeeded(weft::verifyPlanning(*scheduled, *planned)) ? 0
                                                                           : 1;
 }

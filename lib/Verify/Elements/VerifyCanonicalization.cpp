@@ -135,6 +135,15 @@ static LogicalResult checkNotQuantized(ModuleOp canonical, ModuleOp source) {
       "this one");
 }
 
+static LogicalResult checkTF32(ModuleOp canonical, ModuleOp source) {
+  StringRef tf32 = WeftDialect::kTF32Attr;
+  if (canonical->hasAttr(tf32) == source->hasAttr(tf32))
+    return success();
+  return canonical.emitError("'")
+         << tf32 << "' is not that of the user's module: it decides how "
+         << "products are rounded";
+}
+
 //===----------------------------------------------------------------------===//
 // The proof
 //===----------------------------------------------------------------------===//
@@ -196,7 +205,8 @@ LogicalResult weft::verifyCanonicalization(ModuleOp source,
         .emitError("has no single public function to compare");
   if (failed(checkMeshes(canonical, source)) ||
       failed(checkBorder(func, given, isSameBorder)) ||
-      failed(checkNotQuantized(canonical, source)))
+      failed(checkNotQuantized(canonical, source)) ||
+      failed(checkTF32(canonical, source)))
     return failure();
   // Sums have been given orders, some have been joined.
   bool isOfReals = canonical->hasAttr(WeftDialect::kInvarianceAttr) &&

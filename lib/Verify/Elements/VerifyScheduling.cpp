@@ -89,7 +89,13 @@ static LogicalResult checkMeshes(ModuleOp local, ModuleOp scheduled) {
                       "has other meshes than the module that it was made from");
 }
 
-static LogicalResult checkTF32(ModuleOp local, ModuleOp scheduled) {
+/// How numbers are rounded besides what ops say.
+static LogicalResult checkRounding(ModuleOp local, ModuleOp scheduled) {
+  StringRef axes = WeftDialect::kInvarianceAttr;
+  if (local->getAttr(axes) != scheduled->getAttr(axes))
+    return scheduled.emitError("'")
+           << axes << "' is not that of the module that it was made from: it "
+           << "decides how narrow floats are computed";
   StringRef tf32 = WeftDialect::kTF32Attr;
   if (local->hasAttr(tf32) == scheduled->hasAttr(tf32))
     return success();
@@ -100,7 +106,7 @@ static LogicalResult checkTF32(ModuleOp local, ModuleOp scheduled) {
 
 LogicalResult weft::verifyScheduling(ModuleOp local, ModuleOp scheduled) {
   if (failed(checkMeshes(local, scheduled)) ||
-      failed(checkTF32(local, scheduled)))
+      failed(checkRounding(local, scheduled)))
     return failure();
   for (auto func : scheduled.getOps<func::FuncOp>()) {
     auto before = local.lookupSymbol<func::FuncOp>(func.getSymName());

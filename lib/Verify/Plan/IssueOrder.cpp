@@ -111,6 +111,13 @@ int64_t getNumRanks(ModuleOp module) {
   return mesh ? mesh.getNumRanks() : 1;
 }
 
+/// Programs may call the mesh by other names. Where a rank is along its axes
+/// follows from their order.
+bool haveSameAxes(ModuleOp module, ModuleOp other) {
+  MeshAttr a = getMesh(module), b = getMesh(other);
+  return a && b ? a.getAxes() == b.getAxes() : !a == !b;
+}
+
 LogicalResult SetProof::checkRanks() {
   int64_t count = getNumRanks(programs.front().module);
   std::vector<unsigned> uses(count, 0);
@@ -120,6 +127,11 @@ LogicalResult SetProof::checkRanks() {
       return module.emitError("is for ")
              << getNumRanks(module) << " ranks, the first program for "
              << count;
+    if (!haveSameAxes(module, programs.front().module))
+      return module.emitError("has other axes of its mesh than the program of "
+                              "rank ")
+             << programs.front().ranks.front()
+             << ": ranks have other parts of what is cut along them";
     for (int64_t rank : program.ranks) {
       if (rank < 0 || rank >= count)
         return module.emitError("there is no rank ")
@@ -140,13 +152,18 @@ LogicalResult SetProof::checkCertificates() {
   auto getCertificate = [](ModuleOp module) {
     return module->getAttr(WeftDialect::kCertificateAttr);
   };
-  StringRef tf32 = WeftDialect::kTF32Attr;
+  StringRef tf32 = WeftDialect::kTF32Attr, axes = WeftDialect::kInvarianceAttr;
   for (const RankProgram &program : programs) {
     ModuleOp module = program.module, first = programs.front().module;
     if (getCertificate(module) != getCertificate(first))
       return module.emitError(
                  "has another certificate than the program of rank ")
              << programs.front().ranks.front();
+    if (module->getAttr(axes) != first->getAttr(axes))
+      return module.emitError("computes narrow floats in another way than the "
+                              "program of rank ")
+             << programs.front().ranks.front() << ": '" << axes
+             << "' is not the same";
     if (module->hasAttr(tf32) != first->hasAttr(tf32))
       return module.emitError("rounds products in another way than the "
                               "program of rank ")

@@ -155,6 +155,7 @@ void ValueNumbers::addStep(Operation *op) {
     }
     if (number >= ids.size())
       break;
+    key.push_back(getBits(type.getElementType()));
     for (int64_t size : type.getShape())
       key.push_back(size);
     int64_t id = ids[number++];

@@ -187,7 +187,9 @@ LogicalResult LocalLifter::uniteParts(
 /// Combines the sets of parts of the members.
 LogicalResult LocalLifter::uniteMembers(Operation *op, LocalValue &value) {
   GroupKey group(groupAxes.getAsOpaquePointer(), value.contribution.part);
-  auto key = std::pair(group, value.contribution.parts);
+  // Parts that a maximum may have twice a sum may not.
+  auto key = std::tuple(group, value.contribution.parts,
+                        value.contribution.reduction);
   if (auto it = united.find(key);
       it != united.end() && value.contribution.kind == Contribution::Exact) {
     auto [part, isWhole] = it->second;

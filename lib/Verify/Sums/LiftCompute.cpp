@@ -152,7 +152,8 @@ LogicalResult LocalLifter::noteOrder(Operation *op, int64_t local,
     return op->emitOpError("has ")
            << attr.getLeaves() << " leaves, which do not divide " << local
            << " elements";
-  declared.push_back({op, attr.getLeaves(), attr.getLanes(), parts});
+  declared.push_back(
+      {op, attr.getLeaves(), attr.getLanes(), parts, attr.getRounded()});
   return success();
 }
 

@@ -39,6 +39,7 @@
 
 #include <array>
 #include <map>
+#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -185,6 +186,8 @@ struct LiftedReduction {
 struct DeclaredOrder {
   Operation *op;
   int64_t leaves, lanes, parts;
+  /// Whether each leaf is rounded to the result's type.
+  bool isRounded;
 };
 
 /// What an output over some keys counts in that over more.
@@ -532,8 +535,11 @@ private:
   using GroupKey = std::pair<const void *, RankVector>;
   DenseMap<GroupKey, RankVector> gathered, scattered;
   DenseSet<GroupKey> same;
-  /// The united sets of the members, and whether each has all parts.
-  std::map<std::pair<GroupKey, int64_t>, std::pair<RankVector, bool>> united;
+  /// The united sets of the members, and whether each has all parts; by the
+  /// number of these and what combines them.
+  std::map<std::tuple<GroupKey, int64_t, ReduceKind>,
+           std::pair<RankVector, bool>>
+      united;
   std::map<std::vector<std::pair<RankVector, int64_t>>, RankVector> pieces;
   std::map<std::array<std::pair<RankVector, int64_t>, 2>, RankVector> added;
   int64_t groupSize = 1;

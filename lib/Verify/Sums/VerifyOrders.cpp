@@ -46,23 +46,28 @@ public:
   LogicalResult compareDeclared() {
     if (failed(expected.run()) || failed(program.run()))
       return failure();
-    llvm::MapVector<const Form *, const DeclaredOrder *> known;
-    llvm::DenseSet<const Form *> kept;
+    // One sum may be taken twice, in two orders.
+    llvm::MapVector<const Form *, SmallVector<const DeclaredOrder *, 1>> known;
+    llvm::DenseSet<const DeclaredOrder *> kept;
     for (const DeclaredOrder &order : expected.getDeclaredOrders())
-      known.try_emplace(expected.getFormOf(order.op), &order);
+      known[expected.getFormOf(order.op)].push_back(&order);
     for (const DeclaredOrder &order : program.getDeclaredOrders()) {
-      const Form *form = program.getFormOf(order.op);
-      kept.insert(form);
-      const DeclaredOrder *other = known.lookup(form);
-      if (!other || order.leaves * order.parts != other->leaves ||
-          order.lanes != other->lanes)
-        return report(order, other);
+      auto others = known.lookup(program.getFormOf(order.op));
+      bool isKnown = false;
+      for (const DeclaredOrder *other : others)
+        if (isPartOf(order, *other)) {
+          kept.insert(other);
+          isKnown = true;
+        }
+      if (!isKnown)
+        return report(order, others.empty() ? nullptr : others.front());
     }
-    for (auto [form, order] : known)
-      if (!kept.contains(form))
-        return order->op->emitOpError("has an order of ")
-               << order->leaves
-               << " leaves, which the program of a rank does not have";
+    for (auto &[form, orders] : known)
+      for (const DeclaredOrder *order : orders)
+        if (!kept.contains(order))
+          return order->op->emitOpError("has an order of ")
+                 << order->leaves
+                 << " leaves, which the program of a rank does not have";
     return success();
   }
 
@@ -73,14 +78,25 @@ private:
                           [](func::FuncOp func) { return func.isPublic(); });
   }
 
+  static bool isPartOf(const DeclaredOrder &order, const DeclaredOrder &whole) {
+    return order.leaves * order.parts == whole.leaves &&
+           order.lanes == whole.lanes && order.isRounded == whole.isRounded;
+  }
+
+  static StringRef describeRounding(const DeclaredOrder &order) {
+    return order.isRounded ? ", each leaf rounded" : "";
+  }
+
   LogicalResult report(const DeclaredOrder &order, const DeclaredOrder *other) {
     InFlightDiagnostic diag = order.op->emitOpError("has an order of ")
                               << order.leaves << " leaves in " << order.parts
                               << " parts and " << order.lanes
-                              << " lanes, but in the global program ";
+                              << " lanes" << describeRounding(order)
+                              << ", but in the global program ";
     if (!other)
       return diag << "it has none";
-    diag << other->leaves << " leaves and " << other->lanes << " lanes";
+    diag << other->leaves << " leaves and " << other->lanes << " lanes"
+         << describeRounding(*other);
     diag.attachNote(other->op->getLoc()) << "this op of the global program";
     return diag;
   }

@@ -41,7 +41,7 @@ public:
       return (func ? global : local)
           .emitError("has no single public function to prove");
     if (failed(checkOneBlock(func)) || failed(checkOneBlock(reference)) ||
-        failed(checkBorders(func, reference)))
+        failed(checkRounding()) || failed(checkBorders(func, reference)))
       return failure();
     LocalLifter expected(forms, reference, one, /*isReference=*/true);
     LocalLifter program(forms, func, mesh, /*isReference=*/false);
@@ -61,6 +61,15 @@ private:
       found = func;
     }
     return found;
+  }
+
+  LogicalResult checkRounding() {
+    StringRef tf32 = WeftDialect::kTF32Attr;
+    if (global->hasAttr(tf32) == local->hasAttr(tf32))
+      return success();
+    return local.emitError("'")
+           << tf32 << "' is not that of the global program: it decides how "
+           << "products are rounded";
   }
 
   /// Both take and give the same tensors.
@@ -84,7 +93,7 @@ private:
         return get(own, name) == get(other, name);
       };
       return type == globalType && isKept(WeftDialect::kAliasAttr) &&
-             isKept(WeftDialect::kNameAttr);
+             isKept(WeftDialect::kNameAttr) && isKept(WeftDialect::kHostAttr);
     };
     for (unsigned i = 0; i < func.getNumArguments(); ++i)
       if (!isSame(func.getArgAttrDict(i), func.getArgumentTypes()[i],
