@@ -6,7 +6,7 @@ import re
 from line_edits import LineEdits
 
 KINDS = ["flag", "unit", "enum", "number_of_list", "list_order", "key", "raw_constant", "operands", "block_arguments", "map_order",
-         "maps", "border", "regions", "types_of_cast"]  # fmt: skip
+         "maps", "border", "regions", "types_of_cast", "axes"]  # fmt: skip
 
 ENUMS = [
     ["none", "nsw", "nuw", "nsw, nuw"],
@@ -20,6 +20,7 @@ ENUMS = [
 UNITS = {"arith.divsi": "isExact", "arith.divui": "isExact", "arith.shrsi": "isExact", "arith.shrui": "isExact",
          "arith.extui": "nonNeg", "arith.uitofp": "nonNeg", "arith.index_castui": "nonNeg", "arith.ori": "isDisjoint",
          "scf.for": "unsignedCmp", "tensor.pad": "nofold", "weft.attention": "causal", "weft.attention_grad": "causal"}  # fmt: skip
+AXES = r"#weft\.axes<[^>]*>"
 
 
 def split(text):
@@ -175,3 +176,17 @@ class GenericEdits(LineEdits):
             name, kind = match[1], match[4]
             return f'{name} = "{match[2]}"{match[3]} -> {others[kind]}' if kind in others else None
         return self.at_matches(r'(%\d+) = "(arith\.(?:ext|trunc|fpto|sito|uito)\w+)"(.*) -> (\w+)$', edit)
+
+    # ---- collectives
+
+    def make_axes(self):
+        """One collective, or two of them, along other axes, or all of the mesh: what is right of the one may be
+        wrong of the other."""
+        sites = [i for i, line in enumerate(self.lines) if re.search(AXES, line) and '"weft.channel"' not in line]
+        names = re.findall(r'"(\w+)"=\d+', "\n".join(self.lines))
+        known = {axes for i in sites for axes in re.findall(AXES, self.lines[i])}
+        known.add("#weft.axes<{" + ", ".join(f'"{name}"' for name in dict.fromkeys(names)) + "}>")
+        while sites and len(known) > 1:
+            some = self.random.sample(sites, min(len(sites), self.random.choice([1, 2])))
+            axes = self.random.choice(sorted(known))
+            yield self.text([re.sub(AXES, axes, line) if i in some else line for i, line in enumerate(self.lines)])

@@ -188,8 +188,8 @@ LogicalResult LocalLifter::uniteParts(
 LogicalResult LocalLifter::uniteMembers(Operation *op, LocalValue &value) {
   GroupKey group(groupAxes.getAsOpaquePointer(), value.contribution.part);
   // Parts that a maximum may have twice a sum may not.
-  auto key = std::tuple(group, value.contribution.parts,
-                        value.contribution.reduction);
+  auto key =
+      std::tuple(group, value.contribution.parts, value.contribution.reduction);
   if (auto it = united.find(key);
       it != united.end() && value.contribution.kind == Contribution::Exact) {
     auto [part, isWhole] = it->second;

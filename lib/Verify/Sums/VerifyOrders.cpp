@@ -90,8 +90,8 @@ private:
   LogicalResult report(const DeclaredOrder &order, const DeclaredOrder *other) {
     InFlightDiagnostic diag = order.op->emitOpError("has an order of ")
                               << order.leaves << " leaves in " << order.parts
-                              << " parts and " << order.lanes
-                              << " lanes" << describeRounding(order)
+                              << " parts and " << order.lanes << " lanes"
+                              << describeRounding(order)
                               << ", but in the global program ";
     if (!other)
       return diag << "it has none";
