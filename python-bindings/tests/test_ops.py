@@ -116,6 +116,27 @@ def test_known_division_rounds_to_zero():
     check(lambda x: x[:4] + lax.div(a, b) + lax.rem(a, b), np.zeros(4, np.int32))
 
 
+COMBINERS = {
+    "sum up to 7": lambda a, b: jnp.minimum(a + b, 7), "sum modulo 7": lambda a, b: lax.rem(a + b, 7),
+    "largest magnitude": lambda a, b: jnp.maximum(a, -b), "sum": lax.add, "largest": lax.max,
+}
+
+
+@pytest.mark.parametrize("name", COMBINERS)
+def test_reductions_of_known_numbers(name):
+    """What is known as the module is written: of a combiner that is one op, and of others."""
+    check(lambda x: x + lax.reduce(jnp.arange(10), 0, COMBINERS[name], (0,)), ints(4, high=9))
+
+
+@pytest.mark.parametrize("op, start, wrong", [(lax.add, 0, 5), (lax.mul, 1, 2)])
+def test_a_long_cumulative_reduction_begins_with_nothing(op, start, wrong):
+    def along(start):
+        return lambda x: lax.reduce_window(x, np.float32(start), op, (512,), (1,), ((511, 0),))
+    check(along(start), 1 + normal(512) / 100)
+    with pytest.raises(weft.jax.ExportError, match=f"more than 256 elements with another number than {start}"):
+        weft.jax.export(along(wrong), normal(512))
+
+
 SHAPE = {
     "transpose": lambda x: x.transpose(2, 0, 1), "reshape": lambda x: x.reshape(5, 12), "flip": lambda x: x[:, ::-1],
     "pad": lambda x: lax.pad(x, jnp.float32(1), [(1, 2, 0), (0, 0, 2), (-1, 0, 0)]),

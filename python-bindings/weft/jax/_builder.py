@@ -216,6 +216,18 @@ class Builder:
             ir.Operation.create("stablehlo.return", operands=[combined.results[0]])
         return made.results[0]
 
+    def pick(self, chosen, value, dims):
+        """Along `dims` the one element that is chosen, as a sum with zeros; zero if none is."""
+        shape, element = shape_of(value), element_of(value)
+        if is_float(element) and element.width == 8:  # not each of them has a zero
+            bits = self.pick(chosen, self.bitcast(value, ir.IntegerType.get_signless(8)), dims)
+            return self.bitcast(bits, element)
+        zero = -0.0 if is_float(element) else 0
+        made = self.select(chosen, value, self.splat(zero, shape, element))
+        for dim in sorted(dims, reverse=True):
+            made = self.reduce("or" if element == ir.IntegerType.get_signless(1) else "add", made, dim, zero)
+        return made
+
     def convert(self, value, element):
         if element_of(value) == element:
             return value
@@ -224,6 +236,9 @@ class Builder:
         if known is not None and is_integer(element):
             self.know(made, known.astype(numpy_type(element)))
         return made
+
+    def bitcast(self, value, element):
+        return self.value("stablehlo.bitcast_convert", self.tensor(shape_of(value), element), [value])
 
     def compare(self, direction, a, b):
         element = element_of(a)

@@ -21,6 +21,8 @@ from weft.jax._builder import element_of, is_float, shape_of
 WHOLE, SHORTEST, LONGEST = 256, 16, 256
 # Parts of a dim are nearly always for a number of ranks that divides this.
 RANKS = 256
+# Of the ops that count an element twice; a maximum of one element and itself is that element.
+_NEUTRAL = {"add": 0, "multiply": 1}
 
 
 def window(op, rank):
@@ -51,7 +53,9 @@ def cumulative(build, op, operands):
         return None
     source, identity = operands
     dim, reverse = found
-    element, name = element_of(source), _single(op)
+    element, name = element_of(source), _regions.single(op.regions[0].blocks[0])
+    if shape_of(source)[dim] > WHOLE and not _is_neutral(name, identity):
+        raise ValueError(f"begins a cumulative '{name}' of more than {WHOLE} elements with another number than {_NEUTRAL[name]}")
     # The sum of a block is a number on its way, and not rounded to few bits.
     if name in ("add", "multiply") and is_float(element) and element.width < 32 and shape_of(source)[dim] > WHOLE:
         wide = ir.F32Type.get()
@@ -60,12 +64,15 @@ def cumulative(build, op, operands):
     return Reduction(build, op, identity, reverse).over(source, dim)
 
 
-def _single(op):
-    """The only op of the region, without its dialect, or None."""
-    block = op.regions[0].blocks[0]
-    first, *rest = [view.operation for view in block.operations]
-    is_single = len(rest) == 1 and list(first.operands) == list(block.arguments) and list(rest[0].operands) == list(first.results)
-    return first.name.removeprefix("stablehlo.") if is_single else None
+def _is_neutral(name, start):
+    """Whether blocks may each begin with it: what counts more than once may change nothing."""
+    if name not in _NEUTRAL:
+        return True
+    constant = start.owner
+    if constant.name != "stablehlo.constant":
+        return False
+    number = ir.DenseElementsAttr(constant.attributes["value"]).get_splat_value()
+    return float(number.value) == _NEUTRAL[name]
 
 
 @dataclass

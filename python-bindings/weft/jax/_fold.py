@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxlib.mlir import ir
 
+from weft.jax import _regions
 from weft.jax._builder import KNOWN_LIMIT, numpy_type
 
 
@@ -76,7 +77,7 @@ _REDUCE: dict[str, Callable] = {"add": np.sum, "and": np.all, "or": np.any, "max
 
 
 def _reduce(op, shape, a, start):
-    combine = op.regions[0].blocks[0].operations[0].operation.name.split(".", 1)[1]
+    combine = _regions.single(op.regions[0].blocks[0])
     if combine not in _REDUCE or a.size == 0:
         return None
     if combine in ("and", "or") and a.dtype != bool:

@@ -377,7 +377,7 @@ class Importer:
         return [self.build.broadcast(start, r.type.shape, []) for start, r in zip(operands[count:], op.results)]
 
     def _stablehlo_reduce_window(self, op, operands, env):
-        made = _cumulative.cumulative(self.build, op, operands)
+        made = self._checked(op, lambda: _cumulative.cumulative(self.build, op, operands))
         if made is not None:
             return [made]
         return self._checked(op, lambda: _windows.small(self.build, op, operands))

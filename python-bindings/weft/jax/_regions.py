@@ -21,6 +21,13 @@ def apply(build, block, arguments, shape):
     return []
 
 
+def single(block):
+    """The name, without its dialect, of the op that a block applies to its arguments and returns; None if it does more."""
+    first, *rest = [view.operation for view in block.operations]
+    is_single = len(rest) == 1 and list(first.operands) == list(block.arguments) and list(rest[0].operands) == list(first.results)
+    return first.name.split(".", 1)[1] if is_single else None
+
+
 def _widened(build, inner, operands, shape):
     type = build.tensor(shape, element_of(inner.results[0]))
     names = [a.name if hasattr(a, "name") else a for a in inner.attributes]

@@ -17,6 +17,9 @@ from weft.jax._builder import element_of, is_float, is_unsigned, shape_of
 # Elements of the space of rows and updates.
 COMPARE_LIMIT = 1 << 26
 
+# The least and the largest number of types that have no infinities.
+_EXTREMES = {"f8E4M3FN": (-448.0, 448.0), "f8E8M0FNU": (2.0**-127, 2.0**127)}
+
 COMBINERS = ("set", "maximum", "minimum", "multiply")
 
 
@@ -52,10 +55,7 @@ def _replaced(build, table, hit, spread, alone, order):
         last = _reduced(build, "maximum", build.select(hit, place, absent), alone, -1)
         kept = [d for d in range(len(wide)) if d not in alone]
         chosen = build.compare("EQ", place, build.broadcast(last, wide, kept))
-        zero = -0.0 if is_float(element_of(spread)) else 0
-        masked = build.select(build.binary("and", hit, chosen), spread, build.splat(zero, wide, element_of(spread)))
-        is_boolean = element_of(spread) == ir.IntegerType.get_signless(1)
-        spread = _reduced(build, "or" if is_boolean else "add", masked, alone, zero)
+        spread = build.pick(build.binary("and", hit, chosen), spread, alone)
         hit = build.compare("GE", last, build.splat(0, shape_of(last), i32))
     return build.select(build.transpose(hit, order), build.transpose(spread, order), table)
 
@@ -87,7 +87,8 @@ def _neutral(combiner, element):
     if combiner == "multiply":
         return 1
     if is_float(element):
-        return -np.inf if combiner == "maximum" else np.inf
+        least, largest = _EXTREMES.get(str(element), (-np.inf, np.inf))
+        return least if combiner == "maximum" else largest
     bits = element.width if is_unsigned(element) or element.width == 1 else element.width - 1
     lowest = 0 if bits == element.width else -(1 << bits)
     return lowest if combiner == "maximum" else (1 << bits) - 1

@@ -27,12 +27,8 @@ def top_k(build, values, k):
     if not is_float(element):
         return _largest(build, values, k)
     integer = ir.IntegerType.get_signless(element.width)
-    keys, places = _largest(build, _ordered(build, _bits(build, values, integer)), k)
-    return [_bits(build, _ordered(build, keys), element), places]
-
-
-def _bits(build, value, element):
-    return build.value("stablehlo.bitcast_convert", build.tensor(shape_of(value), element), [value])
+    keys, places = _largest(build, _ordered(build, build.bitcast(values, integer)), k)
+    return [build.bitcast(_ordered(build, keys), element), places]
 
 
 def _ordered(build, bits):
@@ -82,6 +78,8 @@ def sort(build, op, operands):
     n = shape[dim]
     if n > SORT_LIMIT:
         raise ValueError(f"sorts {n} elements, at most {SORT_LIMIT} are sorted by comparing all pairs")
+    if any(str(element_of(v)) == "f8E8M0FNU" for v in operands):
+        raise ValueError("sorts f8E8M0FNU, which has no sign; sort its bits as uint8")
     # Dimensions of a pair: those of the operands, with one for the other element before `dim`.
     wide = shape[:dim] + [n] + shape[dim:]
     here = [d if d < dim else d + 1 for d in range(len(shape))]
@@ -96,12 +94,4 @@ def sort(build, op, operands):
     before = build.convert(build.binary("or", before, earlier), i32)
     rank = build.reduce("add", before, dim, 0)
     chosen = build.compare("EQ", build.broadcast(rank, wide, other), i)
-    return [_placed(build, chosen, v, wide, other, dim) for v in operands]
-
-
-def _placed(build, chosen, value, wide, other, dim):
-    """result[.., i, ..] = the element j whose place is i."""
-    element = element_of(value)
-    zero = -0.0 if is_float(element) else 0
-    picked = build.select(chosen, build.broadcast(value, wide, other), build.splat(zero, wide, element))
-    return build.reduce("or" if element == ir.IntegerType.get_signless(1) else "add", picked, dim, zero)
+    return [build.pick(chosen, build.broadcast(v, wide, other), [dim]) for v in operands]
