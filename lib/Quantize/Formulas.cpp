@@ -154,7 +154,9 @@ Scale emitNarrowScale(Scalars &s, Value amax, Value tensorAmax,
   Value factor = emitTensorFactor(s, tensorAmax, greatest);
   Value wide = s.mul(amax, s.mul(factor, s.number(1.0f / greatest)));
   Type type = Float8E4M3FNType::get(s.builder.getContext());
-  Value scale = s.cast<arith::TruncFOp>(type, s.min(wide, s.number(448.0f)));
+  // No magnitude is below 0; in a range of both signs it is rounded at once.
+  Value limited = s.max(s.min(wide, s.number(448.0f)), s.number(-448.0f));
+  Value scale = s.cast<arith::TruncFOp>(type, limited);
   Value back = s.cast<arith::ExtFOp>(s.f32, scale);
   Value decode = s.mul(back, s.div(s.number(1.0f), factor));
   return {s.min(s.div(s.number(1.0f), decode), most), scale};
@@ -227,17 +229,21 @@ Value weft::emitCast8(OpBuilder &builder, Location loc, Value product,
 }
 
 Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
-                      Value random) {
+                      Value random, Value shift) {
   using Predicate = arith::CmpFPredicate;
   Scalars s(builder, loc);
+  constexpr int kMantissa = 23;
+  // At most 6, and 0 of NaN. Processors have an instruction for each choice.
+  auto choose = [&](Predicate predicate, Value a, float other) {
+    Value number = s.number(other);
+    return s.select(s.compare(predicate, a, number), a, number);
+  };
+  Value magnitude = s.toFloat(s.andI(s.toBits(product), 0x7fffffff));
+  magnitude = choose(Predicate::OGT, magnitude, 0.0f);
+  magnitude = choose(Predicate::OLT, magnitude, 6.0f);
   // The power of two at or below it, in bits, and at least 1: numbers lie half
   // of that apart, and their codes are one apart.
-  constexpr int kMantissa = 23;
-  constexpr uint32_t kGreatest = 0x40c00000; // 6.0, and what NaN is until then
-  Value limited = s.make<arith::MinSIOp>(s.andI(s.toBits(product), 0x7fffffff),
-                                         s.bits(kGreatest));
-  Value magnitude = s.toFloat(limited);
-  Value power = s.make<arith::MaxSIOp>(s.andI(limited, kInfinity),
+  Value power = s.make<arith::MaxSIOp>(s.andI(s.toBits(magnitude), kInfinity),
                                        s.bits(127 << kMantissa));
   Value code;
   if (random) {
@@ -253,16 +259,21 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
   } else {
     // Beside a number so great that its last bit is the distance, it is rounded
     // to a multiple of that. Of twice the power, codes begin two later: with
-    // the last bits of that, 254 is 6, and 2 more, which is even, are 0.
-    Value great = s.addI(power, s.bits(((kMantissa - 1) << kMantissa) + 2));
-    Value sum = s.toBits(s.add(magnitude, s.toFloat(great)));
-    code = s.andI(s.addI(sum, s.right(power, kMantissa - 1)), 7);
+    // the last bits of that, 254 is 6, and 2 more, which is even, are 0. The
+    // great number is exact, so that it may be one instruction with the sum.
+    Value great =
+        s.mul(s.toFloat(power), s.number(float((1 << (kMantissa - 1)) + 1)));
+    Value sum = s.toBits(s.add(great, magnitude));
+    code = s.addI(sum, s.right(power, kMantissa - 1));
   }
-  // NaN is 0. A zero that was no number below it has no sign.
-  Value isNaN = s.compare(Predicate::UNO, product, product);
+  // In its place before what is no code of it is cut off: LLVM would shift what
+  // it has made bytes of.
+  auto place = [&](Value value) { return s.make<arith::ShLIOp>(value, shift); };
+  code = s.make<arith::AndIOp>(place(code), place(s.bits(7)));
+  // NaN has no sign, nor has a zero that was no number below it.
   Value isNegative = s.compare(Predicate::OLT, product, s.number(0.0f));
-  return s.make<arith::OrIOp>(s.select(isNaN, s.bits(0), code),
-                              s.select(isNegative, s.bits(8), s.bits(0)));
+  return s.make<arith::OrIOp>(
+      code, s.select(isNegative, place(s.bits(8)), s.bits(0)));
 }
 
 /// A bijection of 32 bits that mixes high into low ones, and back.

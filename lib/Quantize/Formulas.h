@@ -31,10 +31,11 @@ Scale emitScale(OpBuilder &builder, Location loc, Value amax, Value tensorAmax,
 /// An f32 rounded to nearest as f8E4M3FN or f8E5M2, in its range.
 Value emitCast8(OpBuilder &builder, Location loc, Value product, Type element);
 
-/// The 4 bits of f4E2M1FN in an i32, rounded to nearest, or if there are 8
-/// random bits (an i32), up with the probability that the product is past its
-/// neighbor.
-Value emitCast4(OpBuilder &builder, Location loc, Value product, Value random);
+/// The 4 bits of f4E2M1FN in an i32, moved left by `shift` (an i32), rounded to
+/// nearest, or if there are 8 random bits (an i32), up with the probability
+/// that the product is past its neighbor.
+Value emitCast4(OpBuilder &builder, Location loc, Value product, Value random,
+                Value shift);
 
 /// Two i32 that follow from the key (i32) and the seed, for emitRandom.
 std::pair<Value, Value> emitRandomKeys(OpBuilder &builder, Location loc,

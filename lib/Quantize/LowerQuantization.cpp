@@ -406,12 +406,11 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
         Value random;
         if (op.getKey())
           random = emitRandom(b, l, args[2], args[3], emitIndex(b, l, halves));
-        Value code = emitCast4(b, l, product, random);
         Value half = arith::IndexCastOp::create(
             b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));
         Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
-        Value placed = arith::ShLIOp::create(
-            b, l, code, arith::MulIOp::create(b, l, half, four));
+        Value placed = emitCast4(b, l, product, random,
+                                 arith::MulIOp::create(b, l, half, four));
         Value byte = arith::TruncIOp::create(b, l, b.getI8Type(), placed);
         linalg::YieldOp::create(
             b, l, arith::OrIOp::create(b, l, args.back(), byte).getResult());

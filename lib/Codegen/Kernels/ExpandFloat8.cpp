@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/bit.h"
 
 #include <cmath>
 
@@ -40,6 +41,14 @@ struct Format {
   int limit() const { return hasInfinity ? 0x7c : 0x7f; }
   /// The bits of the NaN that computations give.
   int nan() const { return hasInfinity ? 0x7e : 0x7f; }
+  /// The bits of f32's least number that is normal in f8.
+  int64_t leastNormal() const { return int64_t(rebias() + 1) << 23; }
+  /// The number of bits that are normal; past the greatest as if there were
+  /// more exponents.
+  float toNumber(int64_t bits) const {
+    return llvm::bit_cast<float>(
+        uint32_t((bits << shift()) + (int64_t(rebias()) << 23)));
+  }
 };
 
 /// Of a scalar, or of the elements of a vector.
@@ -101,11 +110,29 @@ public:
   Value least(Value a, int64_t limit) {
     return make<arith::MinUIOp>(a, number(limit));
   }
+  /// One instruction of x86: the second also if one of them is NaN.
+  Value lesserOrSecond(Value a, Value c) {
+    return select(
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, a, c), a,
+        c);
+  }
+  /// `a * factor + c`, of which the product is exact: it may be rounded once or
+  /// twice.
+  Value multiplyAdd(Value a, float factor, Value c) {
+    constexpr auto fused = arith::FastMathFlags::contract;
+    Value product =
+        arith::MulFOp::create(builder, loc, a, number(factor), fused);
+    return arith::AddFOp::create(builder, loc, product, c, fused);
+  }
   Value most(Value a, int64_t limit) {
     return make<arith::MaxUIOp>(a, number(limit));
   }
   Value isNaN(Value a) {
     return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, a, a);
+  }
+  Value isLess(Value a, int32_t limit) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a,
+                                 number(int64_t(limit)));
   }
   Value isBelow(Value a, int64_t limit) {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a,
@@ -127,29 +154,58 @@ bool isSingle(Type type) { return getElementTypeOrSelf(type).isF32(); }
 /// of two whose last bit is worth as much as that of f8 there is rounded where
 /// f8 is: what the sum is past the power are f8's mantissa and, if it is
 /// normal, its leading one, which goes into the exponent. Of NaN it is no more
-/// than the greatest. Of what is saturated only the last 8 bits count: there
-/// the power is 0, and what an exponent begins with, which is even, is added to
-/// its bits, where it decides nothing about ties.
-Value roundMagnitude(Bits b, Value magnitude, Format format, bool isSaturated) {
+/// than the greatest.
+Value roundMagnitude(Bits b, Value magnitude, Format format) {
   int shift = format.shift();
-  int64_t leastNormal = int64_t(format.rebias() + 1) << 23;
   // The greatest number, or the power of two past it.
-  int64_t top = format.limit() + (isSaturated          ? -1
-                                  : format.hasInfinity ? 0
-                                                       : 1);
+  int64_t top = format.limit() + (format.hasInfinity ? 0 : 1);
   int64_t greatest = (top << shift) + (int64_t(format.rebias()) << 23);
   Value limited = b.least(magnitude, greatest);
-  Value power = b.most(b.mask(limited, 0x7f800000), leastNormal);
-  int64_t first = isSaturated ? -(leastNormal >> shift) & 0xff : 0;
-  Value magic = b.add(power, b.number((int64_t(shift) << 23) + first));
+  Value power = b.most(b.mask(limited, 0x7f800000), format.leastNormal());
+  Value magic = b.add(power, b.number(int64_t(shift) << 23));
   Value sum =
       b.toBits(b.make<arith::AddFOp>(b.toFloat(limited), b.toFloat(magic)));
-  if (isSaturated)
-    return b.add(sum, b.right(power, shift));
   Value mantissa = b.make<arith::SubIOp>(sum, magic);
   Value exponent =
-      b.add(b.right(power, shift), b.number(-(leastNormal >> shift)));
+      b.add(b.right(power, shift), b.number(-(format.leastNormal() >> shift)));
   return b.least(b.add(mantissa, exponent), format.limit());
+}
+
+/// The bits of f8 of an f32 that is saturated, the last 8 of the result. It is
+/// rounded in the same way; as only the last bits count, the power is not taken
+/// off again, and what an exponent begins with, which is even, is added with
+/// the power, where it decides nothing about ties. NaN becomes the number whose
+/// bits would be those of NaN.
+Value roundSaturated(Bits b, Value in, Format format) {
+  int shift = format.shift();
+  Value bits = b.toBits(in);
+  Value magnitude = b.toFloat(b.mask(bits, 0x7fffffff));
+  Value finite = b.lesserOrSecond(b.number(format.toNumber(format.limit() - 1)),
+                                  magnitude);
+  Value limited =
+      b.lesserOrSecond(finite, b.number(format.toNumber(format.nan())));
+  Value power =
+      b.most(b.mask(b.toBits(limited), 0x7f800000), format.leastNormal());
+  int64_t first = -(format.leastNormal() >> shift) & 0xff;
+  float factor = std::ldexp(float((int64_t(1) << 23) + first), shift - 23);
+  Value sum = b.toBits(b.multiplyAdd(b.toFloat(power), factor, limited));
+  Value code = b.add(sum, b.right(power, shift));
+  // Those of -0 to -infinity; a NaN has no sign.
+  Value isNegative = b.isLess(bits, int32_t(0xff800001));
+  Value sign =
+      b.select(isNegative, b.number(int64_t(0x80)), b.number(int64_t(0)));
+  return b.make<arith::OrIOp>(code, sign);
+}
+
+/// The bits of f8 of any f32.
+Value roundNumber(Bits b, Value in, Format format) {
+  Value bits = b.toBits(in);
+  Value magnitude = b.mask(bits, 0x7fffffff);
+  Value sign = b.mask(b.right(bits, 24), 0x80);
+  Value number =
+      b.make<arith::OrIOp>(roundMagnitude(b, magnitude, format), sign);
+  Value isNaN = b.isNaN(in), nan = b.number(int64_t(format.nan()));
+  return b.select(isNaN, nan, number);
 }
 
 /// f32 to f8.
@@ -163,14 +219,8 @@ struct RoundToFloat8 : OpRewritePattern<arith::TruncFOp> {
       return failure();
     Bits b(rewriter, op.getLoc(), op.getType());
     Value saturated = getSaturated(op.getIn(), op.getType());
-    Value in = saturated ? saturated : op.getIn();
-    Value bits = b.toBits(in);
-    Value magnitude = b.mask(bits, 0x7fffffff);
-    Value sign = b.mask(b.right(bits, 24), 0x80);
-    Value number = b.make<arith::OrIOp>(
-        roundMagnitude(b, magnitude, *format, saturated != nullptr), sign);
-    Value isNaN = b.isNaN(in), nan = b.number(int64_t(format->nan()));
-    Value code = b.select(isNaN, nan, number);
+    Value code = saturated ? roundSaturated(b, saturated, *format)
+                           : roundNumber(b, op.getIn(), *format);
     Value byte = b.cast<arith::TruncIOp>(b.i8(), code);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();

@@ -42,15 +42,22 @@ llvm.func @nan(%x: f32) -> i16 {
 }
 
 // What was brought into the range before is rounded at once: no maximum of
-// floats is left, and no code past the greatest is to be caught.
+// floats is left, and no code past the greatest is to be caught. NaN becomes
+// 480, the number that its code would be.
 
 // CHECK-LABEL: llvm.func @saturated
 // CHECK-SAME: (%[[X:.*]]: f32)
 // CHECK: arith.bitcast %[[X]] : f32 to i32
-// CHECK: %[[GREATEST:.*]] = arith.constant 1138753536 : i32
-// CHECK: arith.minui %{{.*}}, %[[GREATEST]] : i32
+// CHECK: %[[GREATEST:.*]] = arith.constant 4.480000e+02 : f32
+// CHECK: %[[IS_MORE:.*]] = arith.cmpf olt, %[[GREATEST]], %[[MAGNITUDE:.*]] : f32
+// CHECK: %[[FINITE:.*]] = arith.select %[[IS_MORE]], %[[GREATEST]], %[[MAGNITUDE]]
+// CHECK: %[[NAN:.*]] = arith.constant 4.800000e+02 : f32
+// CHECK: %[[IS_NUMBER:.*]] = arith.cmpf olt, %[[FINITE]], %[[NAN]] : f32
+// CHECK: %[[LIMITED:.*]] = arith.select %[[IS_NUMBER]], %[[FINITE]], %[[NAN]]
 // CHECK-NOT: arith.minui
-// CHECK: arith.cmpf uno, %[[X]], %[[X]]
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %{{.*}}, %{{.*}} fastmath<contract> : f32
+// CHECK: arith.addf %[[PRODUCT]], %[[LIMITED]] fastmath<contract> : f32
+// CHECK-NOT: arith.cmpf uno
 llvm.func @saturated(%x: f32) -> i8 {
   %least = arith.constant -448.0 : f32
   %most = arith.constant 448.0 : f32
