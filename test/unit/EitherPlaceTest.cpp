@@ -4,6 +4,7 @@
 // them, so that the least of their bounds is a bound.
 
 #include "../../lib/Schedule/EitherPlace.h"
+#include "../../lib/Schedule/ImpliedOrder.h"
 #include "FastestOrder.h"
 #include "ScheduleExamples.h"
 #include "weft/Schedule/Scheduler.h"
@@ -73,12 +74,13 @@ TEST(EitherPlaceTest, EachScheduleHasOneOfThePlaces) {
     ScheduleProblem problem = makeProblem(seed);
     int64_t fastest = FastestOrder(problem).get();
     // None is lost, and none is there that is not a schedule.
-    for (const Places &places : listPlaces(TaskGraph(problem))) {
-      int64_t least = kNever;
-      for (const Precedences &precedences : places)
-        least = std::min(least, getFastest(problem, precedences));
-      ASSERT_EQ(least, fastest);
-    }
+    for (const std::vector<Places> &ofRank : listPlaces(TaskGraph(problem)))
+      for (const Places &places : ofRank) {
+        int64_t least = kNever;
+        for (const Precedences &precedences : places)
+          least = std::min(least, getFastest(problem, precedences));
+        ASSERT_EQ(least, fastest);
+      }
     int64_t bound = computeLowerBound(problem).get();
     // The more it is split, the more is known.
     int64_t once = getLeast(problem, bound, fastest + 1, /*effort=*/1);
@@ -118,6 +120,48 @@ TEST(EitherPlaceTest, PartsHoldAllSchedulesThatAreFaster) {
   EXPECT_GT(numDropped, 50);
 }
 
+TEST(EitherPlaceTest, SchedulesThatAreInTimeKeepToWhatThatImplies) {
+  int numImplied = 0, numRaised = 0;
+  constexpr int kNumProblems = 4000;
+  for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
+    SCOPED_TRACE(seed);
+    ScheduleProblem problem = makeProblem(seed);
+    TaskGraph graph(problem);
+    int64_t fastest = FastestOrder(problem).get();
+    std::optional<Precedences> implied =
+        findImpliedOrder(graph, Precedences(), fastest + 1);
+    ASSERT_TRUE(implied);
+    ASSERT_EQ(getFastest(problem, *implied), fastest);
+    numImplied += !implied->empty();
+    int64_t bound = computeLowerBound(problem).get();
+    for (int64_t end : {bound + 1, (bound + fastest) / 2, fastest}) {
+      Precedences none;
+      int64_t raised = getBoundBelow(graph, none, end);
+      ASSERT_LE(raised, fastest);
+      numRaised += raised > bound;
+    }
+  }
+  EXPECT_GT(numImplied, 1000);
+  EXPECT_GT(numRaised, 500);
+}
+
+TEST(EitherPlaceTest, WhatComesTooLateIsNotFirst) {
+  // The long computation has to be reduced afterwards: there is no time for it
+  // after the short one, which needs a gather.
+  ScheduleProblem problem;
+  problem.addTask(collective(30, /*channel=*/0, /*link=*/0));
+  problem.addTask(compute(10));
+  problem.addDependence(0, 1);
+  problem.addTask(compute(100));
+  problem.addTask(collective(50, /*channel=*/1, /*link=*/1));
+  problem.addDependence(2, 3);
+  problem.finalize();
+  TaskGraph graph(problem);
+  EXPECT_EQ(findImpliedOrder(graph, {}, /*end=*/190), Precedences({{2, 1}}));
+  EXPECT_EQ(findImpliedOrder(graph, {}, /*end=*/191), Precedences());
+  EXPECT_EQ(findImpliedOrder(graph, {}, /*end=*/150), std::nullopt);
+}
+
 TEST(EitherPlaceTest, AnOrderHoldsEveryTaskAfterWhatItNeeds) {
   ScheduleProblem problem = makeRandomTwins(/*seed=*/3, /*size=*/40);
   std::vector<SchedulePart> parts =
@@ -148,26 +192,26 @@ ScheduleProblem makeLongBesideExchanges() {
   exchange.channel = exchange.link = 0;
   exchange.role = TaskRole::Activation;
   int first = problem.addTask(compute), last = first;
-  auto addBehind = [&](const ScheduleTask &task, int before) {
+  auto addAfter = [&](const ScheduleTask &task, int before) {
     int next = problem.addTask(task);
     problem.addDependence(before, next);
     return next;
   };
   std::vector<int> gradients;
   for (int i = 0; i < 3; ++i) {
-    last = addBehind(exchange, last);
-    last = addBehind(compute, last);
+    last = addAfter(exchange, last);
+    last = addAfter(compute, last);
     compute.duration = 25;
-    gradients.push_back(addBehind(compute, last));
+    gradients.push_back(addAfter(compute, last));
     compute.duration = 10;
   }
   compute.duration = 200;
-  int longest = addBehind(compute, first);
+  int longest = addAfter(compute, first);
   exchange.role = TaskRole::Reduce;
   exchange.duration = 50;
-  std::vector<int> sums{addBehind(exchange, longest)};
+  std::vector<int> sums{addAfter(exchange, longest)};
   for (int gradient : gradients)
-    sums.push_back(addBehind(exchange, gradient));
+    sums.push_back(addAfter(exchange, gradient));
   compute.duration = 10;
   int end = problem.addTask(compute);
   for (int sum : sums)
