@@ -342,25 +342,23 @@ static void tryParts(const ScheduleProblem &scheduled,
     return;
   bool isLimited =
       options.memoryLimit > 0 && options.memoryLimit < scheduled.getMostBytes();
-  int64_t effort = isLimited ? kEffort / kLimitedPart : kEffort;
   TaskGraph graph(scheduled);
   std::vector<SchedulePart> parts =
-      splitSchedules(graph, schedule.bound.get(), schedule.result.time, effort);
+      splitSchedules(graph, schedule.bound.get(), schedule.result.time,
+                     isLimited ? kEffort / kLimitedPart : kEffort);
   schedule.bound.workAndWaits =
       std::max(schedule.bound.workAndWaits,
                parts.empty() ? schedule.result.time : parts.front().bound);
-  if (parts.empty() || !missesBar(scheduled, schedule))
+  if (isLimited || parts.empty() || !missesBar(scheduled, schedule))
     return;
-  if (!isLimited) {
-    ScheduleResult result = searchPart(scheduled, options, parts.front());
-    if (result.time < schedule.result.time)
-      schedule.result = std::move(result);
-  }
+  ScheduleResult result = searchPart(scheduled, options, parts.front());
+  if (result.time < schedule.result.time)
+    schedule.result = std::move(result);
   if (missesBar(scheduled, schedule))
     schedule.bound.workAndWaits =
         std::max(schedule.bound.workAndWaits,
                  getBoundOfParts(graph, schedule.bound.get(),
-                                 schedule.result.time, effort));
+                                 schedule.result.time, kEffort));
 }
 
 /// Program order with what is long and leads to no exchange as late as it can
