@@ -27,15 +27,20 @@
 // longest path may be another one: so they are split again.
 
 #include "EitherPlace.h"
+#include "ImpliedOrder.h"
 #include "weft/Schedule/Bound.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace mlir::weft;
 
 namespace {
 
 constexpr int kComputeStream = 0;
+
+/// Of each resource the places of up to so many tasks are looked at.
+constexpr size_t kMaxTasks = 6;
 
 /// What of a path is beside the tasks of one resource: its collectives, where
 /// that is the compute stream, and of a link its own.
@@ -44,9 +49,9 @@ public:
   BesidePath(const TaskGraph &graph, const std::vector<int> &path,
              int resource);
 
-  /// The task that could be beside most of one of them, of such the longest;
-  /// -1: none.
-  int findTask() const;
+  /// The tasks that could be beside most of one of them, of such the longest
+  /// first.
+  std::vector<int> findTasks() const;
 
   Places listPlaces(int task) const;
 
@@ -80,22 +85,23 @@ BesidePath::BesidePath(const TaskGraph &graph, const std::vector<int> &path,
       last[i] = std::min(last[i], last[after]);
 }
 
-int BesidePath::findTask() const {
-  int found = -1;
-  std::pair<int64_t, int64_t> most{0, 0};
+std::vector<int> BesidePath::findTasks() const {
+  std::vector<std::tuple<int64_t, int64_t, int>> beside;
   for (int i = 0; i < graph.size(); ++i) {
-    if (graph.resources[i] != resource || first[i] >= last[i])
-      continue;
     int64_t longest = 0, duration = graph.durations[i];
+    if (graph.resources[i] != resource || duration == 0)
+      continue;
     for (int k = first[i]; k < last[i]; ++k)
       longest = std::max(longest, graph.durations[stops[k]]);
-    std::pair<int64_t, int64_t> beside{std::min(duration, longest), duration};
-    if (beside > most) {
-      most = beside;
-      found = i;
-    }
+    if (longest > 0)
+      beside.emplace_back(-std::min(duration, longest), -duration, i);
   }
-  return found;
+  size_t count = std::min(beside.size(), kMaxTasks);
+  std::partial_sort(beside.begin(), beside.begin() + count, beside.end());
+  std::vector<int> tasks;
+  for (size_t i = 0; i < count; ++i)
+    tasks.push_back(std::get<int>(beside[i]));
+  return tasks;
 }
 
 Places BesidePath::listPlaces(int task) const {
@@ -123,13 +129,16 @@ Places BesidePath::listPlaces(int task) const {
 
 } // namespace
 
-std::vector<Places> mlir::weft::listPlaces(const TaskGraph &graph) {
+std::vector<std::vector<Places>>
+mlir::weft::listPlaces(const TaskGraph &graph) {
   std::vector<int> path = findLongestPath(graph);
-  std::vector<Places> all;
+  std::vector<std::vector<Places>> all;
   for (int resource = 0; resource < graph.numResources; ++resource) {
     BesidePath beside(graph, path, resource);
-    if (int task = beside.findTask(); task >= 0)
-      all.push_back(beside.listPlaces(task));
+    std::vector<int> tasks = beside.findTasks();
+    all.resize(std::max(all.size(), tasks.size()));
+    for (size_t rank = 0; rank < tasks.size(); ++rank)
+      all[rank].push_back(beside.listPlaces(tasks[rank]));
   }
   return all;
 }
@@ -149,6 +158,8 @@ private:
   using Parts = std::vector<SchedulePart>;
 
   Parts split(const SchedulePart &part);
+  Parts splitByBest(const SchedulePart &part, const std::vector<Places> &some,
+                    const std::vector<int> &order);
   Parts splitBy(const SchedulePart &part, const Places &places,
                 const std::vector<int> &order, int64_t worth);
 
@@ -169,11 +180,8 @@ PartSearch::Parts PartSearch::splitBy(const SchedulePart &part,
     for (auto [from, to] : place)
       next.precedences.emplace_back(order[from], order[to]);
     effort -= graph.size();
-    int64_t own =
-        computeLowerBound(graph.ordered(orderTasks(graph, next.precedences),
-                                        next.precedences))
-            .get();
-    next.bound = std::max(next.bound, own);
+    next.bound =
+        std::max(next.bound, getBoundBelow(graph, next.precedences, enough));
     if (next.bound < worth)
       return Parts();
     result.push_back(std::move(next));
@@ -181,14 +189,14 @@ PartSearch::Parts PartSearch::splitBy(const SchedulePart &part,
   return result;
 }
 
-/// The part by the places of that task which raise the least bound most, or
-/// all bounds together. None if nothing is raised.
-PartSearch::Parts PartSearch::split(const SchedulePart &part) {
-  std::vector<int> order = orderTasks(graph, part.precedences);
+/// The part by those of some places which raise the least bound most, or all
+/// bounds together. None if nothing is raised.
+PartSearch::Parts PartSearch::splitByBest(const SchedulePart &part,
+                                          const std::vector<Places> &some,
+                                          const std::vector<int> &order) {
   std::pair<int64_t, int64_t> most{part.bound, 0};
   Parts best;
-  for (const Places &places :
-       listPlaces(graph.ordered(order, part.precedences))) {
+  for (const Places &places : some) {
     Parts parts = splitBy(part, places, order, most.first);
     if (parts.empty())
       continue;
@@ -205,6 +213,19 @@ PartSearch::Parts PartSearch::split(const SchedulePart &part) {
     }
   }
   return best;
+}
+
+/// The part by the places of the tasks that could hide or delay most, or of
+/// those that could do less, if these raise nothing.
+PartSearch::Parts PartSearch::split(const SchedulePart &part) {
+  std::vector<int> order = orderTasks(graph, part.precedences);
+  for (const std::vector<Places> &some :
+       listPlaces(graph.ordered(order, part.precedences))) {
+    Parts parts = splitByBest(part, some, order);
+    if (!parts.empty() || effort <= 0)
+      return parts;
+  }
+  return Parts();
 }
 
 std::vector<SchedulePart> PartSearch::run() {

@@ -17,11 +17,12 @@ namespace mlir::weft {
 /// one of these lists.
 using Places = std::vector<Precedences>;
 
-/// The places of up to one task of each resource that is not on the longest
-/// path: of the computation that could hide most of a collective of the path,
-/// beside one of those, or between two; and of the collectives that could delay
-/// it most, between two of their link. None of what could do neither.
-std::vector<Places> listPlaces(const TaskGraph &graph);
+/// The places of tasks that are not on the longest path, up to one of each
+/// resource in each list: first of the computation that could hide most of a
+/// collective of the path, beside one of those, or between two, and of the
+/// collectives that could delay it most, between two of their link; then of
+/// those that could do less. None of what could do neither.
+std::vector<std::vector<Places>> listPlaces(const TaskGraph &graph);
 
 /// A part of all schedules, and a bound on the time of those, in nanoseconds.
 struct SchedulePart {

@@ -308,6 +308,28 @@ static bool missesBar(const ScheduleProblem &scheduled,
              kBar;
 }
 
+/// The bound that parts of all schedules say. Those of which none is faster
+/// than some time are often proven to be none sooner if that time is less: what
+/// is in time keeps to more then. So the time is halved towards the bound, with
+/// as much effort as the parts took.
+static int64_t getBoundOfParts(const TaskGraph &graph, int64_t bound,
+                               int64_t time, int64_t effort) {
+  constexpr int kNumTimes = 6;
+  int64_t most = time;
+  for (int i = 0; i < kNumTimes && most - bound > 1; ++i) {
+    int64_t enough = bound + (most - bound) / 2;
+    std::vector<SchedulePart> parts =
+        splitSchedules(graph, bound, enough, effort / kNumTimes);
+    if (parts.empty()) {
+      bound = enough;
+    } else {
+      bound = std::max(bound, parts.front().bound);
+      most = enough;
+    }
+  }
+  return bound;
+}
+
 /// Splits all schedules by the places of what is beside the longest path: none
 /// is faster than the least bound of the parts, and the search may find more
 /// where it keeps to the part that has it. Where memory matters, only the
@@ -320,9 +342,10 @@ static void tryParts(const ScheduleProblem &scheduled,
     return;
   bool isLimited =
       options.memoryLimit > 0 && options.memoryLimit < scheduled.getMostBytes();
-  std::vector<SchedulePart> parts = splitSchedules(
-      TaskGraph(scheduled), schedule.bound.get(), schedule.result.time,
-      isLimited ? kEffort / kLimitedPart : kEffort);
+  TaskGraph graph(scheduled);
+  std::vector<SchedulePart> parts =
+      splitSchedules(graph, schedule.bound.get(), schedule.result.time,
+                     isLimited ? kEffort / kLimitedPart : kEffort);
   schedule.bound.workAndWaits =
       std::max(schedule.bound.workAndWaits,
                parts.empty() ? schedule.result.time : parts.front().bound);
@@ -331,6 +354,11 @@ static void tryParts(const ScheduleProblem &scheduled,
   ScheduleResult result = searchPart(scheduled, options, parts.front());
   if (result.time < schedule.result.time)
     schedule.result = std::move(result);
+  if (missesBar(scheduled, schedule))
+    schedule.bound.workAndWaits =
+        std::max(schedule.bound.workAndWaits,
+                 getBoundOfParts(graph, schedule.bound.get(),
+                                 schedule.result.time, kEffort));
 }
 
 /// Program order with what is long and leads to no exchange as late as it can

@@ -4,6 +4,7 @@
 // them, so that the least of their bounds is a bound.
 
 #include "../../lib/Schedule/EitherPlace.h"
+#include "../../lib/Schedule/ImpliedOrder.h"
 #include "FastestOrder.h"
 #include "ScheduleExamples.h"
 #include "weft/Schedule/Scheduler.h"
@@ -73,12 +74,13 @@ TEST(EitherPlaceTest, EachScheduleHasOneOfThePlaces) {
     ScheduleProblem problem = makeProblem(seed);
     int64_t fastest = FastestOrder(problem).get();
     // None is lost, and none is there that is not a schedule.
-    for (const Places &places : listPlaces(TaskGraph(problem))) {
-      int64_t least = kNever;
-      for (const Precedences &precedences : places)
-        least = std::min(least, getFastest(problem, precedences));
-      ASSERT_EQ(least, fastest);
-    }
+    for (const std::vector<Places> &ofRank : listPlaces(TaskGraph(problem)))
+      for (const Places &places : ofRank) {
+        int64_t least = kNever;
+        for (const Precedences &precedences : places)
+          least = std::min(least, getFastest(problem, precedences));
+        ASSERT_EQ(least, fastest);
+      }
     int64_t bound = computeLowerBound(problem).get();
     // The more it is split, the more is known.
     int64_t once = getLeast(problem, bound, fastest + 1, /*effort=*/1);
@@ -116,6 +118,48 @@ TEST(EitherPlaceTest, PartsHoldAllSchedulesThatAreFaster) {
             .empty();
   }
   EXPECT_GT(numDropped, 50);
+}
+
+TEST(EitherPlaceTest, SchedulesThatAreInTimeKeepToWhatThatImplies) {
+  int numImplied = 0, numRaised = 0;
+  constexpr int kNumProblems = 4000;
+  for (uint64_t seed = 0; seed < kNumProblems; ++seed) {
+    SCOPED_TRACE(seed);
+    ScheduleProblem problem = makeProblem(seed);
+    TaskGraph graph(problem);
+    int64_t fastest = FastestOrder(problem).get();
+    std::optional<Precedences> implied =
+        findImpliedOrder(graph, Precedences(), fastest + 1);
+    ASSERT_TRUE(implied);
+    ASSERT_EQ(getFastest(problem, *implied), fastest);
+    numImplied += !implied->empty();
+    int64_t bound = computeLowerBound(problem).get();
+    for (int64_t end : {bound + 1, (bound + fastest) / 2, fastest}) {
+      Precedences none;
+      int64_t raised = getBoundBelow(graph, none, end);
+      ASSERT_LE(raised, fastest);
+      numRaised += raised > bound;
+    }
+  }
+  EXPECT_GT(numImplied, 1000);
+  EXPECT_GT(numRaised, 500);
+}
+
+TEST(EitherPlaceTest, WhatComesTooLateIsNotFirst) {
+  // The long computation has to be reduced afterwards: there is no time for it
+  // after the short one, which needs a gather.
+  ScheduleProblem problem;
+  problem.addTask(collective(30, /*channel=*/0, /*link=*/0));
+  problem.addTask(compute(10));
+  problem.addDependence(0, 1);
+  problem.addTask(compute(100));
+  problem.addTask(collective(50, /*channel=*/1, /*link=*/1));
+  problem.addDependence(2, 3);
+  problem.finalize();
+  TaskGraph graph(problem);
+  EXPECT_EQ(findImpliedOrder(graph, {}, /*end=*/190), Precedences({{2, 1}}));
+  EXPECT_EQ(findImpliedOrder(graph, {}, /*end=*/191), Precedences());
+  EXPECT_EQ(findImpliedOrder(graph, {}, /*end=*/150), std::nullopt);
 }
 
 TEST(EitherPlaceTest, AnOrderHoldsEveryTaskAfterWhatItNeeds) {
