@@ -54,6 +54,18 @@ void fill(std::vector<char> &data, size_t bytes) {
   }
 }
 
+/// Of a dim that no head has: strides of what has queries, and of what has
+/// keys.
+weft_rt_attention_dim dimension(int32_t role, int64_t size, int64_t ofQueries,
+                                int64_t ofKeys) {
+  weft_rt_attention_dim dim{};
+  dim.role = role;
+  dim.size = size;
+  dim.stride_q = dim.stride_out = dim.stride_dout = dim.stride_dq = ofQueries;
+  dim.stride_k = dim.stride_v = dim.stride_dk = dim.stride_dv = ofKeys;
+  return dim;
+}
+
 Case makeCase(weft_rt_type type, int64_t heads, int64_t queries, int64_t keys,
               int64_t depth, bool causal, int leaves) {
   Case c;
@@ -67,55 +79,19 @@ Case makeCase(weft_rt_type type, int64_t heads, int64_t queries, int64_t keys,
   desc.num_dims = 5;
   const int64_t ofQueries = queries * depth, ofKeys = keys * depth;
   weft_rt_attention_dim *dims = desc.dims;
-  dims[0] = {WEFT_RT_ATTENTION_BATCH,
-             heads,
-             ofQueries,
-             ofKeys,
-             ofKeys,
-             0,
-             0,
-             0,
-             0,
-             ofQueries,
-             queries,
-             ofQueries,
-             ofQueries,
-             ofKeys,
-             ofKeys};
-  dims[1] = {WEFT_RT_ATTENTION_QUERY,
-             queries,
-             depth,
-             0,
-             0,
-             0,
-             0,
-             0,
-             0,
-             depth,
-             1,
-             depth,
-             depth,
-             0,
-             0};
-  dims[2] = {WEFT_RT_ATTENTION_KEY,
-             keys,
-             0,
-             depth,
-             depth,
-             0,
-             0,
-             0,
-             0,
-             0,
-             0,
-             0,
-             0,
-             depth,
-             depth};
-  dims[3] = {
-      WEFT_RT_ATTENTION_DEPTH, depth, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0};
-  dims[4] = {
-      WEFT_RT_ATTENTION_VALUE, depth, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1};
+  dims[0] = dimension(WEFT_RT_ATTENTION_BATCH, heads, ofQueries, ofKeys);
+  dims[0].stride_lse = queries;
+  dims[1] = dimension(WEFT_RT_ATTENTION_QUERY, queries, depth, 0);
+  dims[1].stride_lse = 1;
+  dims[2] = dimension(WEFT_RT_ATTENTION_KEY, keys, 0, depth);
+  dims[3].role = WEFT_RT_ATTENTION_DEPTH;
+  dims[3].size = depth;
+  dims[3].stride_q = dims[3].stride_k = dims[3].stride_dq = dims[3].stride_dk =
+      1;
+  dims[4].role = WEFT_RT_ATTENTION_VALUE;
+  dims[4].size = depth;
+  dims[4].stride_v = dims[4].stride_out = dims[4].stride_dout =
+      dims[4].stride_dv = 1;
   const size_t bytes = type == WEFT_RT_F32 ? 4 : 2;
   for (int tensor : {WEFT_RT_ATTENTION_Q, WEFT_RT_ATTENTION_OUT,
                      WEFT_RT_ATTENTION_DOUT, WEFT_RT_ATTENTION_DQ})

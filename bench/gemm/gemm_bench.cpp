@@ -274,7 +274,7 @@ Row measure(const Case &c, const Options &options, Pool &pool) {
   ordered.leaves = options.leaves;
   if (options.leaves == 0)
     other.call = makePeer(c.desc, a.get(), b.get(), out.get(), options.threads);
-  else if (gemmSupported(ordered))
+  else if (!gemmReason(ordered))
     other.call = [&] {
       gemm(ordered, a.get(), b.get(), out.get(), parallelFor);
     };

@@ -55,7 +55,6 @@ std::function<void()> makePeer(const weft_rt_gemm &desc, void *a, void *b,
                                void *c, int threads) try {
   static const bool once = (avoidHiddenTiles(), true);
   (void)once;
-  omp_set_num_threads(threads);
   static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   static dnnl::stream stream(engine);
   memory::desc descA = describe(desc, desc.type_a, WEFT_RT_GEMM_M,
@@ -76,6 +75,7 @@ std::function<void()> makePeer(const weft_rt_gemm &desc, void *a, void *b,
       {DNNL_ARG_WEIGHTS, memory(descB, engine, b)},
       {DNNL_ARG_DST, memory(descC, engine, c)}};
   return [=]() mutable {
+    omp_set_num_threads(threads); // of the thread that calls
     matmul.execute(stream, arguments);
     stream.wait();
   };

@@ -33,8 +33,8 @@ namespace {
 /// of every KernelSet::kMultiple.
 constexpr int64_t kFewRows = 32;
 
-/// Tiles of rows of A that are packed together.
-constexpr int64_t kTilesPerBlock = 4;
+/// The most KernelSet::tilesPerBlock.
+constexpr int64_t kMostTiles = 16;
 
 int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -125,7 +125,7 @@ private:
   // The current rows of A, as the microkernel addresses them, in bytes.
   bool directA = false, lanesA = false;
   int64_t rowA = 0, stepA = 0, tileA = 0;
-  int64_t tileBegin[kTilesPerBlock + 1];
+  int64_t tileBegin[kMostTiles + 1];
 
   Sums joins[kMaxJoins]; // of the current tile
   TileInFlight inFlight;
@@ -134,15 +134,16 @@ private:
 void RectangleRun::run(const Rectangle &rectangle) {
   int64_t block = std::min(kMaxBlockColumns,
                            kPackedBBytes / (panelK * kernels.operandBytes));
-  // How many kTilesPerBlock tiles the workspace holds, with all that wait.
-  int64_t blocksThatWait =
-      kSumBytes / (tileBytes * kTilesPerBlock * std::max<int64_t>(1, waiting));
+  // How many blocks of tiles the workspace holds, with all that wait.
+  int64_t blocksThatWait = kSumBytes / (tileBytes * kernels.tilesPerBlock *
+                                        std::max<int64_t>(1, waiting));
   block = std::min(block / kernels.cols, blocksThatWait) * kernels.cols;
   for (int64_t n = rectangle.nBegin; n < rectangle.nEnd; n += block) {
     beginColumns(n, std::min(block, rectangle.nEnd - n));
     int64_t rows = rectangle.mEnd - rectangle.mBegin;
     if (waiting) {
-      int64_t most = blocksThatWait / panels * kTilesPerBlock * kernels.rows;
+      int64_t most =
+          blocksThatWait / panels * kernels.tilesPerBlock * kernels.rows;
       rows = ceilDiv(rows, std::max<int64_t>(1, ceilDiv(rows, most)));
     }
     for (int64_t m = rectangle.mBegin; m < rectangle.mEnd; m += rows)
@@ -221,10 +222,13 @@ void RectangleRun::beginK(int64_t index, int64_t rows) {
   unitKA = isUniform(ws.kA, kCount, 1);
   unitKB = isUniform(ws.kB, kCount, 1);
   strideKB = kCount > 1 ? ws.kB[1] - ws.kB[0] : 0;
-  // Packing pays off when rows of B lie on pages of their own and several
-  // tiles of rows read them.
-  constexpr int64_t pageBytes = 4096;
-  bool closeRows = strideKB * bytesB < pageBytes;
+  // Packing pays off when rows of B lie on pages of their own, or so that they
+  // push each other out of the cache, and several tiles of rows read them.
+  constexpr int64_t pageBytes = 4096, fewSets = 512;
+  const int64_t stepB = strideKB * bytesB;
+  bool closeRows =
+      stepB < pageBytes &&
+      !(kernels.spreadsB && stepB >= fewSets && stepB % fewSets == 0);
   bool inPlaceB = kernels.directB && plan.typeB == kernels.operandType &&
                   (closeRows || rows <= 2 * kernels.rows) && kCount > 0 &&
                   isUniform(ws.kB, kCount, strideKB);
@@ -234,7 +238,7 @@ void RectangleRun::beginK(int64_t index, int64_t rows) {
 }
 
 void RectangleRun::runRows(int64_t begin, int64_t count) {
-  const int64_t step = kTilesPerBlock * kernels.rows;
+  const int64_t step = kernels.tilesPerBlock * kernels.rows;
   for (int64_t i = 0; i < order.passes(); ++i) {
     beginK(i, count);
     for (int64_t row = 0; row < count; row += step)

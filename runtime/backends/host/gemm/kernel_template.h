@@ -7,7 +7,8 @@
 //
 // Traits: Acc (float or double), V, kWidth (lanes), kRows (most rows of a tile,
 // each with kVecs accumulators), zero, load (from Acc, Bf16, F16), loadPartial,
-// broadcast, fma, add, store, storePartial, transpose (of kWidth vectors).
+// broadcast, fma, add, store, storePartial, transpose (of kWidth vectors),
+// kKnowsSteps (there is code for the strides of packed operands).
 
 #ifndef WEFT_RT_GEMM_KERNEL_TEMPLATE_H
 #define WEFT_RT_GEMM_KERNEL_TEMPLATE_H
@@ -65,49 +66,96 @@ inline void finishTile(const TileArgs &t, typename T::V (&acc)[Rows][Vecs],
 /// How far B is fetched ahead: its panel does not stay in the first-level
 /// cache.
 constexpr int64_t kPrefetchSteps = 6;
+constexpr int64_t kLineBytes = 64;
 
 /// Rows that share a pointer: more would need an offset register each.
 constexpr int kRowGroup = 5;
 
-/// Rows x Vecs accumulators stay in registers. Rows are addressed by up to
-/// three pointers plus small multiples of aRow: with a pointer per row, or with
-/// one pointer for all, GCC runs out of registers and reloads addresses in the
-/// loop.
-template <class T, int Rows, int Vecs> void computeTile(const TileArgs &t) {
+/// Adds t.steps steps. Strides that are known, not 0, let several steps share
+/// the arithmetic of addresses, which costs where another thread of the core
+/// wants its instructions decoded too. Known are those of packed operands, of
+/// which the processor fetches B ahead by itself.
+/// Rows are addressed by up to three pointers plus small multiples of aRow:
+/// with a pointer per row, or with one pointer for all, GCC runs out of
+/// registers and reloads addresses in the loop.
+template <class T, int64_t StepA, int64_t StepB, int Rows, int Vecs>
+inline void addSteps(const TileArgs &t, typename T::V (&acc)[Rows][Vecs]) {
   using V = typename T::V;
   using Acc = typename T::Acc;
-  constexpr int groups = (Rows + kRowGroup - 1) / kRowGroup;
+  // Of three rows with a pointer none needs an offset of its own.
+  constexpr int ofPointer = StepA ? 3 : kRowGroup;
+  constexpr int groups = (Rows + ofPointer - 1) / ofPointer;
   static_assert(groups <= 3, "a pointer per group");
-  V acc[Rows][Vecs];
+  const int64_t aRow = t.aRow, aStep = StepA ? StepA : t.aStep,
+                bStep = StepB ? StepB : t.bStep;
+  const char *a[3];
+#pragma GCC unroll 3
+  for (int g = 0; g < groups; ++g) {
+    a[g] = static_cast<const char *>(t.a) + g * ofPointer * aRow;
+    asm("" : "+r"(a[g])); // hides that the pointers are related
+  }
+  const char *b = static_cast<const char *>(t.b);
+  auto addStep = [&](int64_t ofA,
+                     const char *ofB) __attribute__((always_inline)) {
+    V bv[Vecs];
+    for (int v = 0; v < Vecs; ++v)
+      bv[v] = T::load(reinterpret_cast<const Acc *>(ofB) + v * T::kWidth);
+    if (!StepB)
+      for (int64_t i = 0; i < Vecs * int64_t(sizeof(V)); i += kLineBytes)
+        __builtin_prefetch(ofB + kPrefetchSteps * bStep + i);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      V av = T::broadcast(reinterpret_cast<const Acc *>(
+          a[r / ofPointer] + r % ofPointer * aRow + ofA));
+      for (int v = 0; v < Vecs; ++v)
+        acc[r][v] = T::fma(av, bv[v], acc[r][v]);
+    }
+  };
+  int64_t left = t.steps;
+  constexpr int atOnce = StepA ? 4 : 1;
+  for (; left >= atOnce; left -= atOnce) {
+#pragma GCC unroll 4
+    for (int i = 0; i < atOnce; ++i)
+      addStep(i * aStep, b + i * bStep);
+#pragma GCC unroll 3
+    for (int g = 0; g < groups; ++g) {
+      a[g] += atOnce * aStep;
+      if (StepA)
+        asm("" : "+r"(a[g]));
+    }
+    b += atOnce * bStep;
+  }
+  if (atOnce == 1)
+    return;
+#pragma GCC unroll 1
+  for (; left > 0; --left, b += bStep) {
+    addStep(0, b);
+#pragma GCC unroll 3
+    for (int g = 0; g < groups; ++g)
+      a[g] += aStep;
+  }
+}
+
+/// Rows x Vecs accumulators stay in registers.
+template <class T, int Rows, int Vecs> void computeTile(const TileArgs &t) {
+  typename T::V acc[Rows][Vecs];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
     for (int v = 0; v < Vecs; ++v)
       acc[r][v] = T::zero();
-  const int64_t aRow = t.aRow, aStep = t.aStep, bStep = t.bStep;
-  const char *a[3];
-#pragma GCC unroll 3
-  for (int g = 0; g < groups; ++g) {
-    a[g] = static_cast<const char *>(t.a) + g * kRowGroup * aRow;
-    asm("" : "+r"(a[g])); // hides that the pointers are related
-  }
-  const char *b = static_cast<const char *>(t.b);
-  for (int64_t step = t.steps; step > 0; --step) {
-    V bv[Vecs];
-    for (int v = 0; v < Vecs; ++v)
-      bv[v] = T::load(reinterpret_cast<const Acc *>(b) + v * T::kWidth);
-    for (int v = 0; v < Vecs; ++v)
-      __builtin_prefetch(b + kPrefetchSteps * bStep + v * int64_t(sizeof(V)));
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      V av = T::broadcast(reinterpret_cast<const Acc *>(a[r / kRowGroup] +
-                                                        r % kRowGroup * aRow));
-      for (int v = 0; v < Vecs; ++v)
-        acc[r][v] = T::fma(av, bv[v], acc[r][v]);
-    }
-#pragma GCC unroll 3
-    for (int g = 0; g < groups; ++g)
-      a[g] += aStep;
-    b += bStep;
+  if constexpr (T::kKnowsSteps) {
+    using Acc = typename T::Acc;
+    constexpr int64_t packedB = T::kVecs * T::kWidth * sizeof(Acc);
+    constexpr int64_t lanesA = (T::kRows + T::kWidth - 1) / T::kWidth *
+                               T::kWidth * int64_t(sizeof(Acc));
+    if (t.bStep == packedB && t.aStep == sizeof(Acc))
+      addSteps<T, sizeof(Acc), packedB>(t, acc);
+    else if (t.bStep == packedB && t.aStep == lanesA)
+      addSteps<T, lanesA, packedB>(t, acc);
+    else
+      addSteps<T, 0, 0>(t, acc);
+  } else {
+    addSteps<T, 0, 0>(t, acc);
   }
   finishTile<T, Rows, Vecs>(t, acc);
 }
@@ -248,6 +296,7 @@ template <class T> constexpr KernelSet makeKernels(weft_rt_type type) {
   set.operandBytes = set.accBytes = sizeof(typename T::Acc);
   set.operandType = type;
   set.lanesA = set.directB = true;
+  set.tilesPerBlock = 4;
   set.tile = tile<T>;
   return set;
 }

@@ -109,10 +109,13 @@ struct KernelSet {
   int operandBytes;         // of one packed element
   int accBytes;             // of one sum
   weft_rt_type operandType; // memory of this type may be used unpacked
-  bool lanesA;    // A may be packed by packLanes; else always by packRows
-  bool directB;   // whole panels of B may be used in place
-  int directRows; // A may be used in place by tiles of a multiple of this
-  bool narrows;   // tiles may be narrow
+  bool lanesA;       // A may be packed by packLanes; else always by packRows
+  bool directB;      // whole panels of B may be used in place
+  bool spreadsB;     // B that many tiles read is packed, where its rows fall on
+                     // few sets of the first-level cache
+  int tilesPerBlock; // tiles of rows of A that are packed together
+  int directRows;    // A may be used in place by tiles of a multiple of this
+  bool narrows;      // tiles may be narrow
 
   void (*begin)(); // before the tiles of a rectangle, or null
   void (*end)();

@@ -391,6 +391,7 @@ constexpr KernelSet makeAmxKernels() {
   set.accBytes = 4;
   set.operandType = WEFT_RT_BF16;
   set.directRows = kSide;
+  set.tilesPerBlock = 4;
   set.begin = beginTiles;
   set.end = endTiles;
   set.narrows = true;

@@ -19,6 +19,7 @@ struct Avx2F32 {
   using Acc = float;
   using V = __m256;
   static constexpr int kWidth = 8, kRows = 6, kVecs = 2;
+  static constexpr bool kKnowsSteps = true;
 
   static V zero() { return _mm256_setzero_ps(); }
   static V load(const float *from) { return _mm256_loadu_ps(from); }
@@ -74,6 +75,7 @@ struct Avx2F64 {
   using Acc = double;
   using V = __m256d;
   static constexpr int kWidth = 4, kRows = 6, kVecs = 2;
+  static constexpr bool kKnowsSteps = true;
 
   static __m256i firstLanes64(int count) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count),
@@ -101,10 +103,19 @@ struct Avx2F64 {
   }
 };
 
+/// Tiles have few rows. So more of them are packed together, and each panel of
+/// B is read more often.
+constexpr KernelSet withSmallTiles(KernelSet set) {
+  set.tilesPerBlock = 64 / set.accBytes; // they fill kPackedABytes
+  set.spreadsB = true;
+  return set;
+}
+
 } // namespace
 
-const KernelSet kAvx2F32 = makeF32Kernels<Avx2F32>();
-const KernelSet kAvx2AmxChain = makeAmxChainKernels<Avx2AmxChain, Avx2F32>();
-const KernelSet kAvx2F64 = makeF64Kernels<Avx2F64>();
+const KernelSet kAvx2F32 = withSmallTiles(makeF32Kernels<Avx2F32>());
+const KernelSet kAvx2AmxChain =
+    withSmallTiles(makeAmxChainKernels<Avx2AmxChain, Avx2F32>());
+const KernelSet kAvx2F64 = withSmallTiles(makeF64Kernels<Avx2F64>());
 
 } // namespace weft::rt::detail

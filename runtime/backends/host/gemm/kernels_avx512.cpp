@@ -16,6 +16,7 @@ struct Avx512F32 {
   using Acc = float;
   using V = __m512;
   static constexpr int kWidth = 16, kRows = 14, kVecs = 2;
+  static constexpr bool kKnowsSteps = false;
 
   static V zero() { return _mm512_setzero_ps(); }
   static V load(const float *from) { return _mm512_loadu_ps(from); }
@@ -59,6 +60,7 @@ struct Avx512F64 {
   using Acc = double;
   using V = __m512d;
   static constexpr int kWidth = 8, kRows = 14, kVecs = 2;
+  static constexpr bool kKnowsSteps = false;
 
   static V zero() { return _mm512_setzero_pd(); }
   static V load(const double *from) { return _mm512_loadu_pd(from); }

@@ -14,6 +14,7 @@ template <class Value> struct Scalar {
   using Acc = Value;
   using V = Value;
   static constexpr int kWidth = 1, kRows = 4, kVecs = 2;
+  static constexpr bool kKnowsSteps = false;
 
   static V zero() { return 0; }
   template <class In> static V load(const In *from) { return widen(*from); }
