@@ -116,6 +116,34 @@ Value addInit(PatternRewriter &rewriter, Location loc, Value product,
       .getResult(0);
 }
 
+/// Says whether sums of ranks' parts in this type would lose nearly all of what
+/// the parts have: a product is rounded to it once they are added.
+bool isTooNarrowForParts(Type element) {
+  return element.getIntOrFloatBitWidth() < 16;
+}
+
+Value roundTo(PatternRewriter &rewriter, Location loc, Value product,
+              RankedTensorType type) {
+  Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(2,
+                              rewriter.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
+    Value rounded = arith::TruncFOp::create(builder, loc, type.getElementType(),
+                                            args.front());
+    linalg::YieldOp::create(builder, loc, rounded);
+  };
+  return linalg::GenericOp::create(rewriter, loc, type, product, empty, maps,
+                                   loops, body)
+      .getResult(0);
+}
+
+RankedTensorType withF32(RankedTensorType type) {
+  return type.clone(Float32Type::get(type.getContext()));
+}
+
 /// linalg.generic { out + lhs * rhs } outs(%zeros) -> weft.matmul
 /// linalg.generic { out + lhs * rhs } outs(%init)  -> weft.matmul, add
 struct RaiseContraction : OpRewritePattern<linalg::GenericOp> {
@@ -137,13 +165,32 @@ struct RaiseContraction : OpRewritePattern<linalg::GenericOp> {
     bool fromZero = isFilled(init, m_PosZeroFloat());
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
     if (!fromZero && !type.getElementType().isF64())
-      type = RankedTensorType::get(type.getShape(), rewriter.getF32Type());
+      type = withF32(type);
     Value product =
         MatmulOp::create(rewriter, op.getLoc(), type, op.getInputs()[0],
                          op.getInputs()[1], op.getIndexingMaps());
     if (!fromZero)
       product = addInit(rewriter, op.getLoc(), product, init);
     rewriter.replaceOp(op, product);
+    return success();
+  }
+};
+
+/// weft.matmul -> f8 -> weft.matmul -> f32 ; linalg.generic { truncf to f8 }
+struct RoundNarrowAfterSum : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    if (!isa<FloatType>(type.getElementType()) ||
+        !isTooNarrowForParts(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "has 16 bits or more");
+    if (op->hasAttr(WeftDialect::kOrderAttr))
+      return rewriter.notifyMatchFailure(op, "is in a declared order");
+    Value product = rewriter.clone(*op)->getResult(0);
+    product.setType(withF32(type));
+    rewriter.replaceOp(op, roundTo(rewriter, op.getLoc(), product, type));
     return success();
   }
 };
@@ -166,6 +213,8 @@ struct FoldTruncation : OpRewritePattern<linalg::GenericOp> {
     if (!trunc || trunc.getIn() != op.getRegion().getArgument(0) ||
         trunc.getRoundingmode())
       return rewriter.notifyMatchFailure(op, "does not just truncate");
+    if (isTooNarrowForParts(trunc.getType()))
+      return rewriter.notifyMatchFailure(op, "is too narrow for parts");
     auto matmul = op.getInputs()[0].getDefiningOp<MatmulOp>();
     if (!matmul || !matmul->hasOneUse() ||
         matmul->hasAttr(WeftDialect::kOrderAttr) ||
@@ -182,5 +231,6 @@ struct FoldTruncation : OpRewritePattern<linalg::GenericOp> {
 } // namespace
 
 void weft::populateRaiseContractionPatterns(RewritePatternSet &patterns) {
-  patterns.add<RaiseContraction, FoldTruncation>(patterns.getContext());
+  patterns.add<RaiseContraction, RoundNarrowAfterSum, FoldTruncation>(
+      patterns.getContext());
 }

@@ -154,6 +154,22 @@ def test_sharded_weights_through_files(dtype, tmp_path):
         np.testing.assert_allclose(got[1], expected[1], rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products_are_rounded_once_on_each_mesh(dtype, tmp_path):
+    """Sums of small numbers have no rounding in f32, in any order; ranks' parts of them in 8 bits would have some."""
+    random = np.random.default_rng(1)
+    x, w = (random.integers(-4, 5, shape).astype(dtype) for shape in ((8, 64), (64, 8)))
+    def step(x, w):
+        wide = lax.dot(x, w, preferred_element_type=jnp.float32)
+        return lax.dot(x, w), wide.astype(dtype), lax.dot(x, w) + x[:, :8]
+    module = weft.jax.export(step, x, w, mesh={"a": 4}, in_shardings=(jax.P(None, "a"), jax.P("a")))
+    exact = (x.astype(np.float64) @ w.astype(np.float64)).astype(dtype)
+    exported = Exported(module, (x, w), tmp_path)
+    for sizes in ({"a": 1}, {"a": 2}, {"a": 4}):
+        for got, want in zip(exported.run(sizes), (exact, exact, exact + x[:, :8])):
+            same_bits(got, want)
+
+
 def nan_code(dtype):
     return 0x7F if dtype == ml_dtypes.float8_e4m3fn else 0x7E
 

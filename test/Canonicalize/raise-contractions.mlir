@@ -37,6 +37,27 @@ func.func @contract_truncate(%a: tensor<2x4x8xbf16>, %b: tensor<16x8xbf16>) -> t
 
 // -----
 
+// A product of 8 bits is rounded after the sum, however it is written: parts
+// that ranks have of it are of 32.
+
+// CHECK-LABEL: func @narrow
+func.func @narrow(%a: tensor<4x8xf8E5M2>, %b: tensor<8x16xf8E5M2>) -> (tensor<4x16xf8E5M2>, tensor<4x16xf8E5M2>, tensor<4x16xf8E5M2>) {
+  // CHECK: %[[P:.*]] = weft.matmul {{.*}} -> tensor<4x16xf32>
+  // CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[P]] : tensor<4x16xf32>) outs(%{{.*}} : tensor<4x16xf8E5M2>)
+  // CHECK: arith.truncf %{{.*}} : f32 to f8E5M2
+  %zero = arith.constant dense<0.0> : tensor<4x16xf8E5M2>
+  %0 = linalg.matmul ins(%a, %b : tensor<4x8xf8E5M2>, tensor<8x16xf8E5M2>) outs(%zero : tensor<4x16xf8E5M2>) -> tensor<4x16xf8E5M2>
+  %wide = arith.constant dense<0.0> : tensor<4x16xf32>
+  %1 = linalg.matmul ins(%a, %b : tensor<4x8xf8E5M2>, tensor<8x16xf8E5M2>) outs(%wide : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %2 = arith.truncf %1 : tensor<4x16xf32> to tensor<4x16xf8E5M2>
+  %3 = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
+    : tensor<4x8xf8E5M2>, tensor<8x16xf8E5M2> -> tensor<4x16xf8E5M2>
+  // CHECK: return %[[R]], %[[R]], %[[R]]
+  return %0, %2, %3 : tensor<4x16xf8E5M2>, tensor<4x16xf8E5M2>, tensor<4x16xf8E5M2>
+}
+
+// -----
+
 // CHECK-LABEL: func @no_fold_of_shared_truncation
 func.func @no_fold_of_shared_truncation(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) -> (tensor<4x16xf32>, tensor<4x16xbf16>) {
   %init = arith.constant dense<0.0> : tensor<4x16xf32>
