@@ -193,13 +193,15 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
     if (then != yes || otherwise != no)
       return choose(condition, then, otherwise);
   }
-  if (condition->divides) {
+  if (!condition->variables.empty()) {
     const Element *then = yes;
     for (const Element *fact : getConjuncts(condition)) {
       const Element *negated = getNegated(fact);
       then = assumeMultiple(then, negated ? negated : fact, !negated);
+      then = assumeDigit(then, negated ? negated : fact, !negated);
     }
     const Element *otherwise = assumeMultiple(no, condition, false);
+    otherwise = assumeDigit(otherwise, condition, false);
     if (then != yes || otherwise != no)
       return choose(condition, then, otherwise);
   }

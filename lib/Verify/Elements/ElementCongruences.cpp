@@ -62,6 +62,20 @@ const Element *ElementTable::isMultiple(Attribute name, DictionaryAttr details,
   return isOdd ? negate(made) : made;
 }
 
+/// Whether `difference`, which is of a digit alone, is 0: the digit is some
+/// number. Of two, there is one form for both.
+const Element *ElementTable::isDigit(Attribute name, DictionaryAttr details,
+                                     Type type, const Terms &difference) {
+  auto [digit, factor] = difference.terms[0];
+  int64_t number = -difference.constant / factor;
+  if (number * factor != -difference.constant)
+    return getConstant(IntegerAttr::get(type, 0));
+  bool isOther = digit->numbers[1] == 2 && number == 1;
+  const Element *made = makeScalar(name, details, type,
+                                   {digit, getIndex(isOther ? 0 : number)});
+  return isOther ? negate(made) : made;
+}
+
 const Element *ElementTable::foldEquality(Attribute name,
                                           DictionaryAttr details, Type type,
                                           const Element *a, const Element *b) {
@@ -72,6 +86,9 @@ const Element *ElementTable::foldEquality(Attribute name,
   if (Range range = difference->range;
       range && (range->first > 0 || range->second < 0))
     return getConstant(IntegerAttr::get(type, 0));
+  Terms terms = getTerms(difference);
+  if (terms.terms.size() == 1 && isChosenDigit(terms.terms[0].first))
+    return isDigit(name, details, type, terms);
   if (auto multiple = findMultiple(difference))
     return isMultiple(name, details, type, multiple->first, multiple->second);
   return nullptr;
@@ -103,4 +120,21 @@ const Element *ElementTable::assumeMultiple(const Element *element,
   const Element *made = substitute(element, known);
   // One form, or none.
   return substitute(made, known) == made ? made : element;
+}
+
+const Element *ElementTable::assumeDigit(const Element *element,
+                                         const Element *fact, bool holds) {
+  if (!fact->isOp("arith.cmpi") || !isChosenDigit(fact->operands[0]))
+    return element;
+  auto attr = cast<DictionaryAttr>(fact->details)
+                  .getAs<arith::CmpIPredicateAttr>("predicate");
+  auto number =
+      dyn_cast_if_present<IntegerAttr>(getConstantValue(fact->operands[1]));
+  const Element *digit = fact->operands[0];
+  bool isKnown = holds || digit->numbers[1] == 2;
+  if (!attr || attr.getValue() != arith::CmpIPredicate::eq || !number ||
+      !isKnown)
+    return element;
+  int64_t known = holds ? number.getInt() : 1 - number.getInt();
+  return substitute(element, {{digit, getIndex(known)}});
 }

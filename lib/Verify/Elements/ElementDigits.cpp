@@ -14,7 +14,8 @@ using namespace mlir::weft::proof;
 
 /// Numbers of variables that are there until a function numbers its own: always
 /// the same, so that what is made of them is made once.
-static constexpr unsigned kFirstDigit = 1 << 20, kFirstNumber = 1 << 21;
+static constexpr unsigned kFirstDigit = 1 << 20, kFirstNumber = 1 << 21,
+                          kFirstChosen = 1 << 22;
 
 namespace {
 
@@ -155,7 +156,8 @@ Assignment ElementTable::splitNumbers(MutableArrayRef<const Element *> roots,
 /// The same for variables of a reduction.
 const Element *
 ElementTable::splitBound(const Element *term,
-                         SmallVectorImpl<const Element *> &bound) {
+                         SmallVectorImpl<const Element *> &bound,
+                         std::optional<unsigned> position) {
   Assignment numbers;
   SmallVector<const Element *> all;
   auto divisors = findDivisors(term);
@@ -163,13 +165,27 @@ ElementTable::splitBound(const Element *term,
     Assignment digits;
     auto it = divisors.find(variable);
     if (it == divisors.end() ||
-        !splitNumber(variable, it->second, numbers, digits, std::nullopt))
+        !splitNumber(variable, it->second, numbers, digits, position))
       all.push_back(variable);
     for (auto &[digit, value] : digits)
       all.push_back(digit);
   }
   bound.assign(all.begin(), all.end());
   return numbers.empty() ? term : substitute(term, numbers);
+}
+
+/// The same for the variables of a sum, for as long as choices in it are told
+/// by them: what is known of a digit where something is chosen does not depend
+/// on how the sum was cut into loops.
+const Element *
+ElementTable::splitChosen(const Element *term,
+                          SmallVectorImpl<const Element *> &bound) {
+  return splitBound(term, bound, kFirstChosen);
+}
+
+bool ElementTable::isChosenDigit(const Element *element) {
+  return element->kind == ElementKind::Variable && element->type.isIndex() &&
+         element->numbers[0] >= kFirstChosen;
 }
 
 /// Free variables that are the digits of one number, outermost first, become

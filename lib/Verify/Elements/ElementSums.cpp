@@ -160,6 +160,21 @@ const Element *ElementTable::joinVariables(const Element *&summand,
   return joined;
 }
 
+/// Whether something is chosen in it by the digits of a variable.
+static bool dividesCondition(const Element *root) {
+  SmallVector<const Element *> stack = {root};
+  DenseSet<const Element *> seen;
+  while (!stack.empty()) {
+    const Element *element = stack.pop_back_val();
+    if (!element->divides || !seen.insert(element).second)
+      continue;
+    if (element->isOp("arith.select") && element->operands[0]->divides)
+      return true;
+    llvm::append_range(stack, element->operands);
+  }
+  return false;
+}
+
 namespace {
 
 /// A digit of a variable: it, divided by `step`, modulo `size`, plus `offset`;
@@ -285,6 +300,11 @@ const Element *ElementTable::combine(Attribute op, const Element *summand,
   if (inlineCombination(op, summand, bound))
     return combine(op, summand, std::move(bound));
   const Element *variable = joinVariables(summand, bound);
+  if (dividesCondition(summand)) {
+    bound.assign({variable});
+    summand = splitChosen(summand, bound);
+    variable = joinVariables(summand, bound);
+  }
   int64_t size = variable->numbers[1];
   SmallVector<int64_t> cuts;
   Digit digit = isSum ? findCuts(summand, variable, cuts) : Digit();

@@ -229,7 +229,12 @@ private:
   Assignment joinNumbers(MutableArrayRef<const Element *> roots,
                          ArrayRef<const Element *> bound);
   const Element *splitBound(const Element *term,
-                            SmallVectorImpl<const Element *> &bound);
+                            SmallVectorImpl<const Element *> &bound,
+                            std::optional<unsigned> position = std::nullopt);
+  const Element *splitChosen(const Element *term,
+                             SmallVectorImpl<const Element *> &bound);
+  /// A variable that splitChosen has made.
+  static bool isChosenDigit(const Element *element);
   SmallVector<SmallVector<const Element *>>
   joinDigits(ArrayRef<const Element *> roots, ArrayRef<const Element *> free);
   static Terms getTerms(const Element *index);
@@ -252,10 +257,16 @@ private:
   findMultiple(const Element *difference);
   const Element *isMultiple(Attribute name, DictionaryAttr details, Type type,
                             const Element *index, int64_t divisor);
+  const Element *isDigit(Attribute name, DictionaryAttr details, Type type,
+                         const Terms &difference);
   /// What `element` is where `fact` holds, or does not, which may say of a
   /// variable what is left of it.
   const Element *assumeMultiple(const Element *element, const Element *fact,
                                 bool holds);
+  /// What `element` is where `fact` holds, or does not, which may say which
+  /// digit one is.
+  const Element *assumeDigit(const Element *element, const Element *fact,
+                             bool holds);
   /// Sorts operands that may be exchanged; constants are last.
   static void sortOperands(SmallVectorImpl<const Element *> &operands);
   const Element *foldData(const Element &element);

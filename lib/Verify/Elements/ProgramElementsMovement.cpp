@@ -176,9 +176,11 @@ void ProgramElements::insertBetween(tensor::InsertSliceOp op) {
     const Element *begin = getOffset(op, offset, span, shape[i]);
     if (size != shape[i] || begin != table.getIndex(0)) {
       index = table.add(index, begin, -1);
+      // Which part of the destination it is comes before its place there:
+      // where all are parts, nothing is asked that a sum over them hides.
       // Unsigned: a negative index is a large one.
-      require(compare(arith::CmpIPredicate::ult, index, table.getIndex(span)));
       const Element *at = table.floorDiv(index, stride);
+      require(compare(arith::CmpIPredicate::ult, at, table.getIndex(size)));
       require(
           compare(arith::CmpIPredicate::eq, table.scale(at, stride), index));
       index = at;
