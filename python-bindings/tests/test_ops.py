@@ -128,6 +128,23 @@ def test_reductions_of_known_numbers(name):
     check(lambda x: x + lax.reduce(jnp.arange(10), 0, COMBINERS[name], (0,)), ints(4, high=9))
 
 
+@jax.jit
+def limited(a, b):
+    return jnp.clip(a + jnp.remainder(b, 3), 0, 20)
+
+
+CALLS = {
+    "remainder": lambda x: lax.reduce(x, 0, lambda a, b: (a + b) % 7, (1,)), "a function": lambda x: lax.reduce(x, 0, limited, (1,)),
+    "in a window": lambda x: lax.reduce_window(x, 0, lambda a, b: jnp.maximum(a, jnp.clip(b, 0, 5)), (1, 3), (1, 1), "VALID"),
+    "in a loop": lambda x: lax.scan(lambda carry, row: (lax.reduce(row, carry, lambda a, b: (a + b) % 7, (0,)), carry), 1, x),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_combiners_that_call_functions(name):
+    check(CALLS[name], ints(5, 8, high=9))
+
+
 @pytest.mark.parametrize("op, start, wrong", [(lax.add, 0, 5), (lax.mul, 1, 2)])
 def test_a_long_cumulative_reduction_begins_with_nothing(op, start, wrong):
     def along(start):

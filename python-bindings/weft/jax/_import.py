@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _attention, _barrier, _contract, _cumulative, _fold, _lookup, _placement, _scaled, _slices, _sorting, _windows
+from weft.jax import _attention, _barrier, _combiners, _contract, _cumulative, _fold, _lookup, _placement, _scaled, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -62,6 +62,7 @@ class Importer:
     def run(self, source, target_block, arguments):
         """Writes the body of `source` to the block; returns what it returns."""
         self.build = Builder(target_block)
+        _combiners.inline_calls(self._functions, self._check_size)
         return self._block(source.regions[0].blocks[0], arguments, {})
 
     # -- walking
@@ -152,8 +153,7 @@ class Importer:
     # -- calls
 
     def _call(self, op, name, operands):
-        if self._size(name) > INLINE_LIMIT:
-            raise self.error(op, f"calls '{name}', which is more than {INLINE_LIMIT} operations with all that it calls")
+        self._check_size(op, name)
         self._locations.enter_call(op.location)
         callee = self._functions[name]
         if self._loops and self._recomputes_unmarked(name):
@@ -161,6 +161,10 @@ class Importer:
         results = self._block(callee.regions[0].blocks[0], operands, {})
         self._locations.leave_call()
         return results
+
+    def _check_size(self, op, name):
+        if self._size(name) > INLINE_LIMIT:
+            raise self.error(op, f"calls '{name}', which is more than {INLINE_LIMIT} operations with all that it calls")
 
     def _size(self, name):
         """Operations of a function, with those of what it calls, once for each call."""
