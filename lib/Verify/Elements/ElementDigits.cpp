@@ -154,10 +154,9 @@ Assignment ElementTable::splitNumbers(MutableArrayRef<const Element *> roots,
 }
 
 /// The same for variables of a reduction.
-const Element *
-ElementTable::splitBound(const Element *term,
-                         SmallVectorImpl<const Element *> &bound,
-                         std::optional<unsigned> position) {
+const Element *ElementTable::splitBound(const Element *term,
+                                        SmallVectorImpl<const Element *> &bound,
+                                        std::optional<unsigned> position) {
   Assignment numbers;
   SmallVector<const Element *> all;
   auto divisors = findDivisors(term);
