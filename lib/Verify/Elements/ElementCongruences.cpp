@@ -71,8 +71,8 @@ const Element *ElementTable::isDigit(Attribute name, DictionaryAttr details,
   if (number * factor != -difference.constant)
     return getConstant(IntegerAttr::get(type, 0));
   bool isOther = digit->numbers[1] == 2 && number == 1;
-  const Element *made = makeScalar(name, details, type,
-                                   {digit, getIndex(isOther ? 0 : number)});
+  const Element *made =
+      makeScalar(name, details, type, {digit, getIndex(isOther ? 0 : number)});
   return isOther ? negate(made) : made;
 }
 

@@ -154,10 +154,9 @@ Assignment ElementTable::splitNumbers(MutableArrayRef<const Element *> roots,
 }
 
 /// The same for variables of a reduction.
-const Element *
-ElementTable::splitBound(const Element *term,
-                         SmallVectorImpl<const Element *> &bound,
-                         std::optional<unsigned> position) {
+const Element *ElementTable::splitBound(const Element *term,
+                                        SmallVectorImpl<const Element *> &bound,
+                                        std::optional<unsigned> position) {
   Assignment numbers;
   SmallVector<const Element *> all;
   auto divisors = findDivisors(term);
@@ -174,12 +173,13 @@ ElementTable::splitBound(const Element *term,
   return numbers.empty() ? term : substitute(term, numbers);
 }
 
-/// The same for the variables of a sum, for as long as choices in it are told
-/// by them: what is known of a digit where something is chosen does not depend
-/// on how the sum was cut into loops.
+/// The same for the variable of a sum, while choices are made by its digits:
+/// what is known of a digit where something is chosen does not depend on how
+/// the sum was cut into loops.
 const Element *
-ElementTable::splitChosen(const Element *term,
+ElementTable::splitChosen(const Element *term, const Element *variable,
                           SmallVectorImpl<const Element *> &bound) {
+  bound.assign({variable});
   return splitBound(term, bound, kFirstChosen);
 }
 
