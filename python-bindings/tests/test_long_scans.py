@@ -108,6 +108,32 @@ def test_gradients_of_what_is_reversed(name, length):
     np.testing.assert_allclose(weft.compile(weft.jax.export(step, x))(x), jax.jit(step)(x), rtol=1e-4, atol=1e-5)
 
 
+def grouped(x):
+    """Every second row and column of what is divided by the mean of its group of channels."""
+    groups = x.reshape(*x.shape[:3], 2, -1)
+    return (groups / groups.mean((1, 2, 4), keepdims=True)).reshape(x.shape)[:, ::2, ::2]
+
+
+SUMMED = {
+    "reversed, 4": (lambda x: REVERSED["decayed"](x).sum(), (4, 4, 8)),
+    "reversed, 12": (lambda x: REVERSED["decayed"](x).sum(), (12, 4, 8)),
+    "in groups": (jax.grad(lambda x: (grouped(x) ** 2).sum()), (4, 4, 4, 8)),
+}
+
+
+@pytest.mark.parametrize("name", SUMMED)
+def test_sums_of_every_second_element(name):
+    """In stages, with the same bits on all meshes."""
+    step, shape = SUMMED[name]
+    x = 1 + np.random.default_rng(5).random(shape, np.float32)
+    found = []
+    for ranks in (1, 2):
+        module = weft.jax.export(step, x, mesh={"d": ranks}, in_shardings=(P("d"),))
+        found.append(np.asarray(weft.compile(module, mesh={"d": ranks}, invariant=True)(x)))
+    np.testing.assert_allclose(found[0], jax.jit(step)(x), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(*found)
+
+
 def verify(length, pattern, replacement, tmp_path):
     """Of a scan of as many steps, once as it is and once with another op in its middle."""
     a = np.zeros((1, length, 4), np.float32)

@@ -173,12 +173,13 @@ const Element *ElementTable::splitBound(const Element *term,
   return numbers.empty() ? term : substitute(term, numbers);
 }
 
-/// The same for the variables of a sum, for as long as choices in it are told
-/// by them: what is known of a digit where something is chosen does not depend
-/// on how the sum was cut into loops.
+/// The same for the variable of a sum, while choices are made by its digits:
+/// what is known of a digit where something is chosen does not depend on how
+/// the sum was cut into loops.
 const Element *
-ElementTable::splitChosen(const Element *term,
+ElementTable::splitChosen(const Element *term, const Element *variable,
                           SmallVectorImpl<const Element *> &bound) {
+  bound.assign({variable});
   return splitBound(term, bound, kFirstChosen);
 }
 

@@ -301,8 +301,7 @@ const Element *ElementTable::combine(Attribute op, const Element *summand,
     return combine(op, summand, std::move(bound));
   const Element *variable = joinVariables(summand, bound);
   if (dividesCondition(summand)) {
-    bound.assign({variable});
-    summand = splitChosen(summand, bound);
+    summand = splitChosen(summand, variable, bound);
     variable = joinVariables(summand, bound);
   }
   int64_t size = variable->numbers[1];

@@ -231,7 +231,7 @@ private:
   const Element *splitBound(const Element *term,
                             SmallVectorImpl<const Element *> &bound,
                             std::optional<unsigned> position = std::nullopt);
-  const Element *splitChosen(const Element *term,
+  const Element *splitChosen(const Element *term, const Element *variable,
                              SmallVectorImpl<const Element *> &bound);
   /// A variable that splitChosen has made.
   static bool isChosenDigit(const Element *element);

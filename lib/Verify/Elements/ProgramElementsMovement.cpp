@@ -176,9 +176,8 @@ void ProgramElements::insertBetween(tensor::InsertSliceOp op) {
     const Element *begin = getOffset(op, offset, span, shape[i]);
     if (size != shape[i] || begin != table.getIndex(0)) {
       index = table.add(index, begin, -1);
-      // Which part of the destination it is comes before its place there:
-      // where all are parts, nothing is asked that a sum over them hides.
-      // Unsigned: a negative index is a large one.
+      // Of the source's indices, which are all of them where every second one
+      // is there. Unsigned: a negative index is a large one.
       const Element *at = table.floorDiv(index, stride);
       require(compare(arith::CmpIPredicate::ult, at, table.getIndex(size)));
       require(
