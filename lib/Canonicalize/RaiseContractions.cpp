@@ -89,18 +89,32 @@ template <typename Matcher> bool isFilled(Value tensor, Matcher matcher) {
                       matcher);
 }
 
+using ElementBody = function_ref<Value(OpBuilder &, Location, ValueRange args)>;
+
+/// Emits what the body makes of each element of inputs of one shape.
+Value makeElementwise(PatternRewriter &rewriter, Location loc,
+                      RankedTensorType type, ValueRange inputs,
+                      ElementBody body) {
+  Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(inputs.size() + 1,
+                              rewriter.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  auto yield = [&](OpBuilder &builder, Location loc, ValueRange args) {
+    linalg::YieldOp::create(builder, loc, body(builder, loc, args));
+  };
+  return linalg::GenericOp::create(rewriter, loc, type, inputs, empty, maps,
+                                   loops, yield)
+      .getResult(0);
+}
+
 /// Emits `init + product`; the product may be of a wider type than the init.
 Value addInit(PatternRewriter &rewriter, Location loc, Value product,
               Value init) {
   auto type = cast<RankedTensorType>(init.getType());
   Type wide = getElementTypeOrSelf(product);
-  Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
-                                        type.getElementType());
-  SmallVector<AffineMap> maps(3,
-                              rewriter.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) -> Value {
     bool widen = wide != type.getElementType();
     Value start = args[1];
     if (widen)
@@ -108,12 +122,9 @@ Value addInit(PatternRewriter &rewriter, Location loc, Value product,
     Value sum = arith::AddFOp::create(builder, loc, start, args[0]);
     if (widen)
       sum = arith::TruncFOp::create(builder, loc, type.getElementType(), sum);
-    linalg::YieldOp::create(builder, loc, sum);
+    return sum;
   };
-  return linalg::GenericOp::create(rewriter, loc, type,
-                                   ValueRange{product, init}, empty, maps,
-                                   loops, body)
-      .getResult(0);
+  return makeElementwise(rewriter, loc, type, {product, init}, body);
 }
 
 /// Says whether sums of ranks' parts in this type would lose nearly all of what
@@ -122,22 +133,14 @@ bool isTooNarrowForParts(Type element) {
   return element.getIntOrFloatBitWidth() < 16;
 }
 
+/// Emits the product rounded to the elements of `type`.
 Value roundTo(PatternRewriter &rewriter, Location loc, Value product,
               RankedTensorType type) {
-  Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
-                                        type.getElementType());
-  SmallVector<AffineMap> maps(2,
-                              rewriter.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) {
-    Value rounded = arith::TruncFOp::create(builder, loc, type.getElementType(),
-                                            args.front());
-    linalg::YieldOp::create(builder, loc, rounded);
+  auto body = [&](OpBuilder &builder, Location loc, ValueRange args) -> Value {
+    return arith::TruncFOp::create(builder, loc, type.getElementType(),
+                                   args.front());
   };
-  return linalg::GenericOp::create(rewriter, loc, type, product, empty, maps,
-                                   loops, body)
-      .getResult(0);
+  return makeElementwise(rewriter, loc, type, product, body);
 }
 
 RankedTensorType withF32(RankedTensorType type) {

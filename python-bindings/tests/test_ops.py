@@ -135,6 +135,7 @@ def limited(a, b):
 
 CALLS = {
     "remainder": lambda x: lax.reduce(x, 0, lambda a, b: (a + b) % 7, (1,)), "a function": lambda x: lax.reduce(x, 0, limited, (1,)),
+    "a function in a function": lambda x: lax.reduce(x, 0, lambda a, b: limited(a, limited(a, b)), (1,)),
     "in a window": lambda x: lax.reduce_window(x, 0, lambda a, b: jnp.maximum(a, jnp.clip(b, 0, 5)), (1, 3), (1, 1), "VALID"),
     "in a loop": lambda x: lax.scan(lambda carry, row: (lax.reduce(row, carry, lambda a, b: (a + b) % 7, (0,)), carry), 1, x),
 }
@@ -152,6 +153,8 @@ def test_a_long_cumulative_reduction_begins_with_nothing(op, start, wrong):
     check(along(start), 1 + normal(512) / 100)
     with pytest.raises(weft.jax.ExportError, match=f"more than 256 elements with another number than {start}"):
         weft.jax.export(along(wrong), normal(512))
+    with pytest.raises(weft.jax.ExportError, match=f"another number than {start}"):  # one that is not known
+        weft.jax.export(lambda x, begin: lax.reduce_window(x, begin, op, (512,), (1,), ((511, 0),)), normal(512), np.float32(start))
 
 
 SHAPE = {

@@ -4,6 +4,7 @@
 // expressions, as in the proof of scheduling. Results are equal if they are one
 // object.
 
+#include "weft/Dialect/Weft/IR/RoundingErrors.h"
 #include "weft/Verify/Elements/Canonicalization.h"
 
 #include "ElementEffort.h"
@@ -135,15 +136,6 @@ static LogicalResult checkNotQuantized(ModuleOp canonical, ModuleOp source) {
       "this one");
 }
 
-static LogicalResult checkTF32(ModuleOp canonical, ModuleOp source) {
-  StringRef tf32 = WeftDialect::kTF32Attr;
-  if (canonical->hasAttr(tf32) == source->hasAttr(tf32))
-    return success();
-  return canonical.emitError("'")
-         << tf32 << "' is not that of the user's module: it decides how "
-         << "products are rounded";
-}
-
 //===----------------------------------------------------------------------===//
 // The proof
 //===----------------------------------------------------------------------===//
@@ -206,7 +198,7 @@ LogicalResult weft::verifyCanonicalization(ModuleOp source,
   if (failed(checkMeshes(canonical, source)) ||
       failed(checkBorder(func, given, isSameBorder)) ||
       failed(checkNotQuantized(canonical, source)) ||
-      failed(checkTF32(canonical, source)))
+      failed(verifySameProducts(canonical, source, "the user's module")))
     return failure();
   // Sums have been given orders, some have been joined.
   bool isOfReals = canonical->hasAttr(WeftDialect::kInvarianceAttr) &&

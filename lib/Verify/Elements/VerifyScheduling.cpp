@@ -6,6 +6,7 @@
 #include "ElementEffort.h"
 #include "ElementParting.h"
 
+#include "weft/Dialect/Weft/IR/RoundingErrors.h"
 #include "weft/Verify/Elements/Passes.h"
 
 namespace mlir::weft {
@@ -89,24 +90,11 @@ static LogicalResult checkMeshes(ModuleOp local, ModuleOp scheduled) {
                       "has other meshes than the module that it was made from");
 }
 
-/// How numbers are rounded besides what ops say.
-static LogicalResult checkRounding(ModuleOp local, ModuleOp scheduled) {
-  StringRef axes = WeftDialect::kInvarianceAttr;
-  if (local->getAttr(axes) != scheduled->getAttr(axes))
-    return scheduled.emitError("'")
-           << axes << "' is not that of the module that it was made from: it "
-           << "decides how narrow floats are computed";
-  StringRef tf32 = WeftDialect::kTF32Attr;
-  if (local->hasAttr(tf32) == scheduled->hasAttr(tf32))
-    return success();
-  return scheduled.emitError("'")
-         << tf32 << "' is not that of the module that it was made from: it "
-         << "decides how products are rounded";
-}
-
 LogicalResult weft::verifyScheduling(ModuleOp local, ModuleOp scheduled) {
+  constexpr StringLiteral kBefore = "the module that it was made from";
   if (failed(checkMeshes(local, scheduled)) ||
-      failed(checkRounding(local, scheduled)))
+      failed(verifySameInvariance(scheduled, local, kBefore)) ||
+      failed(verifySameProducts(scheduled, local, kBefore)))
     return failure();
   for (auto func : scheduled.getOps<func::FuncOp>()) {
     auto before = local.lookupSymbol<func::FuncOp>(func.getSymName());

@@ -5,6 +5,7 @@
 
 #include "PlanMatcher.h"
 
+#include "weft/Dialect/Weft/IR/RoundingErrors.h"
 #include "weft/Verify/Plan/Passes.h"
 #include "weft/Verify/Plan/Planning.h"
 
@@ -86,17 +87,10 @@ LogicalResult checkFunction(func::FuncOp scheduled, func::FuncOp planned) {
 
 /// Meshes, channels and the like are in the plan as they were.
 LogicalResult checkSymbols(ModuleOp scheduled, ModuleOp planned) {
-  Attribute axes = scheduled->getAttr(WeftDialect::kInvarianceAttr);
-  if (axes != planned->getAttr(WeftDialect::kInvarianceAttr))
-    return planned.emitError()
-           << "'" << WeftDialect::kInvarianceAttr
-           << "' is not that of the scheduled program: it decides how narrow "
-              "floats are computed";
-  StringRef tf32 = WeftDialect::kTF32Attr;
-  if (scheduled->hasAttr(tf32) != planned->hasAttr(tf32))
-    return planned.emitError()
-           << "'" << tf32 << "' is not that of the scheduled program: it "
-           << "decides how products are rounded";
+  constexpr StringLiteral kBefore = "the scheduled program";
+  if (failed(verifySameInvariance(planned, scheduled, kBefore)) ||
+      failed(verifySameProducts(planned, scheduled, kBefore)))
+    return failure();
   SymbolTable symbols(planned);
   for (Operation &op : *scheduled.getBody()) {
     auto name = op.getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());

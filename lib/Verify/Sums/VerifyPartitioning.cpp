@@ -3,6 +3,7 @@
 // The global program and that of a rank are brought into forms in one table,
 // over the reals. Results are equal if their forms are one object.
 
+#include "weft/Dialect/Weft/IR/RoundingErrors.h"
 #include "weft/Verify/Sums/Partitioning.h"
 
 #include "LocalLifter.h"
@@ -41,7 +42,8 @@ public:
       return (func ? global : local)
           .emitError("has no single public function to prove");
     if (failed(checkOneBlock(func)) || failed(checkOneBlock(reference)) ||
-        failed(checkRounding()) || failed(checkBorders(func, reference)))
+        failed(verifySameProducts(local, global, "the global program")) ||
+        failed(checkBorders(func, reference)))
       return failure();
     LocalLifter expected(forms, reference, one, /*isReference=*/true);
     LocalLifter program(forms, func, mesh, /*isReference=*/false);
@@ -61,15 +63,6 @@ private:
       found = func;
     }
     return found;
-  }
-
-  LogicalResult checkRounding() {
-    StringRef tf32 = WeftDialect::kTF32Attr;
-    if (global->hasAttr(tf32) == local->hasAttr(tf32))
-      return success();
-    return local.emitError("'")
-           << tf32 << "' is not that of the global program: it decides how "
-           << "products are rounded";
   }
 
   /// Both take and give the same tensors.

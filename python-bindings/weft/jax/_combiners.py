@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the regions of reductions, scatters and sorts call becomes part of them: a
-function that a user calls there, and those that JAX makes of `%` or `jnp.clip`."""
+"""What regions that combine elements call becomes part of them: a function that a user
+calls there, and those that JAX makes of `%` or `jnp.clip`."""
 
 from jaxlib.mlir import ir
+
+from weft.jax import _regions
 
 _WITH_COMBINERS = {"stablehlo.all_reduce", "stablehlo.map", "stablehlo.reduce", "stablehlo.reduce_scatter", "stablehlo.reduce_window",
                    "stablehlo.scatter", "stablehlo.select_and_scatter", "stablehlo.sort"}  # fmt: skip
@@ -24,19 +26,12 @@ def _inline_in(region, functions, check_size):
     pending = [op.operation for block in region.blocks for op in block.operations]
     while pending:
         op = pending.pop()
+        for inner in op.regions:
+            _inline_in(inner, functions, check_size)
         if op.name == "func.call":
             name = op.attributes["callee"].value
             check_size(op, name)
             pending += _inline(op, functions[name].regions[0].blocks[0])
-
-
-def _rename(copy, values):
-    """Also what the regions of the copy use."""
-    def visit(op):
-        for i, operand in enumerate(op.operands):
-            op.operands[i] = values.get(operand, operand)
-        return ir.WalkResult.ADVANCE
-    copy.walk(visit)
 
 
 def _inline(call, callee):
@@ -46,7 +41,7 @@ def _inline(call, callee):
     copies = []
     for op in body:
         copy = op.clone(ir.InsertionPoint(call)).operation
-        _rename(copy, values)
+        _regions.rename(copy, values)
         values.update(zip(op.results, copy.results))
         copies.append(copy)
     for result, value in zip(call.results, returned.operands):

@@ -68,10 +68,9 @@ def _is_neutral(name, start):
     """Whether blocks may each begin with it: what counts more than once may change nothing."""
     if name not in _NEUTRAL:
         return True
-    constant = start.owner
-    if constant.name != "stablehlo.constant":
+    if isinstance(start.owner, ir.Block) or start.owner.name != "stablehlo.constant":
         return False
-    number = ir.DenseElementsAttr(constant.attributes["value"]).get_splat_value()
+    number = ir.DenseElementsAttr(start.owner.attributes["value"]).get_splat_value()
     return float(number.value) == _NEUTRAL[name]
 
 

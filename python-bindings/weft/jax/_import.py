@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _attention, _barrier, _combiners, _contract, _cumulative, _fold, _lookup, _placement, _scaled, _slices, _sorting, _windows
+from weft.jax import _attention, _barrier, _combiners, _contract, _cumulative, _fold, _lookup, _placement, _regions, _scaled, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -125,7 +125,7 @@ class Importer:
         for name in [a.name if hasattr(a, "name") else a for a in copy.attributes]:
             if name.startswith(("sdy.", "mhlo.", "jax.")):
                 del copy.attributes[name]
-        self._rename_captures(copy, env)
+        _regions.rename(copy, env)
         if known is not None:
             self.build.know(copy.results[0], known)
         return list(copy.results)
@@ -137,15 +137,6 @@ class Importer:
         """Whether _plain will write the result as a constant."""
         known = self._known(op, operands)
         return known is not None and known.size <= WRITE_LIMIT
-
-    def _rename_captures(self, copy, env):
-        """Values from outside that the regions of a copied operation use."""
-        for region in copy.regions:
-            for block in region.blocks:
-                for inner in block.operations:
-                    for i, operand in enumerate(inner.operands):
-                        if operand in env:
-                            inner.operation.operands[i] = env[operand]
 
     def error(self, op, message):
         return ExportError(message, op.name, signature(op), self._locations.describe(op.location))

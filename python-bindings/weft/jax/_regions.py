@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Applies a region that is written for elements to whole tensors."""
+"""Regions of operations: what one combines, what it uses, and one that is written for elements
+applied to whole tensors."""
 
 from jaxlib.mlir import ir
 
@@ -19,6 +20,16 @@ def apply(build, block, arguments, shape):
             raise ValueError(f"has a region with '{inner.name}'")
         env[inner.results[0]] = _widened(build, inner, [env[v] for v in inner.operands], shape)
     return []
+
+
+def rename(copy, values):
+    """Lets a copied operation use these values in place of others, also where its regions do."""
+    def visit(op):
+        for i, operand in enumerate(op.operands):
+            if operand in values:
+                op.operands[i] = values[operand]
+        return ir.WalkResult.ADVANCE
+    copy.walk(visit)
 
 
 def single(block):
