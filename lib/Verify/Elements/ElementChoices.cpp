@@ -193,7 +193,7 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
     if (then != yes || otherwise != no)
       return choose(condition, then, otherwise);
   }
-  if (!condition->variables.empty()) {
+  if (condition->divides || llvm::any_of(condition->variables, isChosenDigit)) {
     const Element *then = yes;
     for (const Element *fact : getConjuncts(condition)) {
       const Element *negated = getNegated(fact);
