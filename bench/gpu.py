@@ -454,11 +454,14 @@ def part_step(cases):
             is_peers = make_peers_inputs(case, inputs)
             with_graphs, stats = timed(case["program"], inputs, steps)
             without, _ = timed(case["program"], inputs, steps, "--no-graphs")
+            _, profiled = timed(case["program"], inputs, 4, "--profile")
             losses = read_losses(case["program"], inputs, steps) if is_peers else None
         predicted = case["predicted_ms"]
         return {"ms": with_graphs, "no_graphs_ms": without, "losses": losses, "graphs": stats.get("graphs"),
                 "predicted_ms": predicted, "predicted_on": case["predicted_on"],
-                "measured_of_predicted": with_graphs / predicted if predicted else None}
+                "measured_of_predicted": with_graphs / predicted if predicted else None,
+                "calls": [{key: row[key] for key in ("name", "calls", "wall_ms", "work")}
+                          for row in profiled["profile"][:60]]}
 
     return cases.each("step", measure)
 

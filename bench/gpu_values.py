@@ -74,6 +74,14 @@ def examples(values):
             yield name, source, inputs, ["--mesh", mesh, "--quantize", format_, "--invariant"]
 
 
+def casts(values):
+    """Casts to and from 8 bits of numbers of all exponents."""
+    import equivalence
+    inputs = values.folder / "float8.in"
+    equivalence.write_safetensors(inputs, device_inputs("float8").arguments())
+    yield "float8", ROOT / "test/Integration/Device/Inputs/float8.mlir", inputs, []
+
+
 def random_programs(values, kind, count):
     """Programs of test/fuzz/random_programs.py, on their own meshes."""
     import equivalence
@@ -102,12 +110,20 @@ def exported(values, name, step, arrays, *options):
     return name, source, inputs, options
 
 
-def fuzz(name):
-    """A module of test/fuzz, where the reference has one of its name."""
-    spec = importlib.util.spec_from_file_location(f"fuzz_{name}", ROOT / "test/fuzz" / f"{name}.py")
+def module_of(folder, name):
+    """A module of the tests, where another has one of its name."""
+    spec = importlib.util.spec_from_file_location(f"test_{name}", ROOT / folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def fuzz(name):
+    return module_of("test/fuzz", name)
+
+
+def device_inputs(name):
+    return module_of("test/Integration/Device/Inputs", name)
 
 
 def attention_steps(values, count):
@@ -134,7 +150,7 @@ def pack(folder, tools, compile_cuda, small):
     os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
     values = Values(folder, tools, compile_cuda)
     seeds = SMALL if small else SEEDS
-    wanted = [] if small else list(examples(values))
+    wanted = [] if small else [*examples(values), *casts(values)]
     for kind, count in seeds.items():
         make = {"attention": attention_steps, "quantized": quantized_steps}.get(kind)
         wanted += make(values, count) if make else random_programs(values, kind, count)

@@ -184,6 +184,23 @@ Status CudaRank::awaitStream() {
   }
 }
 
+/// With a profile, the stream does one call at a time, whose time it is then.
+/// Nothing sleeps: kernels take microseconds.
+Status CudaRank::awaitProfiled() {
+  if (!log.isProfiling() || streams.current() != Streams::compute)
+    return Status();
+  while (true) {
+    int result = api.cuStreamQuery(stream);
+    if (result == driver::success)
+      return Status();
+    if (result != driver::notReady)
+      return driverError(api, "cuStreamQuery", result);
+    if (world.hasFailed())
+      return follow();
+    sched_yield();
+  }
+}
+
 /// Moves bytes between the device and the host's memory through pinned memory.
 Status CudaRank::stage(void *local, void *host, int64_t bytes, bool isUpload) {
   if (isOnHost(local)) {
@@ -423,7 +440,8 @@ bool CudaRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
     return false;
   Moment begin = log.moment();
   perturb();
-  bool isRun = check(contractions.run(desc, {a, b, c}, workspace, stream));
+  bool isRun = check(contractions.run(desc, {a, b, c}, workspace, stream)) &&
+               check(awaitProfiled());
   log.record(SpanKind::Gemm, WEFT_RT_IN_GEMM, op, &desc, begin);
   return isRun;
 }
@@ -445,7 +463,8 @@ bool CudaRank::attention(int32_t op, const weft_rt_attention &desc,
     return false;
   Moment begin = log.moment();
   perturb();
-  bool isRun = check(tryAttention(desc, buffers, queryStart));
+  bool isRun =
+      check(tryAttention(desc, buffers, queryStart)) && check(awaitProfiled());
   log.record(SpanKind::Attention, WEFT_RT_IN_ATTENTION, op, &desc, begin);
   return isRun;
 }
@@ -483,7 +502,8 @@ bool CudaRank::launch(int32_t op, const weft_rt_launch &launch,
                                            bad.message().c_str())));
   Moment begin = log.moment();
   perturb();
-  bool isLaunched = check(tryLaunch(launch, buffers, scalars));
+  bool isLaunched =
+      check(tryLaunch(launch, buffers, scalars)) && check(awaitProfiled());
   log.record(SpanKind::Kernel, WEFT_RT_IN_KERNEL, op,
              &program.kernels[launch.kernel], begin);
   return isLaunched;
@@ -515,7 +535,8 @@ bool CudaRank::copy(int32_t op, const weft_rt_copy &copy, const void *source,
     return check(invalid(std::string("copy: ") + reason));
   Moment begin = log.moment();
   perturb();
-  bool isCopied = check(tryCopy(copy, source, target));
+  bool isCopied =
+      check(tryCopy(copy, source, target)) && check(awaitProfiled());
   log.record(SpanKind::Copy, WEFT_RT_IN_COPY, op, &copy, begin);
   return isCopied;
 }

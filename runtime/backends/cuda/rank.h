@@ -115,6 +115,7 @@ private:
   void runTask();
   bool check(const Status &status);
   Status awaitStream();
+  Status awaitProfiled();
   Status awaitPlace(InFlight *&entry);
   void noteFinished();
   bool isOwn(const void *address) const;

@@ -221,7 +221,7 @@ bool CudaRank::wait(int32_t op, int64_t ticket) {
   Moment begin = log.moment();
   perturb();
   log.await(entry->record);
-  if (!check(tryWait(*entry)))
+  if (!check(tryWait(*entry)) || !check(awaitProfiled()))
     return false;
   const weft_rt_collective &collective = *entry->collective;
   int64_t bytes =

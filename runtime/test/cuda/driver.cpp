@@ -519,6 +519,8 @@ int cuLaunchKernel(CUfunc_st *function, unsigned gridX, unsigned gridY,
       static std::mutex oneAtATime;
       std::lock_guard<std::mutex> guard(oneAtATime);
       code(given, grid, block, shared);
+      std::this_thread::sleep_for(std::chrono::milliseconds(
+          emulated::setting("EMULATED_GPU_KERNEL", 0)));
     }
   };
   auto launch = std::make_shared<Launch>(Launch{kernel.code,

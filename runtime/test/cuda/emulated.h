@@ -18,6 +18,7 @@
 //   EMULATED_GPU_ERROR=function:n:code  the n-th call of a function, from 1,
 //                            fails with this code; "function" is as exported
 //   EMULATED_GPU_DROP_WAIT=n the n-th cuStreamWaitEvent does nothing
+//   EMULATED_GPU_KERNEL=n    each kernel takes n milliseconds more (0)
 //   EMULATED_GPU_HANG=n      the n-th kernel does not end
 //   EMULATED_GPU_DRIVER=n    what cuDriverGetVersion says (13000)
 //   EMULATED_NCCL_VERSION=n  what ncclGetVersion says (22809)

@@ -40,6 +40,20 @@ TEST(CudaStep, ComputesOnOneGpuAndOnSeveral) {
     }
 }
 
+/// A profile has the times of the device, not those in which calls are
+/// enqueued.
+TEST(CudaStep, AProfileHasTheDevicesTimes) {
+  for (const char *words : {"1 3 20 profile", "2 3 20 profile streams"}) {
+    Ending run = step("EMULATED_GPU_KERNEL=20", words);
+    int milliseconds = 0;
+    EXPECT_EQ(std::sscanf(run.text.c_str(), "weft_test_add: %d ms\nok\n",
+                          &milliseconds),
+              1)
+        << run.text;
+    EXPECT_GE(milliseconds, 20) << words;
+  }
+}
+
 /// With delays after which an op that waits for nothing comes too early or
 /// late.
 TEST(CudaStep, HasOpsOnTheStreamOfAChannel) {

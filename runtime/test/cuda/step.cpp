@@ -8,13 +8,14 @@
 //   all   = y of all ranks
 //
 //   cuda-step RANKS STEPS DEADLINE [no-graphs] [register] [scalar] [streams]
-//   [drop=N] [kill=N] [plan=N]
+//   [profile] [drop=N] [kill=N] [plan=N]
 //
 // With "streams" the total goes by a copy on its channel's stream, between two
 // events; "drop" leaves out the await of event N.
 // x is another one in each step. With "scalar" the step looks at x in between
 // and does something else where it is not 0; "kill" ends the process before
-// step N; "plan" gives the program another plan hash. In a job of several
+// step N; "plan" gives the program another plan hash. With "profile" it prints
+// how many whole milliseconds a call of the kernel took. In a job of several
 // processes the first one checks results. It ends with 0 and "ok", with 1 or 3
 // and one line that begins with "error: ", or with 4 and "wrong", where results
 // are not what a plain loop gives.
@@ -221,6 +222,8 @@ Words readWords(int count, char **words) {
       result.options.register_buffers = 1;
     if (word == "scalar")
       readsScalar = true;
+    if (word == "profile")
+      result.options.profile = 1;
     if (word == "streams")
       hasStreams = true;
     if (word.compare(0, 5, "drop=") == 0)
@@ -231,6 +234,17 @@ Words readWords(int count, char **words) {
       result.plan = std::atoll(word.c_str() + 5);
   }
   return result;
+}
+
+/// Of rank 0.
+void printProfile(weft_rt_session *session) {
+  const weft_rt_profile_row *rows;
+  int64_t count;
+  check(weft_rt_session_profile(session, &rows, &count));
+  for (int64_t i = 0; i < count; ++i)
+    if (rows[i].rank == 0 && rows[i].activity == WEFT_RT_IN_KERNEL)
+      std::printf("%s: %d ms\n", rows[i].name,
+                  int(1e3 * rows[i].seconds / double(rows[i].calls)));
 }
 
 /// Small whole numbers: sums are exact in any order. x begins with 0 now and
@@ -271,6 +285,8 @@ int main(int count, char **given) {
                 (long long)graphs.graphs, (long long)graphs.launches,
                 (long long)graphs.captured_calls, (long long)graphs.calls,
                 *graphs.reason ? ": " : "", graphs.reason);
+  if (words.options.profile)
+    printProfile(session);
   weft_rt_session_close(session);
   std::puts(right ? "ok" : "wrong");
   return right ? 0 : 4;

@@ -22,13 +22,16 @@ def run(*command):
     subprocess.run([str(word) for word in command], check=True)
 
 
-def main():
-    program, folder, arch = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
-    # All signs, exponents and first 7 bits of the mantissa, on, above and below numbers of bf16.
+def arguments():
+    """All signs, exponents and first 7 bits of the mantissa, on, above and below numbers of bf16; all codes."""
     high = np.arange(1 << 16, dtype=np.uint32) << 16
     numbers = np.concatenate([high, high | 1, high | 0x8000, high - 1]).view(np.float32)
-    inputs = {"x": (numbers, "f32"), "codes": (np.arange(256, dtype=np.uint8).view(np.int8), "i8")}
-    write_safetensors(folder / "in.safetensors", inputs)
+    return {"x": (numbers, "f32"), "codes": (np.arange(256, dtype=np.uint8).view(np.int8), "i8")}
+
+
+def main():
+    program, folder, arch = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+    write_safetensors(folder / "in.safetensors", arguments())
     run("weft-compile", program, "-o", folder / "host.so")
     run(ROOT / "test" / "lib" / "TestOps" / "compile-emulated.sh", program, folder / "device.so", "--target-options", f"arch={arch}")
     results = []
@@ -44,4 +47,5 @@ def main():
             sys.exit(f"{name}{list(at)} is {other[tuple(at)]:#x} on the device, {one[tuple(at)]:#x} on the host; {bad.sum()} differ")
 
 
-main()
+if __name__ == "__main__":
+    main()
