@@ -43,6 +43,9 @@ struct FusionLimits {
   /// A long sum without an order that is one of few becomes two kernels: about
   /// so many sums of parts, and what joins them. 0: sums stay whole.
   int64_t sumParts = 0;
+  /// Kernels stay apart if one would be a row with several results of a sum,
+  /// each of which is one thread's, and little is handed on between them.
+  bool spreadsSums = false;
 };
 
 /// The buffers of a kernel: each that its op takes once.

@@ -329,7 +329,7 @@ public:
 private:
   void findCollectives();
   void tryJoin(linalg::GenericOp op);
-  bool tryJoinGroup(linalg::GenericOp op, unsigned group);
+  bool tryJoinGroup(linalg::GenericOp op, unsigned group, bool sharesLittle);
   bool isProfitable(const KernelShape &shape);
   bool delays(ArrayRef<linalg::GenericOp> ops);
   SmallVector<Operation *> getOps(unsigned group) const;
@@ -414,7 +414,20 @@ bool Grouping::isProfitable(const KernelShape &shape) {
   return scratch <= limits.scratchBytes;
 }
 
-bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group) {
+/// Says whether a row has several results of a sum.
+bool hasSumsInRows(const KernelShape &shape) {
+  if (shape.phases.size() < 2) // what is parallel in it is as good as a row
+    return false;
+  return llvm::any_of(shape.members, [&](const Member &member) {
+    return member.isReduction() &&
+           llvm::any_of(shape.phases[member.phase].loops, [&](int dim) {
+             return !(member.reductionDims >> dim & 1);
+           });
+  });
+}
+
+bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group,
+                            bool sharesLittle) {
   unsigned own = graph.getGroup(graph.getPosition(op));
   SmallVector<linalg::GenericOp> ops;
   for (Operation *member : getOps(group)) {
@@ -437,7 +450,8 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group) {
   if (delays(ops))
     return false;
   FailureOr<KernelShape> shape = analyzeDense(ops);
-  if (failed(shape) || !isProfitable(*shape))
+  if (failed(shape) || !isProfitable(*shape) ||
+      (limits.spreadsSums && sharesLittle && hasSumsInRows(*shape)))
     return false;
   // Sums by rows and by columns would be one thread's together.
   if (isOneThreads(*shape)) {
@@ -483,7 +497,8 @@ void Grouping::tryJoin(linalg::GenericOp op) {
                     [&](auto &a, auto &b) { return a.first < b.first; });
   DenseSet<unsigned> tried;
   for (auto [size, group] : candidates)
-    if (tried.insert(group).second && tryJoinGroup(op, group))
+    if (tried.insert(group).second &&
+        tryJoinGroup(op, group, -size * kMinSharedPart < most))
       return;
 }
 

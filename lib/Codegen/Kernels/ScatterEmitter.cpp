@@ -12,50 +12,13 @@
 using namespace mlir;
 using namespace mlir::weft;
 
-namespace {
-
-/// Emits the kernel of one scatter, statement by statement.
-class ScatterEmitter {
-public:
-  ScatterEmitter(OpBuilder &builder, rt::ScatterAddOp op,
-                 const KernelArguments &kernel, ArrayRef<unsigned> bufferOf,
-                 ArrayRef<Value> given)
-      : op(op), kernel(kernel), bufferOf(bufferOf), loc(op.getLoc()),
-        builder(builder), updates(op.getUpdates().getType()),
-        table(op.getTable().getType()), indices(op.getIndices().getType()),
-        index(given) {}
-
-  void run(GetRange getRange);
-
-private:
-  void openLoops(GetRange getRange);
-  Value emitRow();
-  void emitUpdate(Value row);
-  Value emitPlace(MemRefType type, AffineMap map, Value row = {});
-  Value getAddress(unsigned operand, MemRefType type, Value place);
-
-  rt::ScatterAddOp op;
-  const KernelArguments &kernel;
-  ArrayRef<unsigned> bufferOf;
-  Location loc;
-  OpBuilder &builder;
-  MemRefType updates, table, indices;
-  /// The counter of the loop over each dim of the updates.
-  SmallVector<Value> index;
-};
-
-/// Emits the loops over the updates, and goes on inside of them.
-void ScatterEmitter::openLoops(GetRange getRange) {
-  for (int dim = 0; dim < updates.getRank(); ++dim) {
-    if (index[dim])
-      continue;
-    auto [lower, upper] = getRange(dim);
-    auto loop = scf::ForOp::create(builder, loc, lower, upper,
-                                   emitInt(builder, loc, 1));
-    index[dim] = loop.getInductionVar();
-    builder.setInsertionPointToStart(loop.getBody());
-  }
-}
+ScatterEmitter::ScatterEmitter(OpBuilder &builder, rt::ScatterAddOp op,
+                               const KernelArguments &kernel,
+                               ArrayRef<unsigned> bufferOf)
+    : index(op.getUpdates().getType().getRank()), builder(builder), op(op),
+      kernel(kernel), bufferOf(bufferOf), loc(op.getLoc()),
+      updates(op.getUpdates().getType()), table(op.getTable().getType()),
+      indices(op.getIndices().getType()) {}
 
 /// Where an element lies that the map finds by the loops' counters, in the
 /// given row of the table.
@@ -81,7 +44,6 @@ Value ScatterEmitter::getAddress(unsigned operand, MemRefType type,
                      type.getElementType(), place);
 }
 
-/// The row of the table that the update goes to, which may be outside.
 Value ScatterEmitter::emitRow() {
   Value row =
       emitLoad(builder, loc, indices.getElementType(),
@@ -108,19 +70,11 @@ void ScatterEmitter::emitUpdate(Value row) {
   emitStore(builder, loc, sum, address);
 }
 
-void ScatterEmitter::run(GetRange getRange) {
-  OpBuilder::InsertionGuard guard(builder);
-  openLoops(getRange);
-  Value row = emitRow();
-  Value inside = arith::CmpIOp::create(
+Value ScatterEmitter::emitIsInside(Value row) {
+  return arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::ult, row,
       emitInt(builder, loc, table.getDimSize(op.getAxis())));
-  auto branch = scf::IfOp::create(builder, loc, inside, /*withElse=*/false);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  emitUpdate(row);
 }
-
-} // namespace
 
 SmallVector<int> mlir::weft::getScatterDims(rt::ScatterAddOp op) {
   SmallVector<int> dims;
@@ -133,5 +87,22 @@ void mlir::weft::emitScatterLoops(OpBuilder &builder, rt::ScatterAddOp op,
                                   const KernelArguments &kernel,
                                   ArrayRef<unsigned> bufferOf,
                                   ArrayRef<Value> given, GetRange getRange) {
-  ScatterEmitter(builder, op, kernel, bufferOf, given).run(getRange);
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = op.getLoc();
+  ScatterEmitter emitter(builder, op, kernel, bufferOf);
+  for (int dim = 0, e = emitter.index.size(); dim < e; ++dim) {
+    emitter.index[dim] = given[dim];
+    if (given[dim])
+      continue;
+    auto [lower, upper] = getRange(dim);
+    auto loop = scf::ForOp::create(builder, loc, lower, upper,
+                                   emitInt(builder, loc, 1));
+    emitter.index[dim] = loop.getInductionVar();
+    builder.setInsertionPointToStart(loop.getBody());
+  }
+  Value row = emitter.emitRow();
+  auto branch = scf::IfOp::create(builder, loc, emitter.emitIsInside(row),
+                                  /*withElse=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  emitter.emitUpdate(row);
 }

@@ -61,7 +61,12 @@ public:
   /// its own. A GPU has up to 160 multiprocessors, which take a few blocks at a
   /// time, and a sum is one block's.
   FusionLimits getFusionLimits(ModuleOp) const override {
-    return {32 << 10, 64, 2048, /*alignsViews=*/true, /*sumParts=*/2048};
+    return {32 << 10,
+            64,
+            2048,
+            /*alignsViews=*/true,
+            /*sumParts=*/2048,
+            /*spreadsSums=*/true};
   }
 
   /// Threads load all of their points before they store any, and wait for each

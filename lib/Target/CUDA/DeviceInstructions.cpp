@@ -6,17 +6,18 @@
 // nearest (Markstein, "Computation of elementary functions on the IBM RISC
 // System/6000 processor", 1990), if nothing overflows, the quotient is normal,
 // and remainders are exact: so |a| is 0 or from 2^-100 to 2^60, and |b| from
-// 2^-60 to 2^26. The instruction that rounds to bf16 does not keep denormals,
-// and has a NaN of its own: |x| is 0 or from 2^-126 to infinity.
+// 2^-60 to 2^26. One branch for several quotients looks at that, where the
+// device's own division has one for each. What is not so is divided.
 //
-// One branch for several values looks at that, where the device's own division
-// has one for each. What is not so is computed as it was.
+// The instruction that rounds to bf16 gives the same bits as integer arithmetic
+// but for NaN, of which it has its own: an H200 did so for all 2^32 numbers.
 
 #include "DeviceInstructions.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -29,23 +30,20 @@ using namespace llvm::PatternMatch;
 
 /// What stands for a rounding to bf16 while LLVM optimizes.
 static constexpr StringLiteral kRounding = "weft_round_to_bf16";
-/// Fewer quotients, or roundings, are not worth a branch.
-static constexpr size_t kFewQuotients = 4, kFewRoundings = 2;
+/// Fewer quotients are not worth a branch.
+static constexpr size_t kFewQuotients = 4;
 
 namespace {
 
 /// The bits of 2^power, without the sign and doubled.
 constexpr uint32_t getBits(int power) { return uint32_t(127 + power) << 24; }
 
-/// Values of one block that are computed together, in a way that is for most
-/// operands or in one that is for all.
-struct Together {
+/// Quotients of one block by one divisor, of which there is one branch.
+struct Quotients {
   std::vector<Instruction *> all;
   /// Where: all operands are known there, and none of the values used before.
   Instruction *at;
 };
-
-using Emit = function_ref<Value *(IRBuilder<> &, Instruction *)>;
 
 /// The bits of a magnitude, doubled: in the order of magnitudes.
 Value *emitMagnitude(IRBuilder<> &builder, Value *value) {
@@ -53,13 +51,12 @@ Value *emitMagnitude(IRBuilder<> &builder, Value *value) {
                            builder.getInt32(1));
 }
 
-/// Says that the first operands of all are 0 or within these magnitudes.
-Value *emitAreWithin(IRBuilder<> &builder, const Together &values,
-                     uint32_t leastBits, uint32_t mostBits) {
+/// Says that all dividends are 0 or of magnitudes that allow it.
+Value *emitAreWithin(IRBuilder<> &builder, const Quotients &quotients) {
   // Less 1, zero is above all.
-  Value *below = builder.getInt32(leastBits - 1), *least = below;
-  Value *above = builder.getInt32(mostBits), *most = above;
-  for (Instruction *value : values.all) {
+  Value *below = builder.getInt32(getBits(-100) - 1), *least = below;
+  Value *above = builder.getInt32(getBits(60)), *most = above;
+  for (Instruction *value : quotients.all) {
     Value *magnitude = emitMagnitude(builder, value->getOperand(0));
     least = builder.CreateBinaryIntrinsic(
         Intrinsic::umin, least,
@@ -70,47 +67,17 @@ Value *emitAreWithin(IRBuilder<> &builder, const Together &values,
                            builder.CreateICmpEQ(most, above));
 }
 
-/// Computes the values by `emitMost` if `isMost`, else by `emitAny`. Gives the
-/// block after that.
-BasicBlock *computeByCase(const Together &values, Value *isMost, Emit emitMost,
-                          Emit emitAny) {
-  Instruction *most = nullptr, *any = nullptr;
-  SplitBlockAndInsertIfThenElse(isMost, values.at->getIterator(), &most, &any);
-  BasicBlock *after = values.at->getParent();
-  std::vector<Value *> byMost, byAny;
-  IRBuilder<> builder(most);
-  for (Instruction *value : values.all)
-    byMost.push_back(emitMost(builder, value));
-  builder.SetInsertPoint(any);
-  for (Instruction *value : values.all)
-    byAny.push_back(emitAny(builder, value));
-  builder.SetInsertPoint(after, after->begin());
-  for (auto [i, value] : llvm::enumerate(values.all)) {
-    PHINode *both = builder.CreatePHI(value->getType(), 2);
-    both->addIncoming(byMost[i], most->getParent());
-    both->addIncoming(byAny[i], any->getParent());
-    value->replaceAllUsesWith(both);
-  }
-  for (Instruction *value : values.all)
-    value->eraseFromParent();
-  return after;
-}
-
-//===----------------------------------------------------------------------===//
-// Quotients
-//===----------------------------------------------------------------------===//
-
 /// Quotients by one divisor whose dividends are all known where the first of
 /// them is.
-std::vector<Together> findQuotients(BasicBlock &block) {
-  MapVector<Value *, Together> byDivisor;
+std::vector<Quotients> findQuotients(BasicBlock &block) {
+  MapVector<Value *, Quotients> byDivisor;
   for (Instruction &instruction : block) {
     if (instruction.getOpcode() != Instruction::FDiv ||
         !instruction.getType()->isFloatTy() ||
         isa<Constant>(instruction.getOperand(0)) ||
         isa<Constant>(instruction.getOperand(1)))
       continue;
-    Together &quotients = byDivisor[instruction.getOperand(1)];
+    Quotients &quotients = byDivisor[instruction.getOperand(1)];
     auto *dividend = dyn_cast<Instruction>(instruction.getOperand(0));
     if (quotients.all.empty())
       quotients.at = &instruction;
@@ -119,7 +86,7 @@ std::vector<Together> findQuotients(BasicBlock &block) {
       continue;
     quotients.all.push_back(&instruction);
   }
-  std::vector<Together> found;
+  std::vector<Quotients> found;
   for (auto &[divisor, quotients] : byDivisor)
     if (quotients.all.size() >= kFewQuotients)
       found.push_back(std::move(quotients));
@@ -137,26 +104,44 @@ Value *emitByInverse(IRBuilder<> &builder, Value *a, Value *b, Value *inverse) {
   return quotient;
 }
 
-BasicBlock *replaceQuotients(const Together &quotients) {
+/// Gives the block after them.
+BasicBlock *replace(const Quotients &quotients) {
   IRBuilder<> builder(quotients.at);
   Value *divisor = quotients.at->getOperand(1);
   Value *size = emitMagnitude(builder, divisor);
   Value *isMost = builder.CreateAnd(
-      {emitAreWithin(builder, quotients, getBits(-100), getBits(60)),
+      {emitAreWithin(builder, quotients),
        builder.CreateICmpUGE(size, builder.getInt32(getBits(-60))),
        builder.CreateICmpULE(size, builder.getInt32(getBits(26)))});
-  Value *inverse = nullptr;
-  return computeByCase(
-      quotients, isMost,
-      [&](IRBuilder<> &inside, Instruction *quotient) {
-        if (!inverse)
-          inverse = inside.CreateFDiv(ConstantFP::get(inside.getFloatTy(), 1.0),
-                                      divisor);
-        return emitByInverse(inside, quotient->getOperand(0), divisor, inverse);
-      },
-      [&](IRBuilder<> &inside, Instruction *quotient) {
-        return inside.CreateFDiv(quotient->getOperand(0), divisor);
-      });
+  Instruction *most = nullptr, *any = nullptr;
+  SplitBlockAndInsertIfThenElse(isMost, quotients.at->getIterator(), &most,
+                                &any);
+  BasicBlock *after = quotients.at->getParent();
+  IRBuilder<> multiply(most), divide(any), join(after, after->begin());
+  Value *inverse =
+      multiply.CreateFDiv(ConstantFP::get(builder.getFloatTy(), 1.0), divisor);
+  for (Instruction *quotient : quotients.all) {
+    Value *dividend = quotient->getOperand(0);
+    PHINode *both = join.CreatePHI(quotient->getType(), 2);
+    both->addIncoming(emitByInverse(multiply, dividend, divisor, inverse),
+                      most->getParent());
+    both->addIncoming(divide.CreateFDiv(dividend, divisor), any->getParent());
+    quotient->replaceAllUsesWith(both);
+  }
+  for (Instruction *quotient : quotients.all)
+    quotient->eraseFromParent();
+  return after;
+}
+
+/// Replaces what there is in each block, which is cut each time.
+void replaceQuotients(Function &function) {
+  std::vector<BasicBlock *> blocks;
+  for (BasicBlock &block : function)
+    blocks.push_back(&block);
+  for (BasicBlock *block : blocks)
+    for (std::vector<Quotients> found = findQuotients(*block); !found.empty();
+         found = findQuotients(*block))
+      block = replace(found.front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,73 +167,57 @@ Value *findRounded(Instruction &instruction) {
   return isRounded ? in : nullptr;
 }
 
-/// The same by integer arithmetic, as it was.
-Value *emitRounding(IRBuilder<> &builder, Value *in) {
-  Value *bits = builder.CreateBitCast(in, builder.getInt32Ty());
-  Value *odd = builder.CreateAnd(builder.CreateLShr(bits, 16), 1);
-  Value *sum =
-      builder.CreateAdd(bits, builder.CreateAdd(odd, builder.getInt32(0x7fff)));
-  Value *high =
-      builder.CreateTrunc(builder.CreateLShr(sum, 16), builder.getInt16Ty());
-  return builder.CreateSelect(builder.CreateFCmpUNO(in, in),
-                              builder.getInt16(0x7fc0), high);
+/// Says whether all that is done with a rounded number is arithmetic, of which
+/// a NaN's bits do not matter: the device gives its own NaN.
+bool isForArithmetic(Instruction *rounding) {
+  auto isArithmetic = [](User *user) {
+    auto *call = dyn_cast<IntrinsicInst>(user);
+    return isa<BinaryOperator, FCmpInst>(user) ||
+           (call && call->getIntrinsicID() == Intrinsic::fma);
+  };
+  auto isWidened = [&](User *user) {
+    return isa<ZExtInst>(user) && llvm::all_of(user->users(), [&](User *wide) {
+             return match(wide, m_Shl(m_Value(), m_SpecificInt(16))) &&
+                    llvm::all_of(wide->users(), [&](User *cast) {
+                      return isa<BitCastInst>(cast) &&
+                             cast->getType()->isFloatTy() &&
+                             llvm::all_of(cast->users(), isArithmetic);
+                    });
+           });
+  };
+  return llvm::all_of(rounding->users(), isWidened);
 }
 
-/// Runs of roundings none of which is used before the last one.
-std::vector<Together> findRoundings(BasicBlock &block) {
-  std::vector<Together> found;
-  for (Instruction &instruction : block) {
+/// Rounds by the instruction that rounds two numbers, of which the other is 0:
+/// widened, the result is all of its bits. The one for a single number takes
+/// four times as long.
+void useInstruction(CallInst *rounding) {
+  IRBuilder<> builder(rounding);
+  Value *in = rounding->getArgOperand(0);
+  Value *zero = ConstantFP::get(builder.getFloatTy(), 0.0);
+  Value *both =
+      builder.CreateIntrinsic(Intrinsic::nvvm_ff2bf16x2_rn, {}, {in, zero});
+  Value *wide = builder.CreateBitCast(both, builder.getInt32Ty());
+  if (isForArithmetic(rounding))
+    for (User *user : rounding->users())
+      for (User *shifted : user->users())
+        if (shifted->getType()->isIntegerTy(32))
+          shifted->replaceAllUsesWith(wide);
+  Value *narrow =
+      builder.CreateTrunc(builder.CreateLShr(wide, 16), builder.getInt16Ty());
+  rounding->replaceAllUsesWith(builder.CreateSelect(
+      builder.CreateFCmpUNO(in, in), builder.getInt16(0x7fc0), narrow));
+  rounding->eraseFromParent();
+}
+
+void replaceRoundings(Function &function) {
+  for (Instruction &instruction :
+       llvm::make_early_inc_range(instructions(function))) {
     auto *call = dyn_cast<CallInst>(&instruction);
-    if (!call || !call->getCalledFunction() ||
-        call->getCalledFunction()->getName() != kRounding)
-      continue;
-    auto isUsedBefore = [&](Instruction *member) {
-      return llvm::any_of(member->users(), [&](User *user) {
-        auto *at = cast<Instruction>(user);
-        return at->getParent() == &block && !isa<PHINode>(at) &&
-               (at == call || at->comesBefore(call));
-      });
-    };
-    if (found.empty() || llvm::any_of(found.back().all, isUsedBefore))
-      found.emplace_back();
-    found.back().all.push_back(call);
-    found.back().at = call;
+    if (call && call->getCalledFunction() &&
+        call->getCalledFunction()->getName() == kRounding)
+      useInstruction(call);
   }
-  return found;
-}
-
-BasicBlock *replaceRoundings(const Together &roundings) {
-  IRBuilder<> builder(roundings.at);
-  if (roundings.all.size() < kFewRoundings) {
-    Instruction *call = roundings.at;
-    BasicBlock *block = call->getParent();
-    call->replaceAllUsesWith(emitRounding(builder, call->getOperand(0)));
-    call->eraseFromParent();
-    return block;
-  }
-  return computeByCase(
-      roundings, emitAreWithin(builder, roundings, getBits(-126), getBits(128)),
-      [](IRBuilder<> &inside, Instruction *call) {
-        return inside.CreateBitCast(
-            inside.CreateFPTrunc(call->getOperand(0), inside.getBFloatTy()),
-            inside.getInt16Ty());
-      },
-      [](IRBuilder<> &inside, Instruction *call) {
-        return emitRounding(inside, call->getOperand(0));
-      });
-}
-
-/// Replaces what there is in each block, which is cut each time.
-void replaceAll(Function &function,
-                function_ref<std::vector<Together>(BasicBlock &)> find,
-                function_ref<BasicBlock *(const Together &)> replace) {
-  std::vector<BasicBlock *> blocks;
-  for (BasicBlock &block : function)
-    blocks.push_back(&block);
-  for (BasicBlock *block : blocks)
-    for (std::vector<Together> found = find(*block); !found.empty();
-         found = find(*block))
-      block = replace(found.front());
 }
 
 } // namespace
@@ -281,8 +250,8 @@ void mlir::weft::markRoundings(llvm::Module &module) {
 
 void mlir::weft::useDeviceInstructions(llvm::Module &module) {
   for (Function &function : module) {
-    replaceAll(function, findQuotients, replaceQuotients);
-    replaceAll(function, findRoundings, replaceRoundings);
+    replaceQuotients(function);
+    replaceRoundings(function);
   }
   if (Function *callee = module.getFunction(kRounding))
     callee->eraseFromParent();

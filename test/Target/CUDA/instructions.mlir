@@ -6,7 +6,7 @@
 
 // Quotients of a row by its maximum: the inverse is taken once, where
 // magnitudes allow it, and where they do not, it divides. Results are rounded to
-// bf16 by the instruction for it, but for denormals and NaN.
+// bf16 by the instruction for two numbers, which has a NaN of its own.
 
 #all = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
@@ -19,8 +19,8 @@ module attributes {weft.target = #weft.target<"cuda", {arch = "sm_90"}>} {
   // CHECK-NOT: div.rn.f32
   // CHECK: fma.rn.f32
   // CHECK: div.rn.f32
-  // CHECK: min.u32
-  // CHECK: cvt.rn.bf16
+  // CHECK-NOT: cvt.rn.bf16.f32
+  // CHECK: cvt.rn.bf16x2.f32
   // CHECK: 32704
   // CHECK-NOT: weft_round
   func.func @f(%x: tensor<16384x256xf32>) -> tensor<16384x256xbf16> {
