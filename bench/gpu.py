@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests and measures weft on a GPU, in two commands on two machines.
 
-  bench/gpu.py pack BUNDLE.tar.gz [--arch sm_90] [--step STEP.mlir] [--small]
+  bench/gpu.py pack BUNDLE.tar.gz [--arch sm_90] [--step STEP.mlir...] [--small]
       compiles all that is run, where weft is built; some MiB
   python3 gpu.py run [--json FILE] [--only PART...] [--minutes 25]
       in the unpacked bundle, on a machine with a GPU, CUDA's libraries and a
@@ -10,7 +10,7 @@
 
 Each part is a process of its own and has its own end: what fails or hangs is a
 line in the JSON, and the rest goes on. docs/cuda-runtime.md says what the parts
-are. --step adds a big step, as bench/steps.py exports it.
+are. --step adds big steps, as bench/steps.py exports them.
 """
 import argparse
 import array
@@ -49,7 +49,8 @@ def arguments():
     pack_.add_argument("--build", type=Path, default=ROOT / "build")
     pack_.add_argument("--arch", help="instead of weft-compile's own choice, which all take")
     pack_.add_argument("--compiler", help="instead of the build's weft-compile")
-    pack_.add_argument("--step", type=Path, help="a module of a big step for one rank")
+    pack_.add_argument("--step", type=Path, nargs="+", default=[],
+                       help="modules of a big step for one rank; what is narrow-*.mlir has torch's logits")
     pack_.add_argument("--peers-config", default="Q06", help="of torch_step.py and jax_step.py")
     pack_.add_argument("--small", action="store_true", help="small shapes, to try the bundle")
     run_ = commands.add_parser("run")
@@ -135,24 +136,29 @@ class Packer:
 
     def step(self):
         example = "step.mlir" if self.options.small else "step_bf16.mlir"
-        source = self.options.step or ROOT / "examples" / "qwen3" / example
-        # XLA takes TF32 unasked, so that JAX is to be compared with the first one.
-        for name, words in (("step-tf32", ["--tf32"]), ("step", [])):
-            words = ["--mesh", EXAMPLE_MESHES[1], *words]
+        for source in self.options.step or [ROOT / "examples" / "qwen3" / example]:
+            self.one_step(source)
+
+    def one_step(self, source):
+        # XLA takes TF32 unasked, so that JAX is to be compared with the first one. With
+        # narrow logits there are no products of f32.
+        ways = {"f32": []} if source.stem.startswith("narrow") else {"tf32": ["--tf32"], "f32": []}
+        for name, words in ways.items():
+            name, words = f"{source.stem}-{name}", ["--mesh", EXAMPLE_MESHES[1], *words]
             simulated = subprocess.run(
-                [self.bin / "weft-sim", source, *words, "--target", self.target(), "--machine", "h100x8",
+                [self.bin / "weft-sim", source, *words, "--target", self.target(), "--machine", "h200x8",
                  "--memory-limit", "none"], capture_output=True, text=True)
             predicted = re.search(r"^step time +([\d.]+) ms", simulated.stdout, re.M)
             self.cases["step"].append({
                 "name": f"{source.name} {' '.join(words[2:])}".strip(),
                 "config": self.options.peers_config if self.options.step else None,
                 "program": self.compile(source, name, *words),
-                "predicted_ms": float(predicted[1]) if predicted else None, "predicted_on": "h100x8"})
+                "predicted_ms": float(predicted[1]) if predicted else None, "predicted_on": "h200x8"})
 
     def peers(self):
         """The step of --step, if its peers know it, under torch and JAX, where these are."""
         for script in (*(HERE / "peers").glob("*_step.py"), HERE / "peers/sizes.py",
-                       HERE / "peers/qwen3_inputs.py", ROOT / "examples/qwen3/model.py"):
+                       HERE / "peers/narrow_logits.py", HERE / "peers/qwen3_inputs.py", ROOT / "examples/qwen3/model.py"):
             shutil.copy(script, self.folder / script.name)
         size = self.options.peers_config
         words = ["--config", size, "--dtype", "bf16", "--device", "cuda", "--steps", "10"]
@@ -160,6 +166,8 @@ class Packer:
         self.cases["peers"] = [] if self.options.small else [
             {"name": f"torch.compile {size}", "words": ["torch_step.py", *words, "--mode", "compile"]},
             {"name": f"torch eager {size}", "words": ["torch_step.py", *words, "--mode", "eager"]},
+            {"name": f"jax with narrow logits {size}",
+             "words": [*jax, "--narrow-logits", "--attention", "cudnn"]},
             {"name": f"jax {size}", "words": jax},
             {"name": f"jax with cuDNN's attention {size}", "words": [*jax, "--attention", "cudnn"]}]
 
@@ -287,6 +295,11 @@ def timed(program, inputs, steps, *words):
     return statistics.median(result["step_ms"][3:] or result["step_ms"]), result
 
 
+def keep(part, rows):
+    """What a part has so far, for the case that its time is over."""
+    (HERE / f"{part}.rows.json").write_text(json.dumps(rows))
+
+
 class Cases:
     def __init__(self):
         self.all = json.loads((HERE / "cases.json").read_text())
@@ -304,8 +317,12 @@ class Cases:
                 row["error"] = f"{type(error).__name__}: {error}"
             return row
 
+        rows = []
         if together == 1:  # in this thread, which has the driver's context
-            return [row_of(case) for case in self.all[part]]
+            for case in self.all[part]:
+                rows.append(row_of(case))
+                keep(part, rows)
+            return rows
         with ThreadPoolExecutor(together) as pool:
             return list(pool.map(row_of, self.all[part]))
 
@@ -491,7 +508,9 @@ def run_apart(name, seconds):
             out, said = part.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(part.pid, signal.SIGKILL)
-            return {"results": [], "error": "the time was over"}
+            kept = HERE / f"{name}.rows.json"
+            rows = json.loads(kept.read_text()) if kept.exists() else []
+            return {"results": rows, "error": "the time was over"}
     if part.returncode:
         return {"results": [], "error": (said.strip().splitlines() or ["it said nothing"])[-1]}
     return {"results": json.loads(out), "error": None}

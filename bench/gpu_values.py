@@ -15,7 +15,7 @@ sys.path += [str(ROOT / "test" / "Integration" / "reference"), str(ROOT / "test"
 # Of a program whose bits are compared.
 STEPS = 2
 # Seeds of random programs of each kind; small: to try the bundle.
-SEEDS = {"random": 40, "data": 25, "scan": 15, "attention": 16, "quantized": 12}
+SEEDS = {"random": 40, "data": 25, "scan": 15, "attention": 16, "quantized": 20}
 SMALL = {"random": 2}
 FORMATS = ("fp8", "fp8-block", "mxfp8", "nvfp4")
 

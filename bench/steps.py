@@ -4,7 +4,7 @@
 """Exports training steps of real sizes, in bf16 with f32 weights and AdamW.
 
     bench/steps.py OUT_DIR [--step qwen3-8b ...] [--layers N] [--batch N]
-                            [--seq N]
+                            [--seq N] [--narrow-logits]
     bench/steps.py OUT_DIR --random SEED COUNT     # random shapes: random-SEED.mlir, ...
 
 Shapes only: no weight is made, so that 32 billion of them fit on a laptop. The
@@ -23,10 +23,12 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path += [str(ROOT / "examples" / "qwen3"), str(ROOT / "python-bindings")]
+sys.path += [str(ROOT / "examples" / "qwen3"), str(ROOT / "python-bindings"),
+             str(ROOT / "bench" / "peers")]
 
 import model  # noqa: E402
 import moe  # noqa: E402
+import narrow_logits  # noqa: E402
 import shapes  # noqa: E402
 import weft  # noqa: E402
 
@@ -53,6 +55,8 @@ def arguments():
     parser.add_argument("--layers", type=int, help="instead of the model's own number")
     parser.add_argument("--batch", type=int, help=f"of the whole job, instead of {BATCH}")
     parser.add_argument("--seq", type=int, help=f"length of a sequence, instead of {SEQ}")
+    parser.add_argument("--narrow-logits", action="store_true",
+                        help="as torch_step.py has them: qwen3's are in f32 else")
     parser.add_argument("--random", type=int, nargs=2, metavar=("SEED", "COUNT"),
                         help="steps of random shapes instead")
     return parser.parse_args()
@@ -89,6 +93,8 @@ def export(c):
 
 def main():
     options = arguments()
+    if options.narrow_logits:
+        narrow_logits.use_narrow_logits(model)
     options.folder.mkdir(parents=True, exist_ok=True)
     given = {key: getattr(options, key) for key in ("layers", "batch", "seq")
              if getattr(options, key) is not None}

@@ -20,6 +20,8 @@ def arguments():
     parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--attention", choices=["own", "cudnn"], default="own")
+    parser.add_argument("--narrow-logits", action="store_true",
+                        help="rounded to bf16, as torch_step.py has them")
     parser.add_argument("--model", type=Path, help="model.py, where it is not in the example's folder",
                         default=Path(__file__).resolve().parents[2] / "examples" / "qwen3")
     parser.add_argument("--mesh", default="dp=1,fsdp=1,tp=1")
@@ -42,12 +44,15 @@ def main():
     from jax.sharding import Mesh, NamedSharding
 
     import model
+    import narrow_logits
     import sizes
 
     c = sizes.config(model, options.config, options.dtype)
     if options.attention == "cudnn":
         model.attention = lambda c, q, k, v: jax.nn.dot_product_attention(
             q, k, v, is_causal=True, implementation="cudnn").reshape(*q.shape[:2], -1)
+    if options.narrow_logits:
+        narrow_logits.use_narrow_logits(model)
     mesh = Mesh(np.array(jax.devices()[:ranks]).reshape(tuple(options.mesh.values())),
                 tuple(options.mesh))
     named = lambda tree: jax.tree.map(lambda spec: NamedSharding(mesh, spec), tree,

@@ -57,16 +57,16 @@ TEST(Machine, LoadsShippedDescriptions) {
          {"f64", "f32", "f16", "bf16", "f8", "f4", "i8", "i32"})
       EXPECT_TRUE(machine->hasRate(type)) << name.str() << " " << type.str();
   }
-  EXPECT_EQ(Machine::getShippedNames().size(), 7u);
+  EXPECT_EQ(Machine::getShippedNames().size(), 8u);
 }
 
 TEST(Machine, NamesAllMachinesWhenThereIsNone) {
   std::string error;
   EXPECT_TRUE(failed(Machine::load("h101", error)));
-  EXPECT_EQ(error,
-            "no machine 'h101': not one of b200-cluster, b200-efa, "
-            "b200x8, h100-cluster, h100x8, host, nvl72, and as a file: No such "
-            "file or directory");
+  EXPECT_EQ(error, "no machine 'h101': not one of b200-cluster, b200-efa, "
+                   "b200x8, h100-cluster, h100x8, h200x8, host, nvl72, and as "
+                   "a file: No such "
+                   "file or directory");
 }
 
 TEST(Machine, ReadsFields) {
