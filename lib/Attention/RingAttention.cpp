@@ -5,6 +5,7 @@
 
 #include "weft/Attention/Passes.h"
 
+#include "RingBalance.h"
 #include "RingPieces.h"
 #include "weft/Rules/ReductionOrder.h"
 
@@ -58,7 +59,8 @@ struct Made {
   FlatSymbolRefAttr mesh;
   AxesAttr axes;
   SmallVector<int64_t> steps;
-  /// The log-sum-exp of each step's keys.
+  bool isBalanced = false;
+  /// The log-sum-exp of each block's keys.
   SmallVector<Value> sums;
 };
 
@@ -96,7 +98,6 @@ private:
   void findSteps();
   bool findSums();
   bool startsWithPiece() const;
-  bool isNeeded(int64_t step) const;
 
   int64_t minSpared;
   const MadeRings &made;
@@ -263,23 +264,11 @@ bool RingFinder::startsWithPiece() const {
          rank.getAxesAttr() == ring.axes && keys == ring.pieceKeys;
 }
 
-/// Whether some rank's queries see a key in the step, with keys and queries cut
-/// in the same pieces. The piece is `step` pieces before the queries, or the
-/// rest of the ring after them.
-bool RingFinder::isNeeded(int64_t step) const {
-  auto isSeen = [&](int64_t pieces, std::optional<int64_t> bound) {
-    return !bound || (pieces - 1) * ring.pieceKeys + 1 <= *bound;
-  };
-  const AttentionAttr config = ring.shape.config;
-  return step == 0 || isSeen(step, config.getLeft()) ||
-         isSeen(ring.ranks - step, config.getRight());
-}
-
 void RingFinder::findSteps() {
   int64_t queries = ring.shape.getLoopSizes()[ring.shape.getQuery()];
   ring.isAligned = queries == ring.pieceKeys && startsWithPiece();
   for (int64_t step = 0; step < ring.ranks; ++step)
-    if (!ring.isAligned || isNeeded(step))
+    if (!getBlocks(ring, step).empty())
       ring.steps.push_back(step);
 }
 
@@ -297,6 +286,7 @@ bool RingFinder::findSums() {
       forward.config != ring.shape.config || forward.mesh != ring.mesh ||
       forward.axes != ring.axes || forward.steps != ring.steps)
     return keep("its log-sum-exp is one of other pieces");
+  ring.isBalanced = forward.isBalanced;
   ring.sums = forward.sums;
   return true;
 }
@@ -310,11 +300,21 @@ struct RingAttentionPass
   void runOnOperation() override {
     if (when == "never")
       return;
-    if (when != "always" && when != "auto") {
+    if (!llvm::is_contained({"always", "auto", "balanced"}, when)) {
       getOperation().emitError("has no ring attention '")
-          << when << "', expected never, auto or always";
+          << when << "', expected never, auto, always or balanced";
       return signalPassFailure();
     }
+    std::string error;
+    FailureOr<Machine> description = Machine::load(machine, error);
+    if (failed(description)) {
+      getOperation().emitError(error);
+      return signalPassFailure();
+    }
+    auto meshes = getOperation().getOps<MeshOp>();
+    CostModel model(*description,
+                    meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+    cost = &model;
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<AttentionOp, AttentionGradOp>(op))
@@ -324,36 +324,64 @@ struct RingAttentionPass
       run(op);
     eraseGathers();
     made.clear();
+    cost = nullptr;
   }
 
 private:
+  static remark::RemarkOpts getRemarkOpts() {
+    return remark::RemarkOpts::name("ring").category("weft-ring-attention");
+  }
+
+  /// Whether ranks exchange parts. A gradient does as its forward pass.
+  void balance(Ring &ring) {
+    if (!canBalance(ring))
+      return;
+    RingBalance weighed = weighBalance(ring, *cost);
+    if (!ring.shape.isGradient())
+      ring.isBalanced = when == "balanced" || weighed.pays();
+    auto describe = [&](auto remark, StringRef what) {
+      remark << remark::add(
+          "{0} ranks have as much to do as the others: exchanging {1} bytes "
+          "takes {2} ns and smaller blocks {3} ns, and the last rank computes "
+          "{4} ns less",
+          what, weighed.bytes, weighed.exchangeNs, weighed.blocksNs,
+          weighed.sparedNs);
+    };
+    Location loc = ring.op->getLoc();
+    if (ring.isBalanced)
+      describe(remark::passed(loc, getRemarkOpts()), "all");
+    else
+      describe(remark::missed(loc, getRemarkOpts()), "not all");
+  }
+
   void run(Operation *op) {
     RingFinder finder(
-        op, when == "always" ? std::numeric_limits<int64_t>::min() : minSpared,
+        op, when == "auto" ? minSpared : std::numeric_limits<int64_t>::min(),
         made);
     Location loc = op->getLoc();
-    auto opts =
-        remark::RemarkOpts::name("ring").category("weft-ring-attention");
+    auto opts = getRemarkOpts();
     if (!finder.find()) {
       if (!finder.reason.empty())
         remark::missed(loc, opts)
             << remark::add("keys are gathered whole: {0}", finder.reason);
       return;
     }
-    const Ring &ring = finder.ring;
+    Ring &ring = finder.ring;
     for (Value value : {ring.shape.parts[1].value, ring.shape.parts[2].value})
       gathers.insert(value.getDefiningOp());
     size_t steps = ring.steps.size();
     remark::passed(loc, opts)
         << remark::add("keys travel around {0} ranks in {1} pieces of {2}",
                        ring.ranks, steps, ring.pieceKeys);
+    balance(ring);
     ++(ring.shape.isGradient() ? numGradients : numForward);
+    numBalanced += ring.isBalanced;
     SmallVector<Value> sums = buildRing(ring);
     if (sums.empty())
       return;
     Value all = sums.pop_back_val();
     made[all] = {ring.k,    ring.v,     ring.shape.config, ring.mesh,
-                 ring.axes, ring.steps, std::move(sums)};
+                 ring.axes, ring.steps, ring.isBalanced,   std::move(sums)};
   }
 
   void eraseGathers() {
@@ -365,6 +393,7 @@ private:
 
   llvm::SetVector<Operation *> gathers;
   MadeRings made;
+  const CostModel *cost = nullptr;
 };
 
 } // namespace

@@ -193,8 +193,8 @@ LogicalResult Driver::partition() {
   if (options.proofs)
     canonical = runner.keep(*module);
   if (failed(runPipeline([&](OpPassManager &pm) {
-        buildPartitionPipeline(
-            pm, {options.accumulate, regather, options.ringAttention});
+        buildPartitionPipeline(pm, {options.accumulate, regather,
+                                    options.ringAttention, options.machine});
       })))
     return failure();
   if (options.proofs && failed(runner.timed("proof of partitioning", [&] {

@@ -152,7 +152,7 @@ struct AttentionModel : CostModelOf<AttentionModel, rt::AttentionOp> {
     auto attention = cast<rt::AttentionOp>(op);
     return makeAttentionShape(attention.getIndexingMaps(),
                               attention.getConfig(), attention.getValues())
-        .getWork(attention.getStart() != nullptr);
+        .getWork(attention.getStart());
   }
 };
 

@@ -193,6 +193,7 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   // Keys that only attention needs whole. Permutes, of which no two merge.
   RingAttentionPassOptions ring;
   ring.when = choices.ringAttention;
+  ring.machine = choices.machine;
   pm.addPass(createRingAttentionPass(ring));
   // Fewer and smaller collectives, now that all are there.
   pm.addPass(createMergeCollectivesPass());

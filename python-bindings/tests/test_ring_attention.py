@@ -49,6 +49,16 @@ def by_hand(q, k, v):
     return jnp.einsum("bhij,bjhe->bihe", jax.nn.softmax(jnp.where(MASK, scores, -jnp.inf)), jnp.repeat(v, 2, 2))
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("settings", ["causal", "window", "lengths"])
+def test_balanced(settings, ranks):
+    """Ranks exchange halves of queries and keys if the mask is causal; results stay where they were."""
+    arguments, given = inputs(shapes=SHAPES), SETTINGS[settings]
+    step = gradients(weft.jax.dot_product_attention, **given)
+    got, _ = run(step, arguments, {"cp": ranks}, P(None, "cp"), ring_attention="balanced")
+    check(got, gradients(jax.nn.dot_product_attention, **given)(*arguments), TOLERANCE["float32"])
+
+
 @pytest.mark.parametrize("ranks", [2, 8])
 def test_mask_that_is_written_out(ranks):
     arguments, step = inputs(shapes=SHAPES), gradients(by_hand)
@@ -56,21 +66,23 @@ def test_mask_that_is_written_out(ranks):
     check(got, jax.jit(step)(*arguments), TOLERANCE["float32"])
 
 
+@pytest.mark.parametrize("ring", ["always", "balanced"])
 @pytest.mark.parametrize("settings", ["causal", "both sides"])
-def test_narrow(settings):
+def test_narrow(settings, ring):
     arguments, given = inputs("bfloat16", SHAPES), SETTINGS[settings]
     step = gradients(weft.jax.dot_product_attention, **given)
-    got, _ = run(step, arguments, {"cp": 4}, P(None, "cp"), ring_attention="always")
+    got, _ = run(step, arguments, {"cp": 4}, P(None, "cp"), ring_attention=ring)
     wide = [argument.astype(np.float32) for argument in arguments]
     check(got, gradients(jax.nn.dot_product_attention, **given)(*wide), TOLERANCE["bfloat16"])
 
 
-def test_segments_and_soft_cap():
+@pytest.mark.parametrize("ring", ["always", "balanced"])
+def test_segments_and_soft_cap(ring):
     ids = np.repeat(np.arange(4, dtype=np.int32), [3, 13, 12, 4])[None].repeat(2, 0)
     given: dict[str, Any] = {"query_segment_ids": ids, "key_value_segment_ids": ids, "logits_soft_cap": 2.0, "is_causal": True}
     arguments = inputs(shapes=SHAPES)
     step = gradients(weft.jax.dot_product_attention, **given)
-    got, _ = run(step, arguments, {"cp": 4}, P(None, "cp"), ring_attention="always")
+    got, _ = run(step, arguments, {"cp": 4}, P(None, "cp"), ring_attention=ring)
     check(got, jax.jit(step)(*arguments), TOLERANCE["float32"])
 
 
@@ -112,13 +124,14 @@ def layers(attend, wrap):
     return jax.value_and_grad(loss, argnums=(0, 1))
 
 
+@pytest.mark.parametrize("ring", ["always", "balanced"])
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.checkpoint], ids=["kept", "checkpoint"])
-def test_layers(wrap):
+def test_layers(wrap, ring):
     rng = np.random.default_rng(6)
     arguments = [[rng.standard_normal((32, 96), np.float32) * 0.2 for _ in range(2)],
                  rng.standard_normal((2, 32, 32), np.float32)]
     step = layers(weft.jax.dot_product_attention, wrap)
-    got, _ = run(step, arguments, {"cp": 4}, ([P(), P()], P(None, "cp")), ring_attention="always")
+    got, _ = run(step, arguments, {"cp": 4}, ([P(), P()], P(None, "cp")), ring_attention=ring)
     check(got, layers(jax.nn.dot_product_attention, wrap)(*arguments), 1e-4)
 
 

@@ -2,7 +2,14 @@
 // RUN: weft-opt --weft-ring-attention --remarks-filter="weft-ring-attention" -split-input-file %s 2>&1 >/dev/null | FileCheck %s --check-prefix=AUTO
 // RUN: not weft-opt --weft-ring-attention=when=sometimes -split-input-file %s 2>&1 | FileCheck %s --check-prefix=OTHER
 
-// OTHER: error: has no ring attention 'sometimes', expected never, auto or always
+// RUN: not weft-opt --weft-ring-attention="when=always machine=abacus" -split-input-file %s 2>&1 | FileCheck %s --check-prefix=MACHINE
+// RUN: weft-opt --weft-ring-attention="when=always machine=h100x8" --remarks-filter="weft-ring-attention" %S/ring-attention-balance.mlir -split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=SMALL
+
+// SMALL: not all ranks have as much to do as the others: exchanging {{[0-9]+}} bytes takes {{[0-9]+}} ns and smaller blocks {{[0-9]+}} ns, and the last rank computes {{[0-9]+}} ns less
+// SMALL-NOT: as much to do
+// MACHINE: error: {{.*}}abacus
+
+// OTHER: error: has no ring attention 'sometimes', expected never, auto, always or balanced
 
 // Which attention becomes a ring, and why others do not.
 

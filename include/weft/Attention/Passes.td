@@ -99,6 +99,13 @@ def RingAttentionPass : Pass<"weft-ring-attention", "::mlir::ModuleOp"> {
     which no rank's queries see a key are left out. No rank has all keys at any
     time.
 
+    With a causal mask the last rank would have most to do. Where that takes
+    longer on `machine` than it takes to exchange them, and with `when=balanced`
+    anyway, rank r gives the second half of its queries and keys to rank
+    n - 1 - r, and gets the second half of that rank's. Each step has then up to
+    four blocks, of which on each rank two see a key. Outputs and gradients are
+    exchanged back.
+
     Kept as they are: attention with declared orders (`weft.invariance`), a
     dropout, a bias or a finite fill, gradients that are not summed over the ranks that keys are gathered
     from or whose forward pass is no ring, keys that are cut unequally, and with
@@ -135,13 +142,16 @@ def RingAttentionPass : Pass<"weft-ring-attention", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"when", "when", "std::string", "\"auto\"",
-           "never, auto or always">,
+           "never, auto, always or balanced">,
+    Option<"machine", "machine", "std::string", "\"host\"",
+           "a machine's name or the file that describes it">,
     Option<"minSpared", "min-spared", "int64_t", "268435456",
            "with auto, bytes that a rank needs less in pieces, at least">
   ];
   let statistics = [
     Statistic<"numForward", "forward", "weft.attention ops cut">,
-    Statistic<"numGradients", "gradients", "weft.attention_grad ops cut">
+    Statistic<"numGradients", "gradients", "weft.attention_grad ops cut">,
+    Statistic<"numBalanced", "balanced", "those with exchanged parts">
   ];
   let dependentDialects = [
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",

@@ -68,7 +68,8 @@ struct GlobalOptions : public PassPipelineOptions<GlobalOptions> {
       llvm::cl::init(true)};
   Option<std::string> ringAttention{
       *this, "ring-attention",
-      llvm::cl::desc("whether keys and values travel: never, auto or always"),
+      llvm::cl::desc("whether keys and values travel: never, auto, always or "
+                     "balanced"),
       llvm::cl::init("auto")};
   ListOption<std::string> quantize{
       *this, "quantize",
@@ -106,8 +107,10 @@ struct PartitionChoices {
   /// Weights are gathered for each microbatch: less memory, more bytes.
   bool regather = false;
   /// Whether keys and values of attention travel instead of being gathered:
-  /// never, auto or always.
+  /// never, auto, always or balanced.
   std::string ringAttention = "auto";
+  /// On which they are to be fast: a name or a file.
+  std::string machine = "host";
 };
 
 /// Canonical `global` to `local`. An invariant module gets its program for one

@@ -235,7 +235,7 @@ BACKENDS = {"interpreter": run_interpreter, "host": run_host}
 
 def check(text, meshes, backend="interpreter", seed=0, ring="auto"):
     """Raises Mismatch if the program means something else on some mesh; `ring`
-    says whether keys of attention travel: never, auto or always."""
+    says whether keys of attention travel: never, auto, always or balanced."""
     reference = interpreter.Interpreter(weft_opt(text, "--linalg-generalize-named-ops"))
     rng = np.random.default_rng(seed)
     inputs = reference.func.attrs["function_type"][1]

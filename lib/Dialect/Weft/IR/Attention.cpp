@@ -5,6 +5,8 @@
 
 #include "weft/Dialect/Weft/IR/Attention.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -228,14 +230,16 @@ LogicalResult AttentionGradOp::partition(LocalBuilder &local) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// How many of the keys the queries see on average.
+/// How many of the keys the queries see on average. Queries of which nothing
+/// says where they begin lie evenly among the keys.
 static double countSeen(AttentionAttr config, int64_t queries, int64_t keys,
-                        bool hasStart) {
+                        std::optional<int64_t> start) {
   if (!config.hasWindow() || queries == 0 || keys == 0)
     return double(keys);
-  double step = hasStart ? double(keys) / double(queries) : 1, seen = 0;
+  double step = start ? 1 : double(keys) / double(queries), seen = 0;
   for (int64_t i = 0; i < queries; ++i) {
-    double at = double(i) * step, last = double(keys - 1);
+    double at = double(start.value_or(0)) + double(i) * step;
+    double last = double(keys - 1);
     double from = config.getLeft() ? at - double(*config.getLeft()) : 0;
     double to = config.getRight() ? at + double(*config.getRight()) : last;
     seen += std::max(0.0, std::min(to, last) - std::max(from, 0.0) + 1);
@@ -243,17 +247,54 @@ static double countSeen(AttentionAttr config, int64_t queries, int64_t keys,
   return seen / double(queries);
 }
 
+/// A number that is computed of indices of ranks, on the last or the first of
+/// all; nullopt if it is computed of something else.
+static std::optional<int64_t> evaluateOnRank(Value number, bool isLast) {
+  Operation *op = number.getDefiningOp();
+  APInt constant;
+  if (matchPattern(number, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  if (auto index = dyn_cast_if_present<AxisIndexOp>(op))
+    return isLast ? getNumShards(lookupMesh(op, index.getMeshAttr()),
+                                 index.getAxesAttr().getAxes()) -
+                        1
+                  : 0;
+  if (!isa_and_present<arith::AddIOp, arith::SubIOp, arith::MulIOp,
+                       arith::RemUIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> a = evaluateOnRank(op->getOperand(0), isLast);
+  std::optional<int64_t> b = evaluateOnRank(op->getOperand(1), isLast);
+  if (!a || !b || (isa<arith::RemUIOp>(op) && (*a < 0 || *b <= 0)))
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *a + *b;
+  if (isa<arith::SubIOp>(op))
+    return *a - *b;
+  return isa<arith::MulIOp>(op) ? *a * *b : *a % *b;
+}
+
+/// Where the queries of the rank begin that has most to do: of contiguous parts
+/// the last one sees most of what is before it, and the first one of what is
+/// after it.
+static std::optional<int64_t> getBusiestStart(AttentionAttr config,
+                                              Value start) {
+  if (!start)
+    return 0;
+  return evaluateOnRank(start, /*isLast=*/config.getRight().has_value());
+}
+
 /// Forward two products of the scores' size, backward five; an exponential and
 /// some additions for each score, and where keys are dropped half of what
 /// threefry does for two.
-OpWork AttentionShape::getWork(bool hasStart) const {
+OpWork AttentionShape::getWork(Value start) const {
   OpWork work;
   SmallVector<int64_t> sizes = getLoopSizes();
   ProductWork product;
   for (unsigned loop = 0; loop < getQuery(); ++loop)
     product.batch *= double(sizes[loop]);
   product.m = double(sizes[getQuery()]);
-  product.n = countSeen(config, sizes[getQuery()], sizes[getKey()], hasStart);
+  product.n = countSeen(config, sizes[getQuery()], sizes[getKey()],
+                        getBusiestStart(config, start));
   product.k = double(sizes[getDepth()]);
   double depth = double(sizes[getDepth()]), value = double(sizes[getValue()]);
   double depths = isGradient() ? 3 * depth + 2 * value : depth + value;
@@ -268,16 +309,18 @@ OpWork AttentionShape::getWork(bool hasStart) const {
     (isMade ? work.bytesWritten : work.bytesRead) +=
         double(getBufferBytes(part.getType()));
   }
+  if (product.n == 0) // nothing of what no query sees is read
+    work.bytesRead = 0;
   work.product = product;
   return work;
 }
 
 std::optional<OpWork> AttentionOp::getWork() {
-  return getAttentionShape(*this).getWork(getStart() != nullptr);
+  return getAttentionShape(*this).getWork(getStart());
 }
 
 std::optional<OpWork> AttentionGradOp::getWork() {
-  return getAttentionShape(*this).getWork(getStart() != nullptr);
+  return getAttentionShape(*this).getWork(getStart());
 }
 
 bool AttentionOp::isComputedInPlace() { return true; }

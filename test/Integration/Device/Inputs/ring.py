@@ -4,8 +4,8 @@
 
     ring.py FOLDER STAND-INS
 
-Runs test/Integration/Equivalence/ring-attention.mlir, with keys that travel, in f32 and in bf16,
-whose kernels are those of tensor cores.
+Runs test/Integration/Equivalence/ring-attention.mlir, with keys that travel, in rings that are
+balanced and not, in f32 and in bf16, whose kernels are those of tensor cores.
 """
 
 import os
@@ -39,7 +39,7 @@ def run(*command, **environment):
     subprocess.run([str(word) for word in command], env={**os.environ, **environment}, check=True)
 
 
-def compare(folder, stand_ins, name, element, tolerance):
+def compare(folder, stand_ins, ring, name, element, tolerance):
     folder.mkdir(parents=True)
     text = PROGRAM.read_text()
     for last in (4, 5):  # tensors of queries, keys and values
@@ -47,7 +47,7 @@ def compare(folder, stand_ins, name, element, tolerance):
     program, inputs = folder / "step.mlir", folder / "inputs.safetensors"
     program.write_text(text)
     safetensors.save(inputs, make_inputs(element))
-    options = ["--mesh", MESH, "--ring-attention", "always"]
+    options = ["--mesh", MESH, "--ring-attention", ring]
     run(sys.executable, HERE / "emulate.py", program, folder, *options)
     run("weft-compile", program, *options, "-o", folder / "host.so")
     device = {"LD_LIBRARY_PATH": stand_ins, "WEFT_EMULATED_IMAGES": str(folder.resolve()), "EMULATED_GPUS": "1"}
@@ -55,13 +55,14 @@ def compare(folder, stand_ins, name, element, tolerance):
         run("weft-run", folder / f"{compiled}.so", "--inputs", inputs, "--quiet",
             "--outputs", folder / f"{compiled}.out", **environment)
     run(sys.executable, HERE.parents[1] / "Inputs" / "close.py", folder / "step.out", folder / "host.out", tolerance)
-    print(f"{name}: close")
+    print(f"{ring} {name}: close")
 
 
 def main():
     folder, stand_ins = pathlib.Path(sys.argv[1]), sys.argv[2]
-    compare(folder / "f32", stand_ins, "f32", np.float32, 1e-5)
-    compare(folder / "bf16", stand_ins, "bf16", ml_dtypes.bfloat16, 3e-2)
+    for ring in ("always", "balanced"):
+        compare(folder / ring / "f32", stand_ins, ring, "f32", np.float32, 1e-5)
+        compare(folder / ring / "bf16", stand_ins, ring, "bf16", ml_dtypes.bfloat16, 3e-2)
 
 
 if __name__ == "__main__":

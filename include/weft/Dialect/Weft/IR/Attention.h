@@ -71,9 +71,10 @@ struct AttentionShape {
   SmallVector<int64_t> getLoopSizes() const;
   /// The loops that are summed in `dk` and `dv`: groups, then queries.
   SmallVector<int> getSummedLoops() const;
-  /// The work; queries without a start are taken to begin at the first key, and
-  /// those with one to lie evenly among the keys.
-  OpWork getWork(bool hasStart) const;
+  /// The work of the rank that has most to do, by where its queries begin; they
+  /// lie evenly among the keys if that is not computed of indices of ranks.
+  /// Without a `start` they begin at the first key.
+  OpWork getWork(Value start) const;
 };
 
 /// The tensors that an op has, of the fifteen that there may be.
