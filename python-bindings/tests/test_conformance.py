@@ -3,6 +3,8 @@
 """Each StableHLO operation that JAX makes, on values at the edges: right, or refused as docs/conformance.md says."""
 
 import re
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -142,3 +144,21 @@ def test_the_page_names_what_is_tested():
     page = (ROOT / "docs/conformance.md").read_text()
     right = set(re.findall(r"`([\w.]+)`", "".join(re.findall(r"^\| (.*?) \| right", page, re.M))))
     assert right == {*UNARY, *BINARY, *INTEGER_UNARY, *INTEGER_BINARY, *SHAPES} - {"windows at indices"}
+
+
+def test_the_runner_of_stablehlo_data_tells_right_from_wrong(tmp_path):
+    case = """
+func.func @main() {
+  %0 = stablehlo.constant dense<-2> : tensor<1xi32>
+  %1 = stablehlo.abs %0 : tensor<1xi32>
+  check.expect_eq_const %1, dense<EXPECTED> : tensor<1xi32>
+  func.return
+}
+"""
+    folder = tmp_path / "stablehlo/tests/interpret"
+    folder.mkdir(parents=True)
+    (folder / "abs.mlir").write_text("// -----".join(case.replace("EXPECTED", value) for value in ("2", "3")))
+    script, results = ROOT / "test/conformance/run.py", tmp_path / "results.jsonl"
+    done = subprocess.run([sys.executable, str(script), str(tmp_path), "--results", str(results)], text=True, capture_output=True)
+    assert done.returncode == 1 and "1 right, 1 wrong" in done.stdout, done.stdout + done.stderr
+    assert "[0] is 2, expected 3" in done.stdout

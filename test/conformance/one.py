@@ -62,6 +62,7 @@ def _exported(case, cuts, ranks):
         argument_types=[(tuple(t.shape), np.float32) for t in case.types], donated=[False for _ in leaves],
         kept=list(leaves), result_paths=[[f"y{i}"] for i in checks], output=None,
         argument_shardings=cuts, result_shardings=[None for _ in checks],
+        arguments_on_host=[False for _ in leaves], results_on_host=[False for _ in checks],
         argument_keys=[None for _ in leaves], result_keys=[None for _ in checks])
     mesh = AbstractMesh((ranks,), ("d",)) if ranks > 1 else None
     rows = [_export._tree(tuple(leaves)), _export._tree(tuple(checks))]
@@ -95,7 +96,7 @@ def _is_same(found, expected, check, is_cut):
         if check.ulps is not None:
             same |= np.isfinite(a) & np.isfinite(b) & (_ulps(found, expected) <= check.ulps)
         if check.ulps is not None or check.tolerance is not None or is_cut:
-            same |= np.abs(a - b) <= CLOSE[found.dtype.name] * np.abs(b)
+            same |= np.abs(a - b) <= CLOSE.get(found.dtype.name, 0) * np.abs(b)
         return same
 
 

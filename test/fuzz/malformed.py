@@ -6,13 +6,13 @@
 
 Kinds: tensors (safetensors), machine (JSON), durations (traces), program (machine code that is
 inspected, and run where it is cut off), module (MLIR of all phases; see malformed_modules.py),
-command (command lines), python (the same files in one process). A case is an input that was
+bytecode (the same as MLIR's bytecode, bytes of which are changed), command (command lines), python (the same files in one process). A case is an input that was
 mutated by a generator with a fixed seed: the same each time. A tool has to end in time with 0, 1,
 2 or 3, to say what is wrong if it is not 0, to leave no outputs then, and neither to crash nor to
 print a traceback. Prints each case that does not, and `N passed, N failed`. A crash that was
 caught (exit code 1) passes where a parser that is not weft's own reads the input: modules, and
 what is nested deeply on purpose. It fails elsewhere; with --strict also for modules, but for those
-that end weft-opt as well when it only reads them.
+that end weft-opt as well when it only reads them (bytecode, too).
 """
 import argparse
 import concurrent.futures
@@ -178,6 +178,14 @@ def module_case(rng, number, folder, seeds):
     return Case("module", number, commands, may_be_caught=True)
 
 
+def bytecode_case(rng, number, folder, seeds):
+    path = folder / f"b{number}.mlir"
+    phase, data = rng.choice(seeds["bytecode"])
+    is_cut = rng.random() < 0.15
+    path.write_bytes(data[:rng.randrange(len(data))] if is_cut else mutate_bytes(rng, data))
+    return Case("bytecode", number, malformed_modules.commands_for(rng, phase, path, folder, number), may_be_caught=True)
+
+
 RECORD = ('\n// weft.python: {"mesh": {"dp": 2}, "in_tree": ["leaf", [], [], null], "out_tree": null, '
           '"arguments": [["x", [8], "float32", null, null, null]], "results": []}\n')
 OPTIONS = {
@@ -238,7 +246,7 @@ def python_case(rng, number, folder, seeds):
 
 
 KINDS = {"tensors": tensors_case, "machine": machine_case, "program": program_case,
-         "module": module_case, "command": command_case, "durations": durations_case,
+         "module": module_case, "bytecode": bytecode_case, "command": command_case, "durations": durations_case,
          "python": python_case}
 
 
@@ -251,6 +259,7 @@ def make_seeds(folder, is_quick):
     subprocess.run(["weft-sim", STEP, "--trace", trace], check=True, stdout=subprocess.DEVNULL)
     seeds["trace"] = trace.read_text().replace('"compute", "dur"', '"kernel", "dur"')
     seeds["modules"] = malformed_modules.make_phases(folder, is_quick)
+    seeds["bytecode"] = malformed_modules.make_bytecode(folder, seeds["modules"])
     for name in ("step", "sums"):
         path = folder / f"{name}.so"
         subprocess.run(["weft-compile", ROOT / f"test/Tools/weft-compile/Inputs/{name}.mlir", "--invariant",
@@ -273,7 +282,7 @@ def check(case, folder, keep, strict):
         own = folder / f"c{case.number}"
         problem = run_tool(command, own if case.kind == "command" else folder)
         if problem and problem.startswith("caught: ") and case.may_be_caught and \
-                (not strict or case.kind != "module" or ends_reader(command)):
+                (not strict or case.kind not in ("module", "bytecode") or ends_reader(command)):
             continue
         if problem:
             words = " ".join(repr(w) if isinstance(w, bytes) else str(w) for w in command)

@@ -211,6 +211,17 @@ def make_phases(folder, is_quick):
     return seeds
 
 
+def make_bytecode(folder, modules):
+    """(phase, bytes) of modules, as MLIR's bytecode."""
+    seeds = []
+    for number, (phase, text) in enumerate(modules):
+        path, made = folder / f"text{number}.mlir", folder / f"bytecode{number}.mlir"
+        path.write_text(text)
+        subprocess.run(["weft-opt", path, "--emit-bytecode", "-o", made], check=True)
+        seeds.append((phase, made.read_bytes()))
+    return seeds
+
+
 def commands_for(rng, phase, path, folder, number):
     """Tools that read a module of this phase."""
     out = folder / f"m{number}{rng.choice(['.ll', '.ll', '.o'])}"

@@ -607,10 +607,9 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
       (padLastPart(op, *padding) || padMore(op, value, *padding)))
     return success();
   bool isForRanks = padForRanks(op, forRanks, *padding);
-  // Parts of a sum are padded for ranks alone.
-  bool isOnlyForRanks = !isReference || (!isGlobal && value.contribution.kind !=
-                                                          Contribution::Whole);
-  if (!isKnown && isForRanks && isOnlyForRanks)
+  // In a one-rank program, too, if only some axes are invariant: the others are
+  // cut in it, and what is cut next to it is cut unequally.
+  if (!isKnown && isForRanks && !isGlobal)
     return setTensor(op, op.getResult(), std::move(forRanks));
   LocalValue around;
   around.form = *padding;

@@ -260,7 +260,7 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
     // repeated here, there up to a size.
     if ((known == kAnySize && dim.isGuess && dim.isConstant) ||
         (made == kAnySize && !isReference))
-      made = known;
+      made = known == kPlacesOfAnySize ? kAnySize : known;
   // Dimensions of one element move nothing, whatever the sizes of the others.
   bool joinsAny = llvm::any_of(reassociation, [&](ArrayRef<int64_t> group) {
     return llvm::count_if(group, [&](int64_t dim) { return all[dim] != 1; }) >

@@ -575,6 +575,14 @@ void LocalLifter::carryWays(Operation *op) {
   declared.truncate(numDeclared);
 }
 
+/// Whether the one-rank program has all tensors that an op gives.
+bool LocalLifter::hasKnownForms(Operation *op) const {
+  return llvm::all_of(op->getResults(), [&](Value result) {
+    auto it = tensors.find(result);
+    return it != tensors.end() && it->second.form->isOfReference;
+  });
+}
+
 /// A reshape that is no op on a rank may stand before this op in the one-rank
 /// program. Each way to see an operand is right; one that gives forms that are
 /// known is of use. False if there is only one, or none of use.
@@ -616,7 +624,10 @@ bool LocalLifter::liftRegrouped(Operation *op) {
     int64_t others = forms.countOthers();
     reductions.truncate(numReductions);
     declared.truncate(numDeclared);
-    isDone = succeeded(liftAsIs(op)) && forms.countOthers() == others;
+    // What is only masked is known, although its elements are read nowhere
+    // else.
+    isDone = succeeded(liftAsIs(op)) &&
+             (forms.countOthers() == others || (way == 0 && hasKnownForms(op)));
   }
   for (Operand &operand : operands)
     tensors[operand.value] = std::move(operand.ways.front());

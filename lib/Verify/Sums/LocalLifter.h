@@ -232,6 +232,7 @@ private:
   LogicalResult liftArguments();
   LogicalResult checkBorder(StringRef what, unsigned index, Type type);
   LogicalResult liftOp(Operation *op);
+  bool hasKnownForms(Operation *op) const;
   bool liftRegrouped(Operation *op);
   void carryWays(Operation *op);
   LogicalResult liftAsIs(Operation *op);
