@@ -635,8 +635,7 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
                    SmallVector<int64_t>(op.getStaticHigh()),
                    getSizes(value.dims), padded.form});
   // It may be there for ranks all the same, and the one-rank program's another
-  // one. That may have ranks, too: what they cut at once is taken to be padded
-  // for that.
+  // one. That may have ranks, too: what they cut at once is padded for them.
   if (isReference && isForRanks && !isGlobal && isCutByRanks(op))
     std::swap(forRanks, padded);
   if (isForRanks && !isGlobal)
