@@ -300,6 +300,17 @@ void Lowering::lowerQuantize(QuantizeOp op) {
   op.erase();
 }
 
+/// The index of a loop as an integer of at most 64 bits, in the form that
+/// weft-check-values makes of such casts: a dump of this module is the same
+/// program when it is read.
+Value emitIndexOf(OpBuilder &b, Location loc, int64_t dim, Type type) {
+  Value index = arith::IndexCastOp::create(
+      b, loc, b.getI64Type(), linalg::IndexOp::create(b, loc, dim));
+  return type.isInteger(64)
+             ? index
+             : arith::TruncIOp::create(b, loc, type, index).getResult();
+}
+
 /// The row-major index in the whole tensor of the element that the loops are
 /// at; the last loop is cut in two. A dimension of size 1 has nothing to add,
 /// and passes that fold its index would make another sum of it.
@@ -311,8 +322,7 @@ Value emitIndex(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (size == 1)
       continue;
-    Value here = arith::IndexCastOp::create(
-        b, loc, type, linalg::IndexOp::create(b, loc, dim));
+    Value here = emitIndexOf(b, loc, dim, type);
     if (index) {
       Value extent =
           arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, size));
@@ -406,8 +416,7 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
         Value random;
         if (op.getKey())
           random = emitRandom(b, l, args[2], args[3], emitIndex(b, l, halves));
-        Value half = arith::IndexCastOp::create(
-            b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));
+        Value half = emitIndexOf(b, l, rank, b.getI32Type());
         Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
         Value placed = emitCast4(b, l, product, random,
                                  arith::MulIOp::create(b, l, half, four));
@@ -458,8 +467,7 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
       loc, RankedTensorType::get(halves, to), {bytes, scales},
       {all.getMajorSubMap(rank), scaleMap},
       [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-        Value half = arith::IndexCastOp::create(
-            b, l, b.getI32Type(), linalg::IndexOp::create(b, l, rank));
+        Value half = emitIndexOf(b, l, rank, b.getI32Type());
         Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
         Value wide = arith::ExtUIOp::create(b, l, b.getI32Type(), args[0]);
         Value code = arith::ShRUIOp::create(

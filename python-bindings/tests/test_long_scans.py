@@ -172,13 +172,31 @@ def test_the_proof_rejects_a_longer_scan(tmp_path):
     assert wrong.returncode == 1 and "another one than the user's module" in wrong.stderr
 
 
-@pytest.mark.nightly
-def test_what_is_too_large():
-    """Each step reads two elements of the one before, at places that have no digits."""
+def neighbours(steps):
+    """Each step reads two elements of the one before, at places that have no digits: of the last one each element is made of a
+    number of others that grows with the square of the steps."""
     def step(x):
-        for _ in range(1000):
+        for _ in range(steps):
             x = x[1:] * x[:-1]
         return x
-    module = weft.jax.export(step, np.ones(1008, np.float32))
-    with pytest.raises(weft.CompileError, match="is too large to be compared with what it was made from: more than 12000000 expressions"):
-        weft.lower(module, to="global")
+    return weft.jax.export(step, np.ones(steps + 8, np.float32))
+
+
+@pytest.mark.parametrize("steps", [110, nightly(1000)])
+def test_products_of_neighbours(steps):
+    """Nothing but names makes it few expressions."""
+    weft.lower(neighbours(steps), to="scheduled")
+
+
+@pytest.mark.parametrize("steps, message", [
+    (110, "another one than the user's module"),
+    nightly(1000, "is too large to be compared with what it was made from: more than 12000000 expressions")])  # fmt: skip
+def test_wrong_products_of_neighbours(steps, message, tmp_path):
+    """With names it is different, and without them it may be too large to say so."""
+    module = neighbours(steps)
+    source = tmp_path / "source.mlir"
+    source.write_text(module.text)
+    mutant = weft.lower(module, to="global").replace("arith.mulf", "arith.addf", 1)
+    wrong = subprocess.run(["weft-opt", f"--weft-verify-canonicalization=source={source}", "-o", "/dev/null"], input=mutant,
+                           text=True, capture_output=True, check=False)
+    assert wrong.returncode == 1 and message in wrong.stderr

@@ -35,7 +35,7 @@ static bool isWoven(const Element *element) {
 }
 
 const Element *ElementTable::nameIfLarge(const Element *element) {
-  if (limits.named == SIZE_MAX || !isWoven(element) ||
+  if (limits.named == SIZE_MAX || !(limits.namesAll || isWoven(element)) ||
       !isLarger(element, limits.named))
     return element;
   Element named{ElementKind::Named};
@@ -65,6 +65,7 @@ LogicalResult proof::compareWithEffort(
     function_ref<Outcome(ElementTable &, bool says)> compare) {
   size_t few = kFew + kFewPerOp * numOps;
   const ElementLimits tries[] = {{few},
+                                 {few, /*named=*/256, /*namesAll=*/true},
                                  {std::max(few, kMany), /*named=*/256},
                                  {std::max(few, kMany), /*named=*/2048},
                                  {std::max(few, kMost)}};

@@ -26,8 +26,9 @@ int64_t countOps(Operation *one, Operation *other);
 /// made of many others, as those of an associative scan are, expressions grow
 /// with the square of its length. So it is first tried with few expressions,
 /// and then with names for large elements, which hide what is in them: programs
-/// are equal if they are so with names, and may be if they are not. Last, all
-/// is looked into.
+/// are equal if they are so with names, and may be if they are not. So fewer
+/// are named next: woven ones, which are cut alike in all programs, and of
+/// these only larger ones. Last, all is looked into.
 ///
 /// `compare` gets the table, and whether to say what differs: of
 /// the first and the last try, where nothing is named. Emits at `op` that the

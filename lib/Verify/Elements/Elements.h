@@ -113,10 +113,11 @@ struct Element {
 /// Which expression stands for which variable.
 using Assignment = SmallVector<std::pair<const Element *, const Element *>, 8>;
 
-/// Of how many expressions a table is full, and of how many an element is
-/// named.
+/// Of how many expressions a table is full, of how many an element is named,
+/// and whether that is so of all elements, or of woven ones only.
 struct ElementLimits {
   size_t elements = SIZE_MAX, named = SIZE_MAX;
+  bool namesAll = false;
 };
 
 class ElementTable {
@@ -163,8 +164,8 @@ public:
                        ArrayRef<const Element *> more = {});
   const Element *getTensor(const Element *element, ArrayRef<int64_t> shape);
   const Element *get(Element element);
-  /// A large element that is chosen by digits of its index, as a function that
-  /// is not looked into; any other as it is.
+  /// A large element that the limits name, as a function that is not looked
+  /// into; any other as it is.
   const Element *nameIfLarge(const Element *element);
 
   // Sums over the reals: in any order, with casts of addends passed over.

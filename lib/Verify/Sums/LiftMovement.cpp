@@ -574,6 +574,13 @@ bool LocalLifter::padLastPart(tensor::PadOp op, const Form *padding) {
   return succeeded(setTensor(op, op.getResult(), std::move(value)));
 }
 
+/// Whether each of a group of ranks gets a part, and nobody anything else.
+static bool isCutByRanks(tensor::PadOp op) {
+  return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
+    return isa<AllToAllOp, ReduceScatterOp>(user);
+  });
+}
+
 LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   Value constant = op.getConstantPaddingValue();
   if (!constant || ShapedType::isDynamicShape(op.getStaticLow()) ||
@@ -627,7 +634,9 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
                    SmallVector<int64_t>(op.getStaticHigh()),
                    getSizes(value.dims), padded.form});
   // It may be there for ranks all the same, and the one-rank program's another
-  // one. That may have ranks, too.
+  // one. That may have ranks, too: what they cut at once is padded for them.
+  if (isReference && isForRanks && !isGlobal && isCutByRanks(op))
+    std::swap(forRanks, padded);
   if (isForRanks && !isGlobal)
     otherWays[op.getResult()].push_back(std::move(forRanks));
   return setTensor(op, op.getResult(), std::move(padded));
