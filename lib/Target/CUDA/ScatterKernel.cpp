@@ -4,7 +4,9 @@
 // blocks, by their numbers' last bits; the threads of a group have an element
 // of the rows each. A block looks at the indices of as many updates at a time
 // as it has threads, and goes through those that are of its rows one by one:
-// each element's updates are added in their order, which is the host's.
+// each element's updates are added in their order, which is the host's. Where
+// an update goes to other rows for other elements, each thread walks all
+// updates of its element.
 
 #include "DeviceKernel.h"
 #include "weft/Codegen/Kernels/ScatterEmitter.h"
@@ -203,10 +205,48 @@ rt::LaunchConfig ScatterKernel::run() {
   return setLaunch(kernel, columns * numGroups, kBlockThreads);
 }
 
+/// Says whether an index is of all elements of a row.
+bool areOfRows(rt::ScatterAddOp op) {
+  return llvm::none_of(getScatterDims(op), [&](unsigned dim) {
+    return op.getIndexMap().isFunctionOfDim(dim);
+  });
+}
+
+rt::LaunchConfig emitSerialKernel(rt::ScatterAddOp op,
+                                  const DeviceKernel &kernel,
+                                  ArrayRef<unsigned> bufferOf) {
+  MemRefType updates = op.getUpdates().getType();
+  Location loc = op.getLoc();
+  LLVM::LLVMFuncOp func = kernel.func;
+  auto builder = OpBuilder::atBlockEnd(&func.getBody().front());
+  SmallVector<int> dims = getScatterDims(op);
+  int64_t numElements = 1;
+  for (int dim : dims)
+    numElements *= updates.getDimSize(dim);
+  int64_t numBlocks = getNumBlocks(numElements);
+  auto loop =
+      scf::ForOp::create(builder, loc, emitGridThread(builder, loc, kernel),
+                         emitInt(builder, loc, numElements),
+                         emitInt(builder, loc, numBlocks * kBlockThreads));
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> given(updates.getRank());
+  emitDelinearize(builder, loc, loop.getInductionVar(), numElements, dims,
+                  updates.getShape(), /*width=*/1, given);
+  emitScatterLoops(builder, op, kernel, bufferOf, given, [&](int dim) {
+    return std::pair(emitInt(builder, loc, 0),
+                     emitInt(builder, loc, updates.getDimSize(dim)));
+  });
+  builder.setInsertionPointToEnd(&func.getBody().front());
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  return setLaunch(kernel, numBlocks, kBlockThreads);
+}
+
 } // namespace
 
 rt::LaunchConfig mlir::weft::emitScatterKernel(rt::ScatterAddOp op,
                                                const DeviceKernel &kernel,
                                                ArrayRef<unsigned> bufferOf) {
+  if (!areOfRows(op))
+    return emitSerialKernel(op, kernel, bufferOf);
   return ScatterKernel(op, kernel, bufferOf).run();
 }
