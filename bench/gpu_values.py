@@ -82,13 +82,13 @@ def casts(values):
     yield "float8", ROOT / "test/Integration/Device/Inputs/float8.mlir", inputs, []
 
 
-def random_programs(values, kind, count):
+def random_programs(values, kind, seeds):
     """Programs of test/fuzz/random_programs.py, on their own meshes."""
     import equivalence
     import interpreter
     import numpy as np
     import random_programs
-    for seed in range(count):
+    for seed in seeds:
         text = random_programs.KINDS[{"random": "any"}.get(kind, kind)](seed).text()
         source = values.folder / f"{kind}-{seed}.mlir"
         source.write_text(text)
@@ -153,7 +153,7 @@ def pack(folder, tools, compile_cuda, small):
     wanted = [] if small else [*examples(values), *casts(values)]
     for kind, count in seeds.items():
         make = {"attention": attention_steps, "quantized": quantized_steps}.get(kind)
-        wanted += make(values, count) if make else random_programs(values, kind, count)
+        wanted += make(values, count) if make else random_programs(values, kind, range(count))
     with ThreadPoolExecutor(2) as pool:
         cases = list(pool.map(lambda words: values.case(*words[:3], *words[3]), wanted))
     for source in folder.glob("*.mlir"):

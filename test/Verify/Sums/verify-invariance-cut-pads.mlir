@@ -22,7 +22,7 @@ module {
   weft.mesh @mesh = <["dp"=3, "tp"=2]>
   func.func @lambda(%arg0: tensor<8x12xf32> {weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{"dp"}, {"tp"}]>}, %arg1: tensor<8x8xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{"dp"}, {}]>}, %arg2: tensor<8x12xf32> {weft.name = "y", weft.sharding = #weft.sharding<@mesh, [{"dp"}, {"tp"}]>}) -> (tensor<8x12xf32> {weft.name = "result0", weft.sharding = #weft.sharding<@mesh, [{"dp"}, {"tp"}]>}) {
     %0 = tensor.empty() : tensor<8x8xf32>
-    %transposed = linalg.transpose ins(%arg1 : tensor<8x8xf32>) outs(%0 : tensor<8x8xf32>) permutation = [1, 0] 
+    %transposed = linalg.transpose ins(%arg1 : tensor<8x8xf32>) outs(%0 : tensor<8x8xf32>) permutation = [1, 0]
     %1 = weft.matmul %transposed, %arg2 {indexing_maps = [#map, #map1, #map2]} : tensor<8x8xf32>, tensor<8x12xf32> -> tensor<8x12xf32>
     %2 = tensor.empty() : tensor<8x12xf32>
     %mapped = linalg.map { arith.subf } ins(%arg0, %1 : tensor<8x12xf32>, tensor<8x12xf32>) outs(%2 : tensor<8x12xf32>)
