@@ -60,7 +60,7 @@ class Options(TypedDict, total=False):
     leaves: int | None
     partials: Literal["f32", "bf16"] | None
     attention: Literal["raise", "keep"] | None
-    ring_attention: Literal["never", "auto", "always"] | None
+    ring_attention: Literal["never", "auto", "always", "balanced"] | None
     quantize: str | Sequence[str] | None
     schedule: Literal["sync", "next-layer", "greedy", "best"] | None
     machine: str | bytes | os.PathLike | None
