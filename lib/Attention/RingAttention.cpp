@@ -284,7 +284,8 @@ bool RingFinder::findSums() {
   const Made &forward = it->second;
   if (forward.k != ring.k || forward.v != ring.v ||
       forward.config != ring.shape.config || forward.mesh != ring.mesh ||
-      forward.axes != ring.axes || forward.steps != ring.steps)
+      forward.axes != ring.axes || forward.steps != ring.steps ||
+      (forward.isBalanced && !ring.isAligned))
     return keep("its log-sum-exp is one of other pieces");
   ring.isBalanced = forward.isBalanced;
   ring.sums = forward.sums;

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -247,9 +248,13 @@ static double countSeen(AttentionAttr config, int64_t queries, int64_t keys,
   return seen / double(queries);
 }
 
-/// A number that is computed of indices of ranks, on the last or the first of
-/// all; nullopt if it is computed of something else.
-static std::optional<int64_t> evaluateOnRank(Value number, bool isLast) {
+/// The ops one after another of which a start of queries is computed at most.
+static constexpr int kMostSteps = 12;
+
+/// A number that is computed of indices of ranks in a few steps, on the last or
+/// the first of all; nullopt if it is not, or too large.
+static std::optional<int64_t> evaluateOnRank(Value number, bool isLast,
+                                             int steps = 0) {
   Operation *op = number.getDefiningOp();
   APInt constant;
   if (matchPattern(number, m_ConstantInt(&constant)))
@@ -259,18 +264,25 @@ static std::optional<int64_t> evaluateOnRank(Value number, bool isLast) {
                                  index.getAxesAttr().getAxes()) -
                         1
                   : 0;
-  if (!isa_and_present<arith::AddIOp, arith::SubIOp, arith::MulIOp,
+  if (steps == kMostSteps ||
+      !isa_and_present<arith::AddIOp, arith::SubIOp, arith::MulIOp,
                        arith::RemUIOp>(op))
     return std::nullopt;
-  std::optional<int64_t> a = evaluateOnRank(op->getOperand(0), isLast);
-  std::optional<int64_t> b = evaluateOnRank(op->getOperand(1), isLast);
-  if (!a || !b || (isa<arith::RemUIOp>(op) && (*a < 0 || *b <= 0)))
+  auto evaluate = [&](unsigned operand) {
+    return evaluateOnRank(op->getOperand(operand), isLast, steps + 1);
+  };
+  std::optional<int64_t> a = evaluate(0);
+  std::optional<int64_t> b = a ? evaluate(1) : std::nullopt;
+  if (!b || (isa<arith::RemUIOp>(op) && (*a < 0 || *b <= 0)))
     return std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return *a + *b;
-  if (isa<arith::SubIOp>(op))
-    return *a - *b;
-  return isa<arith::MulIOp>(op) ? *a * *b : *a % *b;
+  if (isa<arith::RemUIOp>(op))
+    return *a % *b;
+  int64_t result = 0;
+  bool isTooLarge = isa<arith::AddIOp>(op) ? llvm::AddOverflow(*a, *b, result)
+                    : isa<arith::SubIOp>(op)
+                        ? llvm::SubOverflow(*a, *b, result)
+                        : llvm::MulOverflow(*a, *b, result);
+  return isTooLarge ? std::nullopt : std::optional(result);
 }
 
 /// Where the queries of the rank begin that has most to do: of contiguous parts
