@@ -172,8 +172,9 @@ Result<const void *> CudaRank::onDevice(const void *source, int64_t bytes) {
 // ---- between tasks ---------------------------------------------------------
 
 /// Returns when the stream has done all that is enqueued, or some rank failed.
-Status CudaRank::awaitStream() {
-  for (Pause pause; true; pause.sleep()) {
+/// `sleeps`: that may be a while.
+Status CudaRank::awaitStream(bool sleeps) {
+  for (Pause pause; true;) {
     int result = api.cuStreamQuery(stream);
     if (result == driver::success)
       return Status();
@@ -181,24 +182,17 @@ Status CudaRank::awaitStream() {
       return driverError(api, "cuStreamQuery", result);
     if (world.hasFailed())
       return follow();
+    if (sleeps)
+      pause.sleep();
+    else
+      sched_yield();
   }
 }
 
 /// With a profile, the stream does one call at a time, whose time it is then.
-/// Nothing sleeps: kernels take microseconds.
 Status CudaRank::awaitProfiled() {
-  if (!log.isProfiling() || streams.current() != Streams::compute)
-    return Status();
-  while (true) {
-    int result = api.cuStreamQuery(stream);
-    if (result == driver::success)
-      return Status();
-    if (result != driver::notReady)
-      return driverError(api, "cuStreamQuery", result);
-    if (world.hasFailed())
-      return follow();
-    sched_yield();
-  }
+  bool isTimed = log.isProfiling() && streams.current() == Streams::compute;
+  return isTimed ? awaitStream(/*sleeps=*/false) : Status();
 }
 
 /// Moves bytes between the device and the host's memory through pinned memory.

@@ -114,7 +114,7 @@ private:
   void serve();
   void runTask();
   bool check(const Status &status);
-  Status awaitStream();
+  Status awaitStream(bool sleeps = true);
   Status awaitProfiled();
   Status awaitPlace(InFlight *&entry);
   void noteFinished();
