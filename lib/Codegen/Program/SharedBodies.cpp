@@ -119,8 +119,9 @@ static bool isOutside(OpOperand &use, int64_t least) {
 bool SharedBodies::mayDiffer(arith::ConstantOp integer, Attribute other) {
   int64_t least = std::min(cast<IntegerAttr>(integer.getValue()).getInt(),
                            cast<IntegerAttr>(other).getInt());
-  return llvm::all_of(integer->getUses(),
-                      [&](OpOperand &use) { return isOutside(use, least); });
+  return llvm::all_of(integer->getUses(), [&](OpOperand &use) {
+    return isa<LLVM::AllocaOp>(use.getOwner()) || isOutside(use, least);
+  });
 }
 
 bool SharedBodies::canTake(const Body &body, ArrayRef<Attribute> values) {
@@ -185,6 +186,22 @@ void SharedBodies::share(StringRef kernel) {
   alike.push_back(std::move(body));
 }
 
+/// Has the memory on the stack of which an integer is the size be as large as
+/// any call needs: a size that is not known would move the stack.
+static void setAllocations(arith::ConstantOp integer,
+                           ArrayRef<Attribute> ofCalls) {
+  auto isLess = [](Attribute a, Attribute b) {
+    return cast<IntegerAttr>(a).getInt() < cast<IntegerAttr>(b).getInt();
+  };
+  OpBuilder builder(integer);
+  auto largest = arith::ConstantOp::create(
+      builder, integer.getLoc(),
+      cast<TypedAttr>(*llvm::max_element(ofCalls, isLess)));
+  integer->replaceUsesWithIf(largest, [](OpOperand &use) {
+    return isa<LLVM::AllocaOp>(use.getOwner());
+  });
+}
+
 void SharedBodies::passIntegers(Body &body) {
   // Those that are the same in each call are one.
   llvm::MapVector<ArrayAttr, SmallVector<arith::ConstantOp>> passed;
@@ -193,7 +210,12 @@ void SharedBodies::passIntegers(Body &body) {
     SmallVector<Attribute> ofCalls;
     for (ArrayRef<Attribute> values : body.values)
       ofCalls.push_back(values[i]);
-    if (!llvm::all_equal(ofCalls))
+    if (llvm::all_equal(ofCalls))
+      continue;
+    setAllocations(integer, ofCalls);
+    if (integer->use_empty())
+      integer.erase();
+    else
       passed[builder.getArrayAttr(ofCalls)].push_back(integer);
   }
   SmallVector<Type> types(body.func.getArgumentTypes());
