@@ -20,7 +20,7 @@ TYPES = {"flag": "bool", "number": "int", "bytes": "int | str", "text": "str",
          "file": "str | bytes | os.PathLike", "names": "bool | str | Sequence[str]", "pairs": "Mapping[str, int | str]",
          "words": "str | Sequence[str]"}
 # What a Python user writes that the command line's word does not show.
-EXAMPLES = {"offload": '`"none"`, `["opt_state.*"]`', "flag": "`True`, `False`", "bytes": 'a number, `"8GiB"`, `"none"`', "pairs": '`{"dp": 2}`',
+EXAMPLES = {"offload": '`"none"`, `"auto"`, `["opt_state.*"]`', "flag": "`True`, `False`", "bytes": 'a number, `"8GiB"`, `"none"`', "pairs": '`{"dp": 2}`',
             "words": '`"mxfp8"`, `["nvfp4=*mlp*", "fp8"]`', "names": '`True`, `"tp"`, `["dp", "tp"]`', "number": "a number", "text": "a text", "file": "a path or name"}
 
 

@@ -5,7 +5,9 @@
 
 #include "Driver.h"
 
+#include "OffloadSearch.h"
 #include "PlaceOnHost.h"
+#include "PlannedFigures.h"
 #include "Statistics.h"
 
 #include "weft/Canonicalize/Passes.h"
@@ -249,17 +251,23 @@ LogicalResult Driver::runPhases() {
   return scheduleAndPlan();
 }
 
+/// Those of a plan that is made for its figures alone.
+CompileOptions Driver::getQuietOptions() const {
+  CompileOptions quiet = options;
+  quiet.to = Phase::Planned;
+  quiet.report.clear();
+  quiet.compare.clear();
+  quiet.stats = quiet.proofs = quiet.progress = false;
+  return quiet;
+}
+
 /// Nothing if weights that are gathered once for all microbatches fit in the
 /// limit of memory, which planning a copy tells.
 std::optional<Driver::TooLarge> Driver::planGatheredOnce() {
   if (options.accumulate.empty() || planner.getMemoryLimit() == 0 ||
       last < Phase::Planned || phase != Phase::Global)
     return std::nullopt;
-  CompileOptions changed = options;
-  changed.to = Phase::Planned;
-  changed.report.clear();
-  changed.compare.clear();
-  changed.stats = changed.proofs = changed.progress = false;
+  CompileOptions changed = getQuietOptions();
   // To gather again costs less than to compute again.
   if (changed.recompute == "auto")
     changed.recompute = "marked";
@@ -290,7 +298,7 @@ static void emitAll(std::vector<Diagnostic> &said, MLIRContext *context) {
 /// Weights are gathered once, or else for each microbatch, or else once where
 /// values are computed again as well. If nothing fits, the error is of what
 /// needs least.
-LogicalResult Driver::plan() {
+LogicalResult Driver::planMarked() {
   std::optional<TooLarge> least = planGatheredOnce();
   if (!least)
     return runPhases();
@@ -311,6 +319,39 @@ LogicalResult Driver::plan() {
   }
   emitAll(least->said, place.getContext());
   return failure();
+}
+
+/// The time of a step whose arguments are marked, if it fits.
+std::optional<int64_t> Driver::tryPlan(ModuleOp marked) {
+  CompileOptions changed = getQuietOptions();
+  llvm::erase(changed.offload, kAutoOffload);
+  // What is said is said again of the one that is taken.
+  RemarkLog before = remarks;
+  ScopedDiagnosticHandler handler(place.getContext(), [](Diagnostic &) {});
+  PassRunner quiet(*place.getContext(), changed.progress);
+  Driver other(marked.clone(), changed, Phase::Planned, place, remarks, quiet);
+  LogicalResult fits = other.planMarked();
+  remarks = std::move(before);
+  if (failed(fits))
+    return std::nullopt;
+  return getScheduleFigure(other.getModule(), "step_ns");
+}
+
+/// Without a limit there is nothing to win. What is not scheduled here is
+/// marked where it is.
+void Driver::chooseOffloads() {
+  if (!llvm::is_contained(options.offload, kAutoOffload) ||
+      planner.getMemoryLimit() == 0 || phase > Phase::Local ||
+      last < Phase::Scheduled)
+    return;
+  OffloadSearch(*module, [&](ModuleOp marked) {
+    return tryPlan(marked);
+  }).mark();
+}
+
+LogicalResult Driver::plan() {
+  chooseOffloads();
+  return planMarked();
 }
 
 LogicalResult Driver::lower() {

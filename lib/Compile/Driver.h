@@ -57,7 +57,11 @@ private:
     int64_t neededBytes = 0;
   };
   LogicalResult runPhases(TooLarge &result);
+  CompileOptions getQuietOptions() const;
   std::optional<TooLarge> planGatheredOnce();
+  LogicalResult planMarked();
+  std::optional<int64_t> tryPlan(ModuleOp marked);
+  void chooseOffloads();
   LogicalResult scheduleAndPlan();
   LogicalResult runPhases();
 

@@ -51,17 +51,6 @@ int64_t mlir::weft::getPlannedBytes(ModuleOp module) {
   return bytes;
 }
 
-/// The sum of a figure of the schedule over all functions.
-static int64_t getFigure(ModuleOp module, StringRef name) {
-  int64_t sum = 0;
-  for (auto func : module.getOps<func::FuncOp>())
-    if (auto figures =
-            func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
-      if (auto number = figures.getAs<IntegerAttr>(name))
-        sum += number.getInt();
-  return sum;
-}
-
 /// Says whether it is known why each schedule waits.
 static bool isExplained(ModuleOp module) {
   return llvm::all_of(module.getOps<func::FuncOp>(), [](func::FuncOp func) {
@@ -104,14 +93,14 @@ MemoryLoop::Plan MemoryLoop::attempt(const SchedulePassOptions &chosen,
     plan.module = nullptr;
     return plan;
   }
-  plan.estimatedBytes = getFigure(*plan.module, "peak_bytes");
-  plan.estimatedNanoseconds = getFigure(*plan.module, "step_ns");
-  plan.boundNanoseconds = getFigure(*plan.module, "bound_ns");
+  plan.estimatedBytes = getScheduleFigure(*plan.module, "peak_bytes");
+  plan.estimatedNanoseconds = getScheduleFigure(*plan.module, "step_ns");
+  plan.boundNanoseconds = getScheduleFigure(*plan.module, "bound_ns");
   if (!plans)
     return plan;
   notePlannedFigures(*plan.module, machine);
   plan.bytes = getPlannedBytes(*plan.module);
-  plan.nanoseconds = getFigure(*plan.module, "step_ns");
+  plan.nanoseconds = getScheduleFigure(*plan.module, "step_ns");
   return plan;
 }
 
@@ -291,7 +280,8 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
 /// order that is found with more memory than it needs is mostly found again
 /// with less, down to that, so those rungs are passed over.
 void MemoryLoop::tryLessMemory(Plan &best) {
-  if (!best.module || getFigure(*best.module, "communication_ns") == 0 ||
+  if (!best.module ||
+      getScheduleFigure(*best.module, "communication_ns") == 0 ||
       (isLarge() && (hasManyTasks() || isLastOfLarge(best))))
     return;
   auto plan = [&](int64_t within) {
@@ -353,7 +343,7 @@ MemoryLoop::Estimate MemoryLoop::estimate() {
   Plan plan = attempt(chosen, /*plans=*/false);
   if (!plan.module)
     return {};
-  return {plan.estimatedBytes, getFigure(*plan.module, "compute_ns")};
+  return {plan.estimatedBytes, getScheduleFigure(*plan.module, "compute_ns")};
 }
 
 int64_t MemoryLoop::estimateLeanBytes() {

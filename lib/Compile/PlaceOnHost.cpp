@@ -36,7 +36,7 @@ static bool isMarked(ModuleOp module) {
       .wasInterrupted();
 }
 
-static bool isDonated(func::FuncOp func, unsigned argument) {
+bool mlir::weft::isDonated(func::FuncOp func, unsigned argument) {
   for (unsigned i = 0; i < func.getNumResults(); ++i)
     if (auto alias =
             func.getResultAttrOfType<IntegerAttr>(i, WeftDialect::kAliasAttr);
@@ -68,7 +68,7 @@ LogicalResult mlir::weft::placeOnHost(ModuleOp module,
   if (isNone)
     takeMarksAway(module);
   for (const std::string &word : words) {
-    if (isNone || word == "marked")
+    if (isNone || word == "marked" || word == kAutoOffload)
       continue;
     auto pattern = llvm::GlobPattern::create(word, /*MaxSubPatterns=*/1024);
     if (!pattern)

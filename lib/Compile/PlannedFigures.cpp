@@ -95,3 +95,13 @@ void weft::notePlannedFigures(ModuleOp planned, const Machine &machine) {
             func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
       noteFigures(func, figures, cost);
 }
+
+int64_t mlir::weft::getScheduleFigure(ModuleOp module, StringRef name) {
+  int64_t sum = 0;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto figures =
+            func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
+      if (auto number = figures.getAs<IntegerAttr>(name))
+        sum += number.getInt();
+  return sum;
+}

@@ -17,6 +17,9 @@ namespace mlir::weft {
 /// nothing if the machine has too few ranks to say.
 void notePlannedFigures(ModuleOp planned, const Machine &machine);
 
+/// The sum of a figure of `weft.schedule` over all functions.
+int64_t getScheduleFigure(ModuleOp module, llvm::StringRef name);
+
 } // namespace mlir::weft
 
 #endif // WEFT_LIB_COMPILE_PLANNEDFIGURES_H

@@ -222,3 +222,23 @@ def test_attention_gradient_reads_what_waits():
     moved, kept = (weft.compile(module, schedule="sync", recompute="marked", offload=o) for o in ([], ["none"]))
     jax.tree.map(np.testing.assert_array_equal, moved(w, x), kept(w, x))
     assert moved.stats.host_bytes_per_rank == 3 * x.nbytes
+
+
+def test_the_compiler_chooses_what_a_limit_needs():
+    def step(weights, moments, x):
+        gradient = jax.grad(lambda w: jnp.mean(in_a_row(SAVED, w, x) ** 2))(weights)
+        moments = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, moments, gradient)
+        return jax.tree.map(lambda w, m: w - 0.1 * m, weights, moments), moments
+
+    weights, x = make_inputs()
+    moments = jax.tree.map(np.zeros_like, weights)
+    module = weft.jax.export(jax.jit(step, donate_argnums=(0, 1)), weights, moments, x)
+    plain = weft.compile(module)
+    with pytest.raises(weft.CompileError, match="needs (\\d+) bytes at least") as error:
+        weft.compile(module, memory_limit=4096)
+    least = int(re.search(r"needs (\d+) bytes", str(error.value)).group(1))
+    with pytest.raises(weft.CompileError, match="bytes at least"):
+        weft.compile(module, memory_limit=least - 4096)
+    fitted = weft.compile(module, memory_limit=least - 4096, offload="auto")
+    for one, other in zip(jax.tree.leaves(plain(weights, moments, x)), jax.tree.leaves(fitted(weights, moments, x)), strict=True):
+        np.testing.assert_array_equal(one, other)

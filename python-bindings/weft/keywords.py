@@ -36,7 +36,8 @@ class Options(TypedDict, total=False):
     memory_limit: what a rank may use at most, as in 8GiB, or none; else the machine's
     recompute: what is computed again instead of kept (default: auto)
     offload: beside what is marked, which arguments lie in the host's memory: patterns of
-        names; or none, not even what is marked
+        names, or auto for those that time and the limit tell; or none, not even what is
+        marked
     merge_channels: one channel for all collectives over the same axes (default: False)
     proofs: if not: do not prove that the program is right (default: True)
     report: write a page (HTML) about the schedule and its memory
