@@ -175,6 +175,8 @@ bool MemoryLoop::isLarge() const {
 }
 
 bool MemoryLoop::hasManyTasks() const {
+  if (!isLarge())
+    return false;
   int64_t numTasks = 0;
   for (auto func : ModuleOp(fused).getOps<func::FuncOp>())
     for (Block &block : func.getBody())
@@ -187,6 +189,11 @@ bool MemoryLoop::isLastOfLarge(const Plan &plan) const {
          plan.nanoseconds - plan.boundNanoseconds <=
              plan.boundNanoseconds / kTolerated &&
          isLarge();
+}
+
+/// Says whether it fits, and no other order is worth its time for less memory.
+bool MemoryLoop::isFitted(const Plan &plan) const {
+  return fits(plan) && (isLoose(plan.bytes) || hasManyTasks());
 }
 
 bool MemoryLoop::isAtBound(const Plan &plan) const {
@@ -245,7 +252,7 @@ MemoryLoop::Plan MemoryLoop::fitReserve(StringRef policy, bool isLean,
 }
 
 MemoryLoop::Plan MemoryLoop::fitPolicy(StringRef policy, Plan first) {
-  if (fits(first) && isLoose(first.bytes))
+  if (isFitted(first))
     return first;
   Plan plan = fitReserve(policy, /*isLean=*/false, 0, std::move(first));
   auto takeOther = [&](bool isLean, int64_t reserve) {
@@ -263,11 +270,12 @@ MemoryLoop::Plan MemoryLoop::fitPolicy(StringRef policy, Plan first) {
 /// Nobody should have to ask for another policy.
 void MemoryLoop::tryOtherPolicies(Plan &best) {
   for (StringRef policy : kOthers) {
-    if (fits(best) && best.nanoseconds <= best.boundNanoseconds)
+    if (isAtBound(best) || isLastOfLarge(best))
       return;
     SchedulePassOptions chosen = choose(policy, 0, /*isLean=*/false);
     Plan order = attempt(chosen, /*plans=*/false);
-    bool isKnown = order.module && isLoose(order.estimatedBytes);
+    bool isKnown =
+        order.module && (isLoose(order.estimatedBytes) || hasManyTasks());
     // No plan is faster than its order: it only adds kernels.
     if (!isKnown || !fits(best) ||
         order.estimatedNanoseconds < best.nanoseconds)
@@ -282,7 +290,7 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
 void MemoryLoop::tryLessMemory(Plan &best) {
   if (!best.module ||
       getScheduleFigure(*best.module, "communication_ns") == 0 ||
-      (isLarge() && (hasManyTasks() || isLastOfLarge(best))))
+      hasManyTasks() || isLastOfLarge(best))
     return;
   auto plan = [&](int64_t within) {
     SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
@@ -366,7 +374,13 @@ MemoryLoop::Fitted MemoryLoop::fit() {
   Plan first = attempt(choose(options.policy, 0, /*isLean=*/false));
   if (isLastOfLarge(first))
     return tell(std::move(first));
-  if (!fits(first) || !isLoose(first.bytes)) {
+  // A reserve that is found at once needs no plan of what needs least.
+  if (first.module && !fits(first) && hasManyTasks()) {
+    first = fitReserve(options.policy, /*isLean=*/false, 0, std::move(first));
+    if (isLastOfLarge(first))
+      return tell(std::move(first));
+  }
+  if (!isFitted(first)) {
     // What has no plan at all says why.
     if (!getLeast().module)
       return tell(std::move(getLeast()));

@@ -121,6 +121,7 @@ private:
   /// Says whether it fits, and it is as fast as any, or almost.
   bool isAtBound(const Plan &plan) const;
   bool isLastOfLarge(const Plan &plan) const;
+  bool isFitted(const Plan &plan) const;
   void takeFaster(Plan &best, Plan other) const;
   void tryOtherPolicies(Plan &best);
   void tryLessMemory(Plan &best);
