@@ -49,7 +49,7 @@ mlir::weft::detail::verifyCollectiveOpInterface(CollectiveOpInterface op) {
   if (reduces && *op.getReduction() != ReduceKind::And &&
       *op.getReduction() != ReduceKind::Or)
     for (Type type : op->getOperandTypes())
-      if (getElementTypeOrSelf(type).isInteger(1)) // c3
+      if (getElementTypeOrSelf(type).isInteger(1))
         return op->emitOpError("combines truth values by ")
                << stringifyReduceKind(*op.getReduction())
                << ", expected and or or";
