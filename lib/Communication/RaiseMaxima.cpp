@@ -35,11 +35,13 @@ llvm::SetVector<Value> getInputs(Operation *op) {
   return inputs;
 }
 
-/// What depends on nothing, so that it can be anywhere.
+/// What depends on nothing, so that it can be anywhere. What fills a tensor may
+/// be computed from one of rank 0, which may wait for a collective.
 bool isSourceless(Value value) {
   Operation *op = value.getDefiningOp();
-  return op &&
-         (op->hasTrait<OpTrait::ConstantLike>() || isRematerializable(op));
+  return op && (op->hasTrait<OpTrait::ConstantLike>() ||
+                (isRematerializable(op) &&
+                 llvm::all_of(getInputs(op), isSourceless)));
 }
 
 class MaximaOfBlock {

@@ -4,16 +4,16 @@
 // together on their ranks. Exit codes as weft-compile's: 1 for a program that
 // is wrong, 2 for wrong usage.
 
-#include "weft/Canonicalize/Passes.h"
+#include "SourceProof.h"
+
 #include "weft/Communication/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
-#include "weft/Quantize/Passes.h"
+#include "weft/Rules/ExternalModels.h"
 #include "weft/Support/Guard.h"
 #include "weft/Support/OutputPath.h"
 #include "weft/Support/Printable.h"
 #include "weft/Support/Version.h"
-#include "weft/Verify/Elements/Canonicalization.h"
 #include "weft/Verify/Elements/Passes.h"
 #include "weft/Verify/Plan/IssueOrder.h"
 #include "weft/Verify/Plan/Passes.h"
@@ -137,17 +137,7 @@ using Proof = LogicalResult (*)(ModuleOp before, ModuleOp after);
 /// phase.
 Proof getProofFrom(StringRef phase) {
   return llvm::StringSwitch<Proof>(phase)
-      .Case("source",
-            [](ModuleOp before, ModuleOp after) {
-              // Both say of every value which one it is; what the ops of
-              // quantization say is read in ops that proofs know.
-              PassManager lower(before.getContext());
-              lower.addPass(weft::createLowerQuantizationPass());
-              return success(
-                  succeeded(lower.run(before)) &&
-                  succeeded(weft::checkValues(before)) &&
-                  succeeded(weft::verifyCanonicalization(before, after)));
-            })
+      .Case("source", weft::verifyFromSource)
       .Case("global",
             [](ModuleOp before, ModuleOp after) {
               return success(
@@ -244,6 +234,8 @@ int runTool(ArrayRef<StringRef> arguments) {
               arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
               linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
               scf::SCFDialect, tensor::TensorDialect>();
+  // Of what weft-assign-orders asks about ops.
+  weft::registerShardingRuleExternalModels(registry);
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   // Proofs make ops of their own.

@@ -289,6 +289,9 @@ const Element *ElementTable::combine(Attribute op, const Element *summand,
   summand = skipRounding(summand);
   // Zeros are nothing, however many: a part of one element is a constant.
   auto number = dyn_cast_if_present<FloatAttr>(getConstantValue(summand));
+  if (number)
+    summand = getConstant(
+        FloatAttr::get(Float64Type::get(context), number.getValueAsDouble()));
   if (bound.empty() || (isSum && number && number.getValue().isZero()))
     return summand;
   SmallVector<const Element *> addends;

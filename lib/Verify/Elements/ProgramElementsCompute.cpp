@@ -180,8 +180,9 @@ const Element *ProgramElements::reduce(const Structured &structured,
       begin.push_back({accumulator, init});
     return table.substitute(addToZero(op, index, yielded[index]), begin);
   }
-  // Nothing enters: what it begins with is left.
-  if (llvm::is_contained(reducedSizes, 0))
+  // Nothing enters, or what changes nothing: what it begins with is left.
+  if (llvm::is_contained(reducedSizes, 0) ||
+      yielded[index] == accumulators[index])
     return inits[index];
   auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
   // All elements of runs of one element are in the first lane.
@@ -197,7 +198,10 @@ const Element *ProgramElements::reduce(const Structured &structured,
                                            inits[index], reduced);
   if (!yielded[index])
     return inits[index];
-  made.type = yielded[index]->type;
+  // Not that of another result's accumulator, which may be what is yielded.
+  made.type = llvm::is_contained(accumulators, yielded[index])
+                  ? getElementTypeOrSelf(op->getResult(index).getType())
+                  : yielded[index]->type;
   for (const Element *variable : reduced)
     made.numbers.push_back(variable->numbers[1]);
   for (unsigned i : needed) {

@@ -141,16 +141,16 @@ static LogicalResult checkNotQuantized(ModuleOp canonical, ModuleOp source) {
 //===----------------------------------------------------------------------===//
 
 static InFlightDiagnostic report(func::FuncOp func, unsigned result,
-                                 ElementParting parting) {
+                                 ElementParting parting, StringRef what) {
   Operation *op =
       parting.ownOp ? parting.ownOp : func.getBody().front().getTerminator();
-  InFlightDiagnostic diag =
-      op->emitOpError("makes result #")
-      << result << " another one than the user's module: " << parting.own->str()
-      << ", expected " << parting.other->str();
+  InFlightDiagnostic diag = op->emitOpError("makes result #")
+                            << result << " another one than " << what << ": "
+                            << parting.own->str() << ", expected "
+                            << parting.other->str();
   if (parting.otherOp)
     diag.attachNote(parting.otherOp->getLoc())
-        << "this op of the user's module makes " << parting.other->str();
+        << "this op of " << what << " makes " << parting.other->str();
   return diag;
 }
 
@@ -171,9 +171,9 @@ static OwningOpRef<ModuleOp> decompose(ModuleOp source) {
   return copy;
 }
 
-/// Compares what the functions return; says what differs if `says`.
+/// Compares what the functions return; says what differs from `what` if `says`.
 static Outcome compare(ElementTable &table, func::FuncOp given,
-                       func::FuncOp func, bool says) {
+                       func::FuncOp func, StringRef what, bool says) {
   ProgramElements expected(table, given, ProgramKind::Global);
   ProgramElements program(table, func, ProgramKind::Global);
   if (failed(expected.run()) || failed(program.run()))
@@ -181,14 +181,14 @@ static Outcome compare(ElementTable &table, func::FuncOp given,
   for (auto [i, element] : llvm::enumerate(program.getResults()))
     if (const Element *other = expected.getResults()[i]; element != other) {
       if (says)
-        report(func, i, findParting(program, element, expected, other));
+        report(func, i, findParting(program, element, expected, other), what);
       return Outcome::Different;
     }
   return Outcome::Equal;
 }
 
-LogicalResult weft::verifyCanonicalization(ModuleOp source,
-                                           ModuleOp canonical) {
+LogicalResult weft::verifyCanonicalization(ModuleOp source, ModuleOp canonical,
+                                           StringRef what) {
   OwningOpRef<ModuleOp> decomposed = decompose(source);
   func::FuncOp func = findEntry(canonical),
                given = findEntry(decomposed ? *decomposed : source);
@@ -198,7 +198,7 @@ LogicalResult weft::verifyCanonicalization(ModuleOp source,
   if (failed(checkMeshes(canonical, source)) ||
       failed(checkBorder(func, given, isSameBorder)) ||
       failed(checkNotQuantized(canonical, source)) ||
-      failed(verifySameProducts(canonical, source, "the user's module")))
+      failed(verifySameProducts(canonical, source, what)))
     return failure();
   // Sums have been given orders, some have been joined.
   bool isOfReals = canonical->hasAttr(WeftDialect::kInvarianceAttr) &&
@@ -207,7 +207,7 @@ LogicalResult weft::verifyCanonicalization(ModuleOp source,
                            [&](ElementTable &table, bool says) {
                              if (isOfReals)
                                table.setOfReals();
-                             return compare(table, given, func, says);
+                             return compare(table, given, func, what, says);
                            });
 }
 

@@ -588,7 +588,7 @@ bool LocalLifter::hasKnownForms(Operation *op) const {
 /// known is of use. False if there is only one, or none of use.
 bool LocalLifter::liftRegrouped(Operation *op) {
   // The results of a function say what is expected; loops are followed once.
-  if (isReference || isa<func::ReturnOp>(op) ||
+  if (isGlobal || isa<func::ReturnOp>(op) ||
       (op->getNumRegions() > 0 && !isa<linalg::LinalgOp, tensor::PadOp>(op)))
     return false;
   struct Operand {
@@ -603,7 +603,8 @@ bool LocalLifter::liftRegrouped(Operation *op) {
     auto it = tensors.find(value);
     if (it == tensors.end())
       continue;
-    std::vector<LocalValue> ways = findRegrouped(op, value);
+    std::vector<LocalValue> ways =
+        isReference ? otherWays.lookup(value) : findRegrouped(op, value);
     if (ways.empty() || count * (ways.size() + 1) > kMaxWays)
       continue;
     ways.insert(ways.begin(), it->second);

@@ -359,6 +359,11 @@ private:
                             SmallVectorImpl<LocalDim> &results);
   bool padLastPart(tensor::PadOp op, const Form *padding);
   bool padForRanks(tensor::PadOp op, LocalValue &value, const Form *padding);
+  LogicalResult checkPadded(tensor::PadOp op, const LocalValue &value,
+                            const Form *padding);
+  bool maySeePadded(tensor::PadOp op, const LocalValue &value,
+                    const Form *padding);
+  bool isNotedPad(const LocalValue &value, const LocalValue &padded) const;
   RankVector getNumber(OpFoldResult value);
 
   // Stacks.

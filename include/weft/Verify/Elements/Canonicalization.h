@@ -10,9 +10,11 @@
 namespace mlir::weft {
 
 /// Proves that the results of `canonical` are those of `source`, the module
-/// that it was made from, or emits the first op that differs. Both are as
-/// weft-check-values leaves them; neither is changed.
-LogicalResult verifyCanonicalization(ModuleOp source, ModuleOp canonical);
+/// that it was made from, or emits the first op that differs from what `what`
+/// makes. Both are as weft-check-values leaves them; neither is changed.
+LogicalResult
+verifyCanonicalization(ModuleOp source, ModuleOp canonical,
+                       llvm::StringRef what = "the user's module");
 
 } // namespace mlir::weft
 

@@ -46,6 +46,13 @@ mlir::weft::detail::verifyCollectiveOpInterface(CollectiveOpInterface op) {
     return op->emitOpError("is of kind ")
            << name << ", but says " << (reduces ? "not " : "")
            << "how it combines";
+  if (reduces && *op.getReduction() != ReduceKind::And &&
+      *op.getReduction() != ReduceKind::Or)
+    for (Type type : op->getOperandTypes())
+      if (getElementTypeOrSelf(type).isInteger(1))
+        return op->emitOpError("combines truth values by ")
+               << stringifyReduceKind(*op.getReduction())
+               << ", expected and or or";
   bool isAllToAll = kind == CollectiveKind::AllToAll;
   bool gathers = isAllToAll || kind == CollectiveKind::AllGather;
   bool scatters = isAllToAll || kind == CollectiveKind::ReduceScatter;

@@ -58,9 +58,12 @@ std::optional<ShardingRule> ScatterAddOp::getShardingRule() {
   SmallVector<int> loops = builder.addAll(getTensorShape(getUpdates()));
   builder.rule.inits = {0};
   SumOrder order;
+  // Collectives do not add truth values.
+  bool canSum = !getElementTypeOrSelf(getType()).isInteger(1);
   for (auto [dim, loop] : llvm::enumerate(loops))
     if (!getTableMap().isFunctionOfDim(dim)) {
-      builder.rule.factors[loop].kind = FactorKind::Reduction;
+      builder.rule.factors[loop].kind =
+          canSum ? FactorKind::Reduction : FactorKind::Replicated;
       order.loops.push_back(loop);
     }
   if (isa<FloatType>(getElementTypeOrSelf(getType())))

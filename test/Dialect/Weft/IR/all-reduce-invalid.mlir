@@ -51,3 +51,12 @@ func.func @all_reduce_c3(%x0: tensor<8x64xf32>) -> tensor<8x32xf32> {
   %0 = weft.all_reduce sum %x0 on @mesh <{"tp"}> : (tensor<8x64xf32>) -> tensor<8x32xf32>
   return %0 : tensor<8x32xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["tp"=4]>
+func.func @f(%x0: tensor<8xi1>) -> tensor<8xi1> {
+  // expected-error@+1 {{'weft.all_reduce' op combines truth values by sum, expected and or or}}
+  %0 = weft.all_reduce sum %x0 on @mesh <{"tp"}> : (tensor<8xi1>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}

@@ -78,3 +78,12 @@ func.func @reduce_scatter_c4_divide(%x0: tensor<6xf32>) -> tensor<2xf32> {
   %0 = weft.reduce_scatter sum %x0 on @mesh <{"tp"}> dims [0] : (tensor<6xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["tp"=4]>
+func.func @f(%x0: tensor<8xi1>) -> tensor<2xi1> {
+  // expected-error@+1 {{'weft.reduce_scatter' op combines truth values by max, expected and or or}}
+  %0 = weft.reduce_scatter max %x0 on @mesh <{"tp"}> dims [0] : (tensor<8xi1>) -> tensor<2xi1>
+  return %0 : tensor<2xi1>
+}
