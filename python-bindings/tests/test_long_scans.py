@@ -45,6 +45,42 @@ def test_cumulative_reductions(name, length):
             np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5 * length**0.5)
 
 
+# What combines two elements, the same for numpy, and an initial value that changes a result for each time that it is combined.
+COMBINERS = {
+    "sum": (lax.add, np.add, 5), "bits": (lax.bitwise_xor, np.bitwise_xor, 5), "largest": (lax.max, np.maximum, 4),
+    "remainder": (lambda a, b: lax.rem(a + b, np.int32(1001)), lambda a, b: (a + b) % 1001, 5),
+    "limited": (lambda a, b: jnp.minimum(a + b, 900), lambda a, b: np.minimum(a + b, 900), 0),
+    "last": (lambda a, b: b + a * 0, lambda a, b: b, 5),
+}  # fmt: skip
+
+
+def windows(combine, x, start, reverse):
+    """StableHLO's definition: the initial value comes first, and is what the padding holds."""
+    outside = [start] * (len(x) - 1)
+    padded = [*x, *outside] if reverse else [*outside, *x]
+    result = []
+    for i in range(len(x)):
+        value = start
+        for element in padded[i:i + len(x)]:
+            value = combine(value, element)
+        result.append(value)
+    return np.array(result)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("length", [7, 300, nightly(257)])
+@pytest.mark.parametrize("name", COMBINERS)
+def test_any_initial_value(name, length, reverse):
+    combine, reference, start = COMBINERS[name]
+    x = np.random.default_rng(2).integers(0, 9, (length, 2), np.int32)
+    padding = ((0, length - 1) if reverse else (length - 1, 0), (0, 0))
+    step = lambda x, start: lax.reduce_window(x, start, combine, (length, 1), (1, 1), padding)
+    expected = windows(reference, x, np.full(2, start, np.int32), reverse)
+    for constant in (lambda x, _: step(x, np.int32(start)), step):
+        module = weft.jax.export(constant, x, np.int32(start), mesh={"d": 2}, in_shardings=(P("d"), P()))
+        np.testing.assert_array_equal(weft.compile(module, mesh={"d": 2}, threads=1)(x, np.int32(start)), expected)
+
+
 def test_blocks_divide():
     for n in range(257, 3000):
         size = _cumulative.block_size(n)

@@ -146,17 +146,6 @@ def test_combiners_that_call_functions(name):
     check(CALLS[name], ints(5, 8, high=9))
 
 
-@pytest.mark.parametrize("op, start, wrong", [(lax.add, 0, 5), (lax.mul, 1, 2)])
-def test_a_long_cumulative_reduction_begins_with_nothing(op, start, wrong):
-    def along(start):
-        return lambda x: lax.reduce_window(x, np.float32(start), op, (512,), (1,), ((511, 0),))
-    check(along(start), 1 + normal(512) / 100)
-    with pytest.raises(weft.jax.ExportError, match=f"more than 256 elements with another number than {start}"):
-        weft.jax.export(along(wrong), normal(512))
-    with pytest.raises(weft.jax.ExportError, match=f"another number than {start}"):  # one that is not known
-        weft.jax.export(lambda x, begin: lax.reduce_window(x, begin, op, (512,), (1,), ((511, 0),)), normal(512), np.float32(start))
-
-
 SHAPE = {
     "transpose": lambda x: x.transpose(2, 0, 1), "reshape": lambda x: x.reshape(5, 12), "flip": lambda x: x[:, ::-1],
     "pad": lambda x: lax.pad(x, jnp.float32(1), [(1, 2, 0), (0, 0, 2), (-1, 0, 0)]),

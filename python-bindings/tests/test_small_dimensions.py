@@ -35,6 +35,19 @@ def test_fewer_rows_than_ranks(step, rows, mode):
     check(step, count(rows, 5), P("d"), {"d": 4}, modes=[mode])
 
 
+@pytest.mark.parametrize("number", [2.5, 0.0])
+@pytest.mark.parametrize("length", [2, 7])
+def test_a_product_with_a_constant_where_ranks_have_nothing(length, number):
+    check(lambda x: x @ jnp.full((length, 1), number), count(3, length), P(None, "d"), {"d": 5}, modes=MODES[:1])
+
+
+def test_a_running_sum_of_what_is_turned_around():
+    """Of an op that has no operand as long as what it sums, once constants are part of it."""
+    step = lambda x: jnp.cumsum(jnp.cumsum(jnp.flip(jnp.sort(x, 1), 1) * 9.0, 1).reshape(-1).reshape(x.shape), 1)
+    check(step, count(12, 3), P("d"), {"d": 2})
+    check(jax.grad(lambda x: (jnp.cumsum(jnp.flip(x, 1) / 9.0, 1).reshape(-1) ** 2).sum()), count(12, 3), P(), {"d": 1})
+
+
 def test_a_long_running_sum_of_one_row():
     check(lambda x: jnp.cumsum(x, 1), count(1, 509), P("d"), {"d": 4}, modes=[{}])
 

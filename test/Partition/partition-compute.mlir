@@ -110,3 +110,23 @@ func.func @scatter(%i: tensor<8xi32> {weft.sharding = #weft.sharding<@mesh, [{"d
   %1 = weft.reshard %0 from <@mesh, [{"tp"}, {}], partial = sum {"dp"}> to <@mesh, [{"tp"}, {}]> : tensor<10x4xf32>
   return %1 : tensor<10x4xf32>
 }
+
+// -----
+
+// What is one number everywhere needs no mask beside what has one: of three
+// ranks two have an element.
+
+// CHECK-LABEL: func.func @constant_k
+// CHECK: %[[B:.*]] = arith.constant dense<2.000000e+00> : tensor<1x1xf32>
+// CHECK: %[[MASKED:.*]] = linalg.generic
+// CHECK: weft.matmul %[[MASKED]], %[[B]]
+weft.mesh @mesh = <["tp"=3]>
+func.func @constant_k(%a: tensor<4x2xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"tp"}]>})
+    -> (tensor<4x1xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  %b = arith.constant {weft.shardings = [#weft.sharding<@mesh, [{"tp"}, {}]>]} dense<2.0> : tensor<2x1xf32>
+  %0 = weft.matmul %a, %b {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+      weft.shardings = [#weft.sharding<@mesh, [{}, {}], partial = sum {"tp"}>]}
+      : tensor<4x2xf32>, tensor<2x1xf32> -> tensor<4x1xf32>
+  %1 = weft.reshard %0 from <@mesh, [{}, {}], partial = sum {"tp"}> to <@mesh, [{}, {}]> : tensor<4x1xf32>
+  return %1 : tensor<4x1xf32>
+}

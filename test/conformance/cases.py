@@ -16,7 +16,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
-          "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
+          "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
+          "f8E8M0FNU": ml_dtypes.float8_e8m0fnu}
 _TYPE = r"(tensor<(?:[^<>]|<[^<>]*>)*>)"
 _CHECK = re.compile(r"check\.expect_(eq|almost_eq|close)(_const)? (%[\w#]+), "
                     r"(?:(dense<.*?>|%[\w#]+))(?:, max_ulp_difference = (\d+))?(?:,[^:]*?)?\s*(\{[^}]*\})?"

@@ -159,6 +159,31 @@ bool shouldRepeat(linalg::GenericOp producer, linalg::GenericOp consumer,
          sparesMemory(producer, scratchBytes);
 }
 
+/// Says whether each loop of the fused op has an operand that says how long it
+/// is. Constants do not: they become part of the body. Of others upstream keeps
+/// the producer's result, over loops that a reduction may not have.
+bool hasLengths(linalg::GenericOp producer, linalg::GenericOp consumer,
+                OpOperand *operand) {
+  AffineMap toElement = inversePermutation(
+      producer.getIndexingMapMatchingResult(cast<OpResult>(operand->get())));
+  if (!toElement)
+    return false;
+  toElement = toElement.compose(consumer.getMatchingIndexingMap(operand));
+  SmallVector<AffineMap> maps;
+  auto add = [&](OpOperand *other, AffineMap map) {
+    if (other != operand && !matchPattern(other->get(), m_Constant()))
+      maps.push_back(map);
+  };
+  for (OpOperand *input : consumer.getDpsInputOperands())
+    add(input, consumer.getMatchingIndexingMap(input));
+  for (OpOperand *input : producer.getDpsInputOperands())
+    add(input, producer.getMatchingIndexingMap(input).compose(toElement));
+  for (OpOperand &init : consumer.getDpsInitsMutable())
+    maps.push_back(consumer.getMatchingIndexingMap(&init));
+  return bool(
+      inversePermutation(concatAffineMaps(maps, producer.getContext())));
+}
+
 /// Upstream's fusion computes a producer with other readers once, as another
 /// result of the consumer, which may have loops that the result has not. What
 /// is joined is joined at once: its parts would have to wait for the consumer.
@@ -166,7 +191,8 @@ bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   return producer && consumer && producer->hasOneUse() && !isJoin(producer) &&
-         countOps(producer) + countOps(consumer) <= kMaxBodyOps;
+         countOps(producer) + countOps(consumer) <= kMaxBodyOps &&
+         hasLengths(producer, consumer, operand);
 }
 
 /// Gives a consumer its own copy of a producer that is cheap to repeat.

@@ -21,7 +21,8 @@ from weft.jax._builder import element_of, is_float, shape_of
 WHOLE, SHORTEST, LONGEST = 256, 16, 256
 # Parts of a dim are nearly always for a number of ranks that divides this.
 RANKS = 256
-# Of the ops that count an element twice; a maximum of one element and itself is that element.
+# What an initial value may be any number of times without a change, and of the others the one that changes nothing.
+_IDEMPOTENT = ("maximum", "minimum", "and", "or")
 _NEUTRAL = {"add": 0, "multiply": 1}
 
 
@@ -51,22 +52,24 @@ def cumulative(build, op, operands):
     found = window(op, len(shape_of(operands[0])))
     if found is None:
         return None
-    source, identity = operands
+    source, start = operands
     dim, reverse = found
     element, name = element_of(source), _regions.single(op.regions[0].blocks[0])
-    if shape_of(source)[dim] > WHOLE and not _is_neutral(name, identity):
-        raise ValueError(f"begins a cumulative '{name}' of more than {WHOLE} elements with another number than {_NEUTRAL[name]}")
+    if not _may_begin_blocks(name, start, shape_of(source)[dim]):
+        return Combination(build, op.regions[0].blocks[0], reverse).over(source, start, dim)
     # The sum of a block is a number on its way, and not rounded to few bits.
-    if name in ("add", "multiply") and is_float(element) and element.width < 32 and shape_of(source)[dim] > WHOLE:
+    if name in _NEUTRAL and is_float(element) and element.width < 32 and shape_of(source)[dim] > WHOLE:
         wide = ir.F32Type.get()
-        made = Reduction(build, op, build.convert(identity, wide), reverse, name).over(build.convert(source, wide), dim)
+        made = Reduction(build, name, build.convert(start, wide), reverse).over(build.convert(source, wide), dim)
         return build.convert(made, element)
-    return Reduction(build, op, identity, reverse).over(source, dim)
+    return Reduction(build, name, start, reverse).over(source, dim)
 
 
-def _is_neutral(name, start):
-    """Whether blocks may each begin with it: what counts more than once may change nothing."""
+def _may_begin_blocks(name, start, length):
+    """Whether each block may begin with the initial value, and what is left out be that value."""
     if name not in _NEUTRAL:
+        return name in _IDEMPOTENT
+    if length <= WHOLE:  # as often as it stands in the window's padding
         return True
     if isinstance(start.owner, ir.Block) or start.owner.name != "stablehlo.constant":
         return False
@@ -76,12 +79,11 @@ def _is_neutral(name, start):
 
 @dataclass
 class Reduction:
-    """The region of `op`, or the op `name`, from the first element on, or (reverse) to the last."""
+    """The op `name` from the first element on, or (reverse) to the last."""
     build: Any
-    op: Any
+    name: str
     identity: Any
     reverse: bool
-    name: str | None = None
 
     def over(self, source, dim, inclusive=True):
         n = shape_of(source)[dim]
@@ -99,34 +101,18 @@ class Reduction:
         direction = ("G" if self.reverse else "L") + ("E" if inclusive else "T")
         inside = build.broadcast(build.compare(direction, j, i), wide, [dim, dim + 1])
         spread = build.broadcast(source, wide, [d if d < dim else d + 1 for d in range(rank)])
-        return self._reduced(build.select(inside, spread, build.broadcast(self.identity, wide, [])), dim + 1)
-
-    def _reduced(self, source, dim):
-        shape = shape_of(source)
-        if self.name:
-            return self.build.reduce(self.name, source, dim, self.identity)
-        type = self.build.tensor(shape[:dim] + shape[dim + 1:], element_of(source))
-        reduce = self.build.create("stablehlo.reduce", [type], [source, self.identity],
-                                   {"dimensions": ir.DenseI64ArrayAttr.get([dim])}, regions=1)
-        copy = self.op.clone(self.build.ip).operation
-        copy.regions[0].blocks[0].append_to(reduce.regions[0])
-        copy.erase()
-        return reduce.results[0]
+        only = build.select(inside, spread, build.broadcast(self.identity, wide, []))
+        return build.reduce(self.name, only, dim + 1, self.identity)
 
     def _in_blocks(self, source, dim, size, inclusive):
         build, shape = self.build, shape_of(source)
         cut = [*shape[:dim], shape[dim] // size, size, *shape[dim + 1:]]
         blocks = build.reshape(source, cut)
-        before = self.over(self._reduced(blocks, dim + 1), dim, inclusive=False)
+        totals = build.reduce(self.name, blocks, dim + 1, self.identity)
+        before = self.over(totals, dim, inclusive=False)
         spread = build.broadcast(before, cut, [d for d in range(len(cut)) if d != dim + 1])
         inner = self._masked(blocks, dim + 1, inclusive)
-        return build.reshape(self._combined(spread, inner), shape)
-
-    def _combined(self, a, b):
-        if self.name:
-            return self.build.binary(self.name, a, b)
-        made, = _regions.apply(self.build, self.op.regions[0].blocks[0], [a, b], shape_of(a))
-        return made
+        return build.reshape(build.binary(self.name, spread, inner), shape)
 
     def _padded(self, source, dim, inclusive):
         """Of a length that no block divides: elements that change nothing are added at its end."""
@@ -139,6 +125,76 @@ class Reduction:
                            [source, self.identity], {"edge_padding_low": array(none), "edge_padding_high": array(edge),
                                                      "interior_padding": array(none)})
         return build.slice(self.over(wide, dim, inclusive), none, shape)
+
+
+@dataclass
+class Combination:
+    """Any region, and any initial value: it may change what it is combined with, so that it stands in a result as often
+    as in the window, at its beginning and where it is outside. Elements are combined with each other only."""
+    build: Any
+    region: Any
+    reverse: bool
+
+    def over(self, source, start, dim):
+        build, shape = self.build, shape_of(source)
+        n = shape[dim]
+        starts = build.broadcast(start, [n], [])
+        made = self._running(source, dim, self.reverse)
+        if not self.reverse:  # n, n - 1, ..., 1 initial values come first
+            return self._combined(build.broadcast(self._running(starts, 0, True), shape, [dim]), made)
+        made = self._combined(build.broadcast(start, shape, []), made)
+        after = self._moved(self._running(starts, 0, False), 0, False)  # 1, 1, 2, ..., n - 1
+        more = self._combined(made, build.broadcast(after, shape, [dim]))
+        return build.select(self._is_first(n, False, shape, dim), made, more)
+
+    def _running(self, source, dim, reverse):
+        size = block_size(shape_of(source)[dim]) if shape_of(source)[dim] > WHOLE else None
+        return self._in_blocks(source, dim, size, reverse) if size else self._doubled(source, dim, reverse)
+
+    def _doubled(self, source, dim, reverse):
+        """Of 1, 2, 4, ... neighbors."""
+        n, step = shape_of(source)[dim], 1
+        while step < n:
+            first, second = self._part(source, dim, 0, n - step), self._part(source, dim, step, n)
+            both = self._combined(first, second)
+            rest = self._part(source, dim, n - step, n) if reverse else self._part(source, dim, 0, step)
+            source = self.build.concatenate([both, rest] if reverse else [rest, both], dim)
+            step *= 2
+        return source
+
+    def _in_blocks(self, source, dim, size, reverse):
+        build, shape = self.build, shape_of(source)
+        count = shape[dim] // size
+        cut = [*shape[:dim], count, size, *shape[dim + 1:]]
+        inner = self._doubled(build.reshape(source, cut), dim + 1, reverse)
+        end = 0 if reverse else size - 1
+        totals = build.reshape(self._part(inner, dim + 1, end, end + 1), cut[:dim + 1] + cut[dim + 2:])
+        before = self._moved(self._running(totals, dim, reverse), dim, reverse)
+        spread = build.broadcast(before, cut, [d for d in range(len(cut)) if d != dim + 1])
+        both = self._combined(inner, spread) if reverse else self._combined(spread, inner)
+        made = build.select(self._is_first(count, reverse, cut, dim), inner, both)
+        return build.reshape(made, shape)
+
+    def _combined(self, a, b):
+        made, = _regions.apply(self.build, self.region, [a, b], shape_of(a))
+        return made
+
+    def _part(self, value, dim, first, end):
+        shape = shape_of(value)
+        return self.build.slice(value, [first if d == dim else 0 for d in range(len(shape))],
+                                [end if d == dim else size for d, size in enumerate(shape)])
+
+    def _moved(self, value, dim, reverse):
+        """By one place; the first one stays, too."""
+        n = shape_of(value)[dim]
+        if reverse:
+            return self.build.concatenate([self._part(value, dim, 1, n), self._part(value, dim, n - 1, n)], dim)
+        return self.build.concatenate([self._part(value, dim, 0, 1), self._part(value, dim, 0, n - 1)], dim)
+
+    def _is_first(self, n, reverse, shape, dim):
+        i32 = ir.IntegerType.get_signless(32)
+        first = self.build.splat(n - 1 if reverse else 0, [n], i32)
+        return self.build.broadcast(self.build.compare("EQ", self.build.iota(n, i32), first), shape, [dim])
 
 
 def block_size(n):

@@ -256,3 +256,37 @@ func.func @numbers(%amax: tensor<f32>, %x: tensor<4096xf32>, %y: tensor<4096xf32
   } -> tensor<4096xbf16>
   return %q, %d : tensor<4096xf8E4M3FN>, tensor<4096xbf16>
 }
+
+// -----
+
+// What is turned around does not say how many elements there are, and a
+// constant that becomes part of the body neither: the producer stays an op of
+// its own, for a sum has no place for its result.
+
+#flipped = affine_map<(i, j) -> (i, -j + 2)>
+#matrix = affine_map<(i, j) -> (i, j)>
+#own = affine_map<(i, j, k) -> (i, k)>
+#sums = affine_map<(i, j, k) -> (i, j)>
+
+// CHECK-LABEL: func @flipped
+// CHECK: weft_rt.fused ins(%{{.*}} : tensor<12x3xf32>) -> tensor<12x3xf32>
+// CHECK-NOT: :2 = linalg.generic
+// CHECK: return
+func.func @flipped(%x: tensor<12x3xf32>) -> tensor<12x3xf32> {
+  %nines = arith.constant dense<9.0> : tensor<12x3xf32>
+  %zeros = arith.constant dense<0.0> : tensor<12x3xf32>
+  %e = tensor.empty() : tensor<12x3xf32>
+  %product = linalg.generic {indexing_maps = [#flipped, #matrix, #matrix], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %nines : tensor<12x3xf32>, tensor<12x3xf32>) outs(%e : tensor<12x3xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<12x3xf32>
+  %sums = linalg.generic {indexing_maps = [#own, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%product : tensor<12x3xf32>) outs(%zeros : tensor<12x3xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<12x3xf32>
+  return %sums : tensor<12x3xf32>
+}

@@ -75,6 +75,24 @@ bool MatmulOp::keepsPartial(ArrayRef<PartialState> operands, Reduction kind) {
 // Partitioning
 //===----------------------------------------------------------------------===//
 
+/// Whether `operand` is one finite number everywhere, also past the end, where
+/// it is multiplied with zeros of `other`, which is cut in the same dimensions.
+static bool meetsZeros(MatmulOp op, Value operand, AffineMap map, Value other,
+                       AffineMap otherMap) {
+  DenseElementsAttr number;
+  if (!matchPattern(operand, m_Constant(&number)) || !number.isSplat() ||
+      matchPattern(other, m_Constant()))
+    return false;
+  if (isa<FloatType>(number.getElementType()) &&
+      !number.getSplatValue<APFloat>().isFinite())
+    return false;
+  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    return op.getResultMap().isFunctionOfDim(loop) ||
+           otherMap.isFunctionOfDim(loop);
+  });
+}
+
 /// Returns the local `operand` with zeros past the end of the dimensions
 /// that `op` sums: what lies in the padding must not enter a sum.
 static Value maskSummed(LocalBuilder &local, MatmulOp op, Value operand,
@@ -93,8 +111,14 @@ LogicalResult MatmulOp::partition(LocalBuilder &local) {
   if (!getScales().empty())
     return emitOpError("has scales, which weft-lower-quantization writes out "
                        "before shardings are known");
-  Value lhs = maskSummed(local, *this, getLhs(), getLhsMap());
-  Value rhs = maskSummed(local, *this, getRhs(), getRhsMap());
+  Value a = getLhs(), b = getRhs();
+  AffineMap mapA = getLhsMap(), mapB = getRhsMap();
+  Value lhs = meetsZeros(*this, a, mapA, b, mapB)
+                  ? local.getLocal(a)
+                  : maskSummed(local, *this, a, mapA);
+  Value rhs = meetsZeros(*this, b, mapB, a, mapA)
+                  ? local.getLocal(b)
+                  : maskSummed(local, *this, b, mapB);
   local.cloneLocal(*this)->setOperands({lhs, rhs});
   return success();
 }
