@@ -7,7 +7,9 @@
 // The gradient of a piece is taken with the log-sum-exp of its own keys, which
 // is what the op wants, and with `dout` times the weight of these keys in all:
 // what it makes is linear in that. Gradients of keys and values travel with
-// their piece, one permute after it.
+// their piece, one permute after it. Those of the rank's own piece, which is
+// the first one, stay where steps are left out, as they are of a window: there
+// are few permutes, and this is one less.
 //
 // In a balanced ring all of this is done for two parts of the queries and two
 // of a piece. Second parts are exchanged before, and what was made of them
@@ -71,7 +73,8 @@ private:
   template <typename Op> Op makeOp(int64_t step, RingBlock block);
   SmallVector<Value> passNext(unsigned index, ValueRange before);
   void addTo(Value &sum, Value part, Type element);
-  void finishGradient(SmallVector<Value> dq, SmallVector<Value> sums);
+  void finishGradient(SmallVector<Value> dq, SmallVector<Value> sums,
+                      ArrayRef<Value> stayed);
   void replace(const Ring::Reduced &reduced, Value part);
   SmallVector<Value> after(ArrayRef<Value> values, ValueRange others);
 
@@ -400,7 +403,7 @@ void RingBuilder::buildGradient() {
     used.push_back(AttentionTensor::DK);
   if (ring.dv.reduce)
     used.push_back(AttentionTensor::DV);
-  SmallVector<Value> sums, dq;
+  SmallVector<Value> sums, stayed, dq;
   unsigned number = 0;
   for (auto [index, step] : llvm::enumerate(ring.steps)) {
     // What was added up before follows its piece.
@@ -426,23 +429,28 @@ void RingBuilder::buildGradient() {
       rows[i] =
           isFirst ? own : joins.add(dq[i], own, isLast ? element : f32, isLast);
     dq = rows;
-    for (auto [i, own] : llvm::enumerate(columns))
-      columns[i] = isFirst ? own : joins.add(sums[i], own, getElement(sums[i]));
+    if (!sums.empty())
+      for (auto [i, own] : llvm::enumerate(columns))
+        columns[i] = joins.add(sums[i], own, getElement(sums[i]));
     sums = columns;
+    if (isFirst && ring.keepsOwnGradient())
+      stayed = std::exchange(sums, {});
   }
-  finishGradient(dq, sums);
+  finishGradient(dq, sums, stayed);
 }
 
 /// Brings the gradients of queries, and of the keys of the piece at hand, to
-/// the rank that has these.
-void RingBuilder::finishGradient(SmallVector<Value> dq,
-                                 SmallVector<Value> sums) {
+/// the rank that has these, where they are added to what stayed.
+void RingBuilder::finishGradient(SmallVector<Value> dq, SmallVector<Value> sums,
+                                 ArrayRef<Value> stayed) {
   const int64_t ranks = ring.ranks, last = ring.steps.back();
   const size_t half = sums.size() / ring.getNumParts();
   ArrayRef<Value> all = sums;
   SmallVector<Value> home(all.take_front(half)), seconds;
   if (last != 0 && half > 0)
     home = pass(home, ranks - last);
+  for (auto [sum, own] : llvm::zip_first(stayed, home))
+    own = joins.add(sum, own, getElement(own), /*isLast=*/true);
   if (ring.isBalanced) {
     dq[1] = exchange({dq[1]})[0];
     if (half > 0)

@@ -55,6 +55,11 @@ struct Ring {
   /// Parts of a piece of keys, and of the rank's queries.
   unsigned getNumParts() const { return isBalanced ? 2 : 1; }
   int64_t getPartKeys() const { return pieceKeys / getNumParts(); }
+  /// Whether the first step's gradients of keys do not travel. They take memory
+  /// all the time then, which counts where all pieces travel.
+  bool keepsOwnGradient() const {
+    return steps.size() > 1 && int64_t(steps.size()) < ranks;
+  }
 };
 
 /// Attention of one part of the queries and one part of a piece of keys.

@@ -196,7 +196,8 @@ LogicalResult Driver::partition() {
     canonical = runner.keep(*module);
   if (failed(runPipeline([&](OpPassManager &pm) {
         buildPartitionPipeline(pm, {options.accumulate, regather,
-                                    options.ringAttention, options.machine});
+                                    options.ringAttention, options.machine,
+                                    options.memoryLimit});
       })))
     return failure();
   if (options.proofs && failed(runner.timed("proof of partitioning", [&] {

@@ -7,8 +7,6 @@
 #include "weft/Accumulation/Passes.h"
 #include "weft/Attention/Passes.h"
 #include "weft/Canonicalize/Passes.h"
-#include "weft/Codegen/Fusion/Passes.h"
-#include "weft/Codegen/Planning/Passes.h"
 #include "weft/Communication/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
@@ -16,7 +14,6 @@
 #include "weft/Partition/Passes.h"
 #include "weft/Propagation/Passes.h"
 #include "weft/Quantize/Passes.h"
-#include "weft/Schedule/Passes.h"
 #include "weft/Verify/Sums/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -194,58 +191,13 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   RingAttentionPassOptions ring;
   ring.when = choices.ringAttention;
   ring.machine = choices.machine;
+  ring.memoryLimit = choices.memoryLimit;
   pm.addPass(createRingAttentionPass(ring));
   // Fewer and smaller collectives, now that all are there.
   pm.addPass(createMergeCollectivesPass());
   pm.addPass(createCanonicalizeBlockPass());
   // The phase's gate.
   pm.addPass(createVerifyLocalPass());
-}
-
-void weft::buildUnfusedPipeline(OpPassManager &pm, bool mergeChannels) {
-  pm.addPass(createPrepareKernelsPass());
-  GreedyRewriteConfig straightLine;
-  straightLine.setRegionSimplificationLevel(
-      GreedySimplifyRegionLevel::Disabled);
-  pm.addPass(createCanonicalizerPass(straightLine));
-  pm.addPass(createCSEPass());
-  // While dataflow is seen op by op: it says what a collective is for, and what
-  // it is called.
-  AssignChannelsPassOptions channels;
-  channels.merge = mergeChannels;
-  pm.addPass(createAssignChannelsPass(channels));
-  // On channels of their own, from here on collectives like the others.
-  pm.addPass(createOffloadPass());
-  pm.addPass(createNameOpsPass());
-}
-
-void weft::buildKernelPipeline(OpPassManager &pm) {
-  // What is ordered are kernels, whose times are known.
-  pm.addPass(createFuseKernelsPass());
-  // Kernels, which are there only now.
-  pm.addPass(createNameOpsPass());
-}
-
-void weft::buildFusePipeline(OpPassManager &pm, bool mergeChannels) {
-  buildUnfusedPipeline(pm, mergeChannels);
-  buildKernelPipeline(pm);
-}
-
-void weft::buildSchedulePipeline(OpPassManager &pm) {
-  buildFusePipeline(pm);
-  pm.addPass(createSchedulePass());
-  // The phase's gate.
-  pm.addPass(createVerifyScheduledPass());
-}
-
-void weft::buildPlanPipeline(OpPassManager &pm) {
-  // What was written or changed by hand may lack names.
-  pm.addPass(createNameOpsPass());
-  pm.addPass(createVerifyScheduledPass());
-  pm.addPass(createPlanBuffersPass());
-  // Places are known: what is on which stream, and what may run at one time.
-  pm.addPass(createAssignStreamsPass());
-  pm.addPass(createShareLaunchesPass());
 }
 
 void weft::registerWeftPipelines() {

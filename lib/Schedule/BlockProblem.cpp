@@ -7,6 +7,7 @@
 
 #include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Schedule/FixedBytes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -38,22 +39,6 @@ bool mlir::weft::isFreeOp(Operation *op) {
       op->hasTrait<OpTrait::ConstantLike>())
     return true;
   return llvm::none_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
-}
-
-static int64_t getBytes(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() ? getBufferBytes(tensor) : 0;
-}
-
-int64_t mlir::weft::getFixedBytes(func::FuncOp func) {
-  int64_t bytes = 0;
-  for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
-    if (!func.getArgAttr(i, WeftDialect::kHostAttr))
-      bytes += getBytes(type);
-  for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
-    if (!func.getResultAttr(i, WeftDialect::kAliasAttr))
-      bytes += getBytes(type);
-  return bytes;
 }
 
 int LayerNames::getLayer(Operation *op) {
@@ -266,7 +251,7 @@ void ProblemBuilder::addTask(Operation *op) {
     // What is copied to the host's memory takes none of the rank's.
     bool isOnHost = getHostCopy(op) == Purpose::Offload;
     results.push_back(
-        Result{value, task, isOnHost ? 0 : getBytes(value.getType())});
+        Result{value, task, isOnHost ? 0 : getTensorBytes(value.getType())});
   }
 }
 

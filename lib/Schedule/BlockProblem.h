@@ -41,9 +41,6 @@ FailureOr<BlockProblem>
 buildBlockProblem(Block &block, const CostModel &cost,
                   const llvm::DenseMap<Operation *, NestedCost> &nested);
 
-/// Bytes of arguments and of results that are no argument's.
-int64_t getFixedBytes(func::FuncOp func);
-
 /// A number for the layer of the model that the op's name tells of: those whose
 /// names agree up to their first number. -1: none.
 class LayerNames {

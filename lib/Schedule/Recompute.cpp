@@ -10,6 +10,7 @@
 #include "BlockProblem.h"
 #include "DescribeSchedule.h"
 #include "SimplePolicies.h"
+#include "weft/Schedule/FixedBytes.h"
 #include "weft/Schedule/Passes.h"
 
 #include "weft/Cost/Machine.h"

@@ -6,6 +6,7 @@
 #include "BlockProblem.h"
 #include "DescribeSchedule.h"
 #include "GroupReductions.h"
+#include "weft/Schedule/FixedBytes.h"
 #include "weft/Schedule/Passes.h"
 
 #include "weft/Cost/Machine.h"

@@ -100,9 +100,9 @@ def RingAttentionPass : Pass<"weft-ring-attention", "::mlir::ModuleOp"> {
     time.
 
     With a causal mask the last rank would have most to do. Where that takes
-    longer on `machine` than it takes to exchange them, and with `when=balanced`
-    anyway, rank r gives the second half of its queries and keys to rank
-    n - 1 - r, and gets the second half of that rank's. Each step has then up to
+    longer on `machine`, and with `when=balanced` anyway, rank r gives the second
+    half of its queries and keys to rank n - 1 - r, and gets the second half of
+    that rank's. Each step has then up to
     four blocks, of which on each rank two see a key. Outputs and gradients are
     exchanged back.
 
@@ -145,8 +145,11 @@ def RingAttentionPass : Pass<"weft-ring-attention", "::mlir::ModuleOp"> {
            "never, auto, always or balanced">,
     Option<"machine", "machine", "std::string", "\"host\"",
            "a machine's name or the file that describes it">,
+    Option<"memoryLimit", "memory-limit", "int64_t", "0",
+           "bytes that a rank may use; 0: what the machine has, negative: any "
+           "number">,
     Option<"minSpared", "min-spared", "int64_t", "268435456",
-           "with auto, bytes that a rank needs less in pieces, at least">
+           "bytes for which a form may take a tenth longer">
   ];
   let statistics = [
     Statistic<"numForward", "forward", "weft.attention ops cut">,

@@ -11,6 +11,8 @@
 #ifndef WEFT_PIPELINES_PIPELINES_H
 #define WEFT_PIPELINES_PIPELINES_H
 
+#include "weft/Pipelines/PlanPipelines.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -111,6 +113,8 @@ struct PartitionChoices {
   std::string ringAttention = "auto";
   /// On which they are to be fast: a name or a file.
   std::string machine = "host";
+  /// Bytes that a rank may use; 0: what the machine has, negative: any number.
+  int64_t memoryLimit = 0;
 };
 
 /// Canonical `global` to `local`. An invariant module gets its program for one
@@ -123,20 +127,6 @@ void buildPartitionStepsPipeline(OpPassManager &pm,
                                  const PartitionChoices &choices = {});
 
 void registerMakeOneRankPass();
-
-/// Stays in `local`: channels, fused kernels, and names of what takes time.
-void buildFusePipeline(OpPassManager &pm, bool mergeChannels = false);
-
-/// The two parts of it: up to channels, and from ops to kernels.
-void buildUnfusedPipeline(OpPassManager &pm, bool mergeChannels = false);
-void buildKernelPipeline(OpPassManager &pm);
-
-/// `local` to `scheduled`: all of that, then the order, with weft-schedule's
-/// own choices where none are given.
-void buildSchedulePipeline(OpPassManager &pm);
-
-/// `scheduled` to `planned`: gives every value its place in memory.
-void buildPlanPipeline(OpPassManager &pm);
 
 /// Registers `weft-canonicalize-global` and `weft-global-to-local`.
 void registerWeftPipelines();
