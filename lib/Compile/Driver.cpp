@@ -338,8 +338,8 @@ std::optional<int64_t> Driver::tryPlan(ModuleOp marked) {
   return getScheduleFigure(other.getModule(), "step_ns");
 }
 
-/// Without a limit there is nothing to win. What is not scheduled here is
-/// marked where it is.
+/// Without a limit nothing has to go. What is not scheduled here is marked where
+/// it is.
 void Driver::chooseOffloads() {
   if (!llvm::is_contained(options.offload, kAutoOffload) ||
       planner.getMemoryLimit() == 0 || phase > Phase::Local ||

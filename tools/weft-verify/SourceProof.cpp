@@ -10,6 +10,7 @@
 #include "SourceProof.h"
 
 #include "weft/Canonicalize/Passes.h"
+#include "weft/Dialect/Weft/IR/RoundingErrors.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Quantize/Passes.h"
@@ -79,12 +80,13 @@ static LogicalResult verifyOrdered(ModuleOp source, ModuleOp canonical,
           [&](OpPassManager &pm) { buildRaiseGlobalPipeline(pm, options); })) ||
       failed(verifyCanonicalization(source, *made)))
     return failure();
+  constexpr StringLiteral kOrdered = "the user's module in declared orders";
   return failure(
       failed(runPipeline(
           *made,
           [&](OpPassManager &pm) { buildOrderGlobalPipeline(pm, options); })) ||
-      failed(verifyCanonicalization(*made, canonical,
-                                    "the user's module in declared orders")));
+      failed(verifySameInvariance(canonical, *made, kOrdered)) ||
+      failed(verifyCanonicalization(*made, canonical, kOrdered)));
 }
 
 LogicalResult weft::verifyFromSource(ModuleOp source, ModuleOp canonical) {

@@ -69,11 +69,13 @@ static bool haveSameAxes(ArrayRef<DimShardingAttr> dims,
   return false;
 }
 
-/// What is said of an argument or result; where it is stored is inferred.
+/// What is said of an argument or result. On which ranks it is stored is
+/// inferred, and in which memory is for --offload to say.
 static bool isSameBorder(DictionaryAttr own, DictionaryAttr given) {
   auto drop = [](DictionaryAttr attrs) {
     NamedAttrList list(attrs);
     list.erase(WeftDialect::kShardingAttr);
+    list.erase(WeftDialect::kHostAttr);
     return list.getDictionary(attrs.getContext());
   };
   if (drop(own) != drop(given))
