@@ -100,6 +100,16 @@ def test_a_shorter_last_microbatch(name):
     check(get_function(name), X[:14], [(1, 4, False), (1, 5, False), (1, 4, True)])
 
 
+SCANS = {"running sum": lambda x: jnp.cumsum(x, 1), "running product": lambda x: lax.associative_scan(lax.mul, x, axis=1, reverse=True),
+         "carry": lambda x: lax.scan(lambda h, row: (0.5 * h + row,) * 2, x[:, 0], x.T)[1]}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_a_scan_beside_a_shorter_last_microbatch(name):
+    """It goes along another dimension than that of the microbatches."""
+    check(lambda w, v, x: SCANS[name](x), X[:7], [(1, 4, False), (2, 2, True)])
+
+
 @pytest.mark.parametrize("ranks", [4, 8])
 def test_two_lookups_in_rows_that_ranks_do_not_divide(ranks):
     """Which rows of a table ranks have says nothing of how many there are: 10 in parts of 3, or 2 and none."""
