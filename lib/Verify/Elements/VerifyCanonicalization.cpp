@@ -90,18 +90,22 @@ static bool isSameBorder(DictionaryAttr own, DictionaryAttr given) {
          haveSameAxes(sharding.getDims(), wanted.getDims());
 }
 
-/// The sizes of axes may be others.
+/// The sizes of axes may be others. A program without a mesh may have got one
+/// of one rank, which copies to the host's memory are on.
 static LogicalResult checkMeshes(ModuleOp canonical, ModuleOp source) {
   auto meshes = canonical.getOps<MeshOp>(), given = source.getOps<MeshOp>();
-  bool isSame = std::equal(
-      meshes.begin(), meshes.end(), given.begin(), given.end(),
-      [](MeshOp a, MeshOp b) {
-        return a.getSymName() == b.getSymName() &&
-               llvm::equal(a.getMesh().getAxes(), b.getMesh().getAxes(),
-                           [](auto axis, auto other) {
-                             return axis.getName() == other.getName();
-                           });
-      });
+  auto haveSameAxes = [](MeshOp a, MeshOp b) {
+    return a.getSymName() == b.getSymName() &&
+           llvm::equal(a.getMesh().getAxes(), b.getMesh().getAxes(),
+                       [](auto axis, auto other) {
+                         return axis.getName() == other.getName();
+                       });
+  };
+  auto isOfOneRank = [](MeshOp op) { return op.getMesh().getNumRanks() == 1; };
+  bool isSame = given.empty()
+                    ? llvm::all_of(meshes, isOfOneRank)
+                    : std::equal(meshes.begin(), meshes.end(), given.begin(),
+                                 given.end(), haveSameAxes);
   return isSame ? success()
                 : canonical.emitError(
                       "has other meshes than the module that it was made from");
