@@ -174,6 +174,19 @@ LogicalResult Driver::proveCanonicalization(ModuleOp source) {
                       [&] { return verifyCanonicalization(source, *module); });
 }
 
+/// Whether some attention reads keys that other ranks have, which are gathered
+/// or travel.
+static bool hasKeysOfOthers(ModuleOp local) {
+  return local
+      .walk([](AttentionOp op) {
+        return isa_and_present<AllGatherOp, PermuteOp>(
+                   op->getOperand(1).getDefiningOp())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// From the global phase to at most the local one.
 LogicalResult Driver::partition() {
   if (options.recompute == "none")
@@ -195,11 +208,11 @@ LogicalResult Driver::partition() {
   if (options.proofs)
     canonical = runner.keep(*module);
   if (failed(runPipeline([&](OpPassManager &pm) {
-        buildPartitionPipeline(pm, {options.accumulate, regather,
-                                    options.ringAttention, options.machine,
-                                    options.memoryLimit});
+        buildPartitionPipeline(pm, {options.accumulate, regather, ringAttention,
+                                    options.machine, options.memoryLimit});
       })))
     return failure();
+  mayHaveRings = hasKeysOfOthers(*module);
   if (options.proofs && failed(runner.timed("proof of partitioning", [&] {
         return verifyPartitioning(*canonical, *module);
       })))
@@ -331,15 +344,15 @@ std::optional<int64_t> Driver::tryPlan(ModuleOp marked) {
   ScopedDiagnosticHandler handler(place.getContext(), [](Diagnostic &) {});
   PassRunner quiet(*place.getContext(), changed.progress);
   Driver other(marked.clone(), changed, Phase::Planned, place, remarks, quiet);
-  LogicalResult fits = other.planMarked();
+  LogicalResult fits = other.planRings();
   remarks = std::move(before);
   if (failed(fits))
     return std::nullopt;
   return getScheduleFigure(other.getModule(), "step_ns");
 }
 
-/// Without a limit nothing has to go. What is not scheduled here is marked where
-/// it is.
+/// Without a limit nothing has to go. What is not scheduled here is marked
+/// where it is.
 void Driver::chooseOffloads() {
   if (!llvm::is_contained(options.offload, kAutoOffload) ||
       planner.getMemoryLimit() == 0 || phase > Phase::Local ||
@@ -350,9 +363,49 @@ void Driver::chooseOffloads() {
   }).mark();
 }
 
+/// Errors go to `result`; what else is said is said at once.
+LogicalResult Driver::planMarked(TooLarge &result) {
+  ScopedDiagnosticHandler handler(
+      place.getContext(), [&](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          return failure();
+        result.said.push_back(std::move(diagnostic));
+        return success();
+      });
+  LogicalResult isRight = planMarked();
+  result.neededBytes = planner.getNeededBytes();
+  return isRight;
+}
+
+/// `auto` weighs the forms of an attention without knowing what is computed
+/// again for a limit. Where no plan fits with its choice, all rings are tried,
+/// and none. If nothing fits, the error is of what needs least.
+LogicalResult Driver::planRings() {
+  if (ringAttention != "auto" || planner.getMemoryLimit() == 0 ||
+      phase != Phase::Global || last < Phase::Scheduled)
+    return planMarked();
+  OwningOpRef<ModuleOp> source = module->clone();
+  TooLarge least;
+  for (StringRef tried : {"auto", "always", "never"}) {
+    if (tried != "auto")
+      module = source->clone();
+    ringAttention = tried.str();
+    TooLarge other;
+    bool isRight = succeeded(planMarked(other));
+    if (isRight || other.neededBytes == 0 || !mayHaveRings) {
+      emitAll(other.said, place.getContext());
+      return success(isRight);
+    }
+    if (least.neededBytes == 0 || other.neededBytes < least.neededBytes)
+      least = std::move(other);
+  }
+  emitAll(least.said, place.getContext());
+  return failure();
+}
+
 LogicalResult Driver::plan() {
   chooseOffloads();
-  return planMarked();
+  return planRings();
 }
 
 LogicalResult Driver::lower() {

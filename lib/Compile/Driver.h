@@ -21,7 +21,8 @@ public:
       : module(std::move(module)), options(options), last(last), place(place),
         remarks(remarks), runner(runner),
         planner(this->module, options, remarks, runner),
-        phase(detectPhase(*this->module)) {}
+        phase(detectPhase(*this->module)),
+        ringAttention(options.ringAttention) {}
   Driver(const Driver &) = delete;
 
   /// From the phase that the module is in to the planned one, or to the last
@@ -62,6 +63,8 @@ private:
   LogicalResult planMarked();
   std::optional<int64_t> tryPlan(ModuleOp marked);
   void chooseOffloads();
+  LogicalResult planMarked(TooLarge &result);
+  LogicalResult planRings();
   LogicalResult scheduleAndPlan();
   LogicalResult runPhases();
 
@@ -76,6 +79,9 @@ private:
   Phase phase;
   /// Weights are gathered for each microbatch.
   bool regather = false;
+  /// What is tried of --ring-attention, and whether that decides anything.
+  std::string ringAttention;
+  bool mayHaveRings = false;
   OwningOpRef<ModuleOp> unscheduled;
 };
 

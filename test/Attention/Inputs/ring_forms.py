@@ -2,7 +2,7 @@
 """Compiles attention with --ring-attention=auto and with each form, and compares what auto estimated with the plans.
 
 Arguments: the machine, then the number of positions, of heads, of heads of keys and of ranks, `causal`, `window` or
-`all`, and options of weft-compile. Prints which form was taken and why.
+`all`, and options of weft-compile. Prints which form was taken and why; with `print` for options the step alone.
 """
 import re
 import subprocess
@@ -45,6 +45,9 @@ def compile_step(step: str, machine: str, form: str, *options: str) -> tuple[int
 def main() -> None:
     machine, length, heads, shared, ranks, mask, *options = sys.argv[1:]
     step = make_step(int(length), int(heads), int(shared), int(ranks), mask)
+    if options == ["print"]:
+        print(step)
+        return
     said = compile_step(step, machine, "auto", *options)[2]
     remark = re.search(r"keys (travel|are gathered)[^\n]*?, (as [^:]*): ([^\"\n]*)", said)
     assert remark, said
