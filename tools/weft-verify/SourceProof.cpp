@@ -81,12 +81,12 @@ static LogicalResult verifyOrdered(ModuleOp source, ModuleOp canonical,
       failed(verifyCanonicalization(source, *made)))
     return failure();
   constexpr StringLiteral kOrdered = "the user's module in declared orders";
-  return failure(
-      failed(runPipeline(
-          *made,
-          [&](OpPassManager &pm) { buildOrderGlobalPipeline(pm, options); })) ||
-      failed(verifySameInvariance(canonical, *made, kOrdered)) ||
-      failed(verifyCanonicalization(*made, canonical, kOrdered)));
+  return failure(failed(runPipeline(*made,
+                                    [&](OpPassManager &pm) {
+                                      buildOrderGlobalPipeline(pm, options);
+                                    })) ||
+                 failed(verifySameInvariance(canonical, *made, kOrdered)) ||
+                 failed(verifyCanonicalization(*made, canonical, kOrdered)));
 }
 
 LogicalResult weft::verifyFromSource(ModuleOp source, ModuleOp canonical) {
