@@ -20,7 +20,7 @@ public:
   /// What the plan of a module takes, in nanoseconds; nothing: it does not fit.
   using Plan = std::function<std::optional<int64_t>(ModuleOp module)>;
 
-  /// Plans copies of the module, which stays as it is.
+  /// Each try marks the module, has it planned, and takes the marks away.
   OffloadSearch(ModuleOp module, Plan plan)
       : module(module), plan(std::move(plan)) {}
 

@@ -31,12 +31,6 @@ using namespace mlir::weft;
 /// Part of the compute time that computing again must save to be worth it.
 static constexpr int64_t kWorth = 1000;
 
-static bool hasBarriers(ModuleOp module) {
-  return module
-      .walk([](OptimizationBarrierOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 /// What the kernels and products of a fused module take.
 static int64_t getComputeNanoseconds(ModuleOp fused, const Machine &machine) {
   auto meshes = fused.getOps<MeshOp>();

@@ -252,6 +252,12 @@ void mlir::weft::eraseOffloads(Operation *root) {
   });
 }
 
+bool mlir::weft::hasBarriers(Operation *root) {
+  return root
+      ->walk([](OptimizationBarrierOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 void mlir::weft::eraseBarriers(Operation *root) {
   root->walk([](OptimizationBarrierOp barrier) {
     if (barrier.getOffload())

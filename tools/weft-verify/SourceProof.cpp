@@ -30,12 +30,6 @@ static LogicalResult runPipeline(ModuleOp module,
   return pm.run(module);
 }
 
-/// Whether some op of the type is in the module.
-template <typename Op> static bool hasOp(ModuleOp module) {
-  return module.walk([](Op) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 /// Gives the module the meshes, and what is said of arguments and results: all
 /// that options of weft-compile decide.
 static void takeOptions(ModuleOp module, ModuleOp canonical) {
@@ -50,7 +44,7 @@ static void takeOptions(ModuleOp module, ModuleOp canonical) {
       if (ArrayAttr attrs = func.getResAttrsAttr())
         own.setResAttrsAttr(attrs);
     }
-  if (!hasOp<OptimizationBarrierOp>(canonical))
+  if (!hasBarriers(canonical))
     eraseBarriers(module);
 }
 

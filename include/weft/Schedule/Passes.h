@@ -24,6 +24,9 @@ class LeanOrders;
 std::unique_ptr<Pass> createSchedulePass(const SchedulePassOptions &options,
                                          LeanOrders &leanOrders);
 
+/// Whether a program says what is not to be kept, or where it waits.
+bool hasBarriers(Operation *root);
+
 /// Replaces each weft.optimization_barrier in an op by its inputs, but for
 /// those with `offload`.
 void eraseBarriers(Operation *root);
