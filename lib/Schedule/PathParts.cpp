@@ -66,7 +66,8 @@ public:
   int64_t computeEnd();
 
 private:
-  int64_t getLength(int from, int to) const;
+  int64_t getLength(int from, int to, int64_t least) const;
+  int64_t getLengthInOrder(const std::vector<int> &tasks) const;
   CutMemory::Side getForced(int resource, int from, int to) const;
 
   const TaskGraph &graph;
@@ -127,8 +128,23 @@ CutMemory::Side PathParts::getForced(int resource, int from, int to) const {
   return forced;
 }
 
-/// How long what is between two cuts takes at least.
-int64_t PathParts::getLength(int from, int to) const {
+/// What some tasks take by themselves in the order of their numbers: none of
+/// their bounds is above.
+int64_t PathParts::getLengthInOrder(const std::vector<int> &tasks) const {
+  std::vector<int64_t> ends(graph.size(), 0), free(graph.numResources, 0);
+  for (int task : tasks) {
+    int64_t &end = free[graph.resources[task]];
+    for (int previous : graph.before[task])
+      end = std::max(end, ends[previous]);
+    end += graph.durations[task];
+    ends[task] = end;
+  }
+  return *std::max_element(free.begin(), free.end());
+}
+
+/// How long what is between two cuts takes at least. No more than `least` is
+/// of no use: then it may be said to be less.
+int64_t PathParts::getLength(int from, int to, int64_t least) const {
   std::vector<int> tasks;
   std::vector<int64_t> work(graph.numResources, 0);
   for (int i = 0; i < graph.size(); ++i)
@@ -137,7 +153,7 @@ int64_t PathParts::getLength(int from, int to) const {
       work[graph.resources[i]] += graph.durations[i];
     }
   int64_t most = *std::max_element(work.begin(), work.end());
-  if (!tasks.empty())
+  if (!tasks.empty() && getLengthInOrder(tasks) > std::max(most, least))
     most = std::max(most, computeWorkAndWaits(graph.induced(tasks)));
   for (int r = 0; r < graph.numResources && !memory.empty(); ++r) {
     CutMemory::Side forced = getForced(r, from, to);
@@ -148,8 +164,10 @@ int64_t PathParts::getLength(int from, int to) const {
     // elsewhere.
     forced.tasks.insert(forced.tasks.end(), tasks.begin(), tasks.end());
     std::sort(forced.tasks.begin(), forced.tasks.end());
-    int64_t length = computeWorkAndWaits(graph.induced(forced.tasks));
-    most = std::max(most, length - (forced.duration - forced.least));
+    int64_t elsewhere = forced.duration - forced.least;
+    if (getLengthInOrder(forced.tasks) - elsewhere > std::max(most, least))
+      most = std::max(most, computeWorkAndWaits(graph.induced(forced.tasks)) -
+                                elsewhere);
   }
   return most;
 }
@@ -159,7 +177,8 @@ int64_t PathParts::computeEnd() {
   for (int to = 0, e = cuts.size(); to <= e; ++to)
     for (int from = -1; from < to; ++from) {
       int64_t end = from < 0 ? 0 : begins[from] + graph.durations[cuts[from]];
-      begins[to] = std::max(begins[to], end + getLength(from, to));
+      begins[to] =
+          std::max(begins[to], end + getLength(from, to, begins[to] - end));
     }
   return begins.back();
 }
