@@ -224,7 +224,7 @@ LogicalResult Driver::partition() {
 LogicalResult Driver::proveInvariance() {
   if (!options.proofs || !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
     return success();
-  return runPipeline(
+  return runProofs(
       [](OpPassManager &pm) { pm.addPass(createVerifyInvariancePass()); });
 }
 
@@ -247,7 +247,7 @@ LogicalResult Driver::scheduleAndPlan() {
     return failure();
   // Of a program that was planned elsewhere, or edited, too.
   if (phase <= Phase::Planned && last >= Phase::Planned && options.proofs &&
-      failed(runPipeline(buildVerifyPlannedPipeline)))
+      failed(runProofs(buildVerifyPlannedPipeline)))
     return failure();
   return planner.prove();
 }
@@ -257,8 +257,13 @@ LogicalResult Driver::runPhases() {
     return failure();
   // Of a program that enters later; the global pipeline begins with it.
   if (phase > Phase::Global && phase < Phase::Target &&
-      failed(runPipeline(
+      failed(runner.runPasses(
+          *module,
           [](OpPassManager &pm) { pm.addPass(createCheckValuesPass()); })))
+    return failure();
+  // Those of a local program are checked in a moment.
+  if (phase > Phase::Local && phase < Phase::Target &&
+      failed(runner.checkOps(*module)))
     return failure();
   if (failed(partition()))
     return failure();
