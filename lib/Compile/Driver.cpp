@@ -199,10 +199,12 @@ LogicalResult Driver::partition() {
     return failure();
   if (phase > Phase::Local || last == Phase::Global)
     return success();
+  // Ops are checked when they are kernels, if they become such.
   if (phase == Phase::Local)
-    return failure(failed(runPipeline([](OpPassManager &pm) {
+    return failure(failed(runProofs([](OpPassManager &pm) {
                      pm.addPass(createVerifyLocalPass());
                    })) ||
+                   (last == Phase::Local && failed(runner.checkOps(*module))) ||
                    failed(proveInvariance()));
   OwningOpRef<ModuleOp> canonical;
   if (options.proofs)
@@ -261,7 +263,7 @@ LogicalResult Driver::runPhases() {
           *module,
           [](OpPassManager &pm) { pm.addPass(createCheckValuesPass()); })))
     return failure();
-  // Those of a local program are checked in a moment.
+  // Those of a local program are checked later.
   if (phase > Phase::Local && phase < Phase::Target &&
       failed(runner.checkOps(*module)))
     return failure();
