@@ -278,9 +278,11 @@ CollectiveFlow::CollectiveFlow(func::FuncOp func) : func(func) {
     ops.push_back(op);
     return isOneComputation(op) ? WalkResult::skip() : WalkResult::advance();
   });
+  // Without loops an op comes after all that use its results.
+  bool hasLoops = llvm::any_of(ops, llvm::IsaPred<LoopLikeOpInterface>);
   do {
     changed = false;
     for (Operation *op : llvm::reverse(ops))
       visitBackward(op);
-  } while (changed);
+  } while (changed && hasLoops);
 }

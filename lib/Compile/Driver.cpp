@@ -199,10 +199,12 @@ LogicalResult Driver::partition() {
     return failure();
   if (phase > Phase::Local || last == Phase::Global)
     return success();
+  // Ops are checked when they are kernels, if they become such.
   if (phase == Phase::Local)
-    return failure(failed(runPipeline([](OpPassManager &pm) {
+    return failure(failed(runProofs([](OpPassManager &pm) {
                      pm.addPass(createVerifyLocalPass());
                    })) ||
+                   (last == Phase::Local && failed(runner.checkOps(*module))) ||
                    failed(proveInvariance()));
   OwningOpRef<ModuleOp> canonical;
   if (options.proofs)
@@ -224,7 +226,7 @@ LogicalResult Driver::partition() {
 LogicalResult Driver::proveInvariance() {
   if (!options.proofs || !(*module)->hasAttr(WeftDialect::kInvarianceAttr))
     return success();
-  return runPipeline(
+  return runProofs(
       [](OpPassManager &pm) { pm.addPass(createVerifyInvariancePass()); });
 }
 
@@ -247,7 +249,7 @@ LogicalResult Driver::scheduleAndPlan() {
     return failure();
   // Of a program that was planned elsewhere, or edited, too.
   if (phase <= Phase::Planned && last >= Phase::Planned && options.proofs &&
-      failed(runPipeline(buildVerifyPlannedPipeline)))
+      failed(runProofs(buildVerifyPlannedPipeline)))
     return failure();
   return planner.prove();
 }
@@ -257,8 +259,13 @@ LogicalResult Driver::runPhases() {
     return failure();
   // Of a program that enters later; the global pipeline begins with it.
   if (phase > Phase::Global && phase < Phase::Target &&
-      failed(runPipeline(
+      failed(runner.runPasses(
+          *module,
           [](OpPassManager &pm) { pm.addPass(createCheckValuesPass()); })))
+    return failure();
+  // Those of a local program are checked later.
+  if (phase > Phase::Local && phase < Phase::Target &&
+      failed(runner.checkOps(*module)))
     return failure();
   if (failed(partition()))
     return failure();

@@ -5,6 +5,7 @@
 
 #include "MemoryLoop.h"
 
+#include "LinkWork.h"
 #include "PlannedFigures.h"
 
 #include "weft/Analysis/PlanSummary.h"
@@ -200,6 +201,12 @@ bool MemoryLoop::isAtBound(const Plan &plan) const {
   return fits(plan) && plan.nanoseconds <= plan.boundNanoseconds;
 }
 
+/// Says whether it fits and takes no longer than a link needs where each gather
+/// is done: no other policy keeps any.
+bool MemoryLoop::beatsOtherPolicies(const Plan &plan) const {
+  return fits(plan) && plan.nanoseconds <= computeLinkWork(fused, machine);
+}
+
 void MemoryLoop::takeFaster(Plan &best, Plan other) const {
   if (fits(other) && (!fits(best) || other.nanoseconds < best.nanoseconds))
     best = std::move(other);
@@ -269,6 +276,8 @@ MemoryLoop::Plan MemoryLoop::fitPolicy(StringRef policy, Plan first) {
 
 /// Nobody should have to ask for another policy.
 void MemoryLoop::tryOtherPolicies(Plan &best) {
+  if (beatsOtherPolicies(best))
+    return;
   for (StringRef policy : kOthers) {
     if (isAtBound(best) || isLastOfLarge(best))
       return;

@@ -122,6 +122,7 @@ private:
   bool isAtBound(const Plan &plan) const;
   bool isLastOfLarge(const Plan &plan) const;
   bool isFitted(const Plan &plan) const;
+  bool beatsOtherPolicies(const Plan &plan) const;
   void takeFaster(Plan &best, Plan other) const;
   void tryOtherPolicies(Plan &best);
   void tryLessMemory(Plan &best);

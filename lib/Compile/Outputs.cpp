@@ -52,7 +52,8 @@ LogicalResult Outputs::writeFile(StringRef path, Print print) {
 
 LogicalResult Outputs::writeModule(ModuleOp module) {
   auto printText = [&](raw_ostream &stream) {
-    module->print(stream);
+    // Each phase checks its ops.
+    module->print(stream, OpPrintingFlags().assumeVerified());
     return success();
   };
   BuildOptions build;

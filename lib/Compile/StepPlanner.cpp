@@ -69,7 +69,8 @@ int64_t StepPlanner::getMemoryLimit() const {
 LogicalResult StepPlanner::fuse() {
   if (options.proofs)
     local = runner.keep(*module);
-  if (failed(runner.runPipeline(*module, [&](OpPassManager &pm) {
+  // Their ops are checked when they are kernels.
+  if (failed(runner.runPasses(*module, [&](OpPassManager &pm) {
         buildUnfusedPipeline(pm, options.mergeChannels);
       })))
     return failure();

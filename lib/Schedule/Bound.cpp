@@ -21,18 +21,12 @@
 using namespace mlir::weft;
 
 TaskGraph::TaskGraph(const ScheduleProblem &problem)
-    : numResources(problem.getNumResources()) {
-  std::vector<std::pair<int, int>> edges, reversed;
+    : numResources(problem.getNumResources()),
+      before(problem.getPredecessors()), after(problem.getSuccessors()) {
   for (int i = 0; i < problem.size(); ++i) {
     durations.push_back(problem.task(i).duration);
     resources.push_back(problem.resource(i));
-    for (int next : problem.successors(i)) {
-      edges.emplace_back(i, next);
-      reversed.emplace_back(next, i);
-    }
   }
-  after = Adjacency(size(), edges);
-  before = Adjacency(size(), reversed);
 }
 
 TaskGraph TaskGraph::reversed() const {
@@ -41,14 +35,8 @@ TaskGraph TaskGraph::reversed() const {
   graph.durations.assign(durations.rbegin(), durations.rend());
   graph.resources.assign(resources.rbegin(), resources.rend());
   graph.numResources = numResources;
-  std::vector<std::pair<int, int>> edges, reversedEdges;
-  for (int i = 0; i <= last; ++i)
-    for (int next : after[i]) {
-      edges.emplace_back(last - next, last - i);
-      reversedEdges.emplace_back(last - i, last - next);
-    }
-  graph.after = Adjacency(size(), edges);
-  graph.before = Adjacency(size(), reversedEdges);
+  graph.after = before.reversed();
+  graph.before = after.reversed();
   for (auto [first, second] : linkOrders)
     graph.linkOrders.emplace_back(last - second, last - first);
   std::sort(graph.linkOrders.begin(), graph.linkOrders.end());

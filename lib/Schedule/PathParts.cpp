@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 using namespace mlir::weft;
 
@@ -32,18 +33,12 @@ TaskGraph TaskGraph::induced(const std::vector<int> &tasks) const {
     number[tasks[i]] = i;
   TaskGraph graph;
   graph.numResources = numResources;
-  std::vector<std::pair<int, int>> edges, reversedEdges;
   for (int task : tasks) {
     graph.durations.push_back(durations[task]);
     graph.resources.push_back(resources[task]);
-    for (int next : after[task])
-      if (number[next] >= 0) {
-        edges.emplace_back(number[task], number[next]);
-        reversedEdges.emplace_back(number[next], number[task]);
-      }
   }
-  graph.after = Adjacency(graph.size(), edges);
-  graph.before = Adjacency(graph.size(), reversedEdges);
+  graph.after = after.induced(tasks, number);
+  graph.before = before.induced(tasks, number);
   for (auto [first, second] : linkOrders)
     if (number[first] >= 0 && number[second] >= 0)
       graph.linkOrders.emplace_back(number[first], number[second]);
@@ -162,12 +157,14 @@ int64_t PathParts::getLength(int from, int to, int64_t least) const {
       continue;
     // With all of them it would take longer by no more than those take that are
     // elsewhere.
-    forced.tasks.insert(forced.tasks.end(), tasks.begin(), tasks.end());
     std::sort(forced.tasks.begin(), forced.tasks.end());
+    std::vector<int> all;
+    std::merge(tasks.begin(), tasks.end(), forced.tasks.begin(),
+               forced.tasks.end(), std::back_inserter(all));
     int64_t elsewhere = forced.duration - forced.least;
-    if (getLengthInOrder(forced.tasks) - elsewhere > std::max(most, least))
-      most = std::max(most, computeWorkAndWaits(graph.induced(forced.tasks)) -
-                                elsewhere);
+    if (getLengthInOrder(all) - elsewhere > std::max(most, least))
+      most =
+          std::max(most, computeWorkAndWaits(graph.induced(all)) - elsewhere);
   }
   return most;
 }

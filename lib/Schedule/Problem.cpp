@@ -33,6 +33,28 @@ Adjacency::Adjacency(int count, const std::vector<std::pair<int, int>> &pairs)
   values.erase(kept, values.end());
 }
 
+Adjacency Adjacency::induced(const std::vector<int> &chosen,
+                             const std::vector<int> &place) const {
+  Adjacency result;
+  for (int task : chosen) {
+    for (int other : (*this)[task])
+      if (place[other] >= 0)
+        result.values.push_back(place[other]);
+    result.starts.push_back(static_cast<int>(result.values.size()));
+  }
+  return result;
+}
+
+Adjacency Adjacency::reversed() const {
+  Adjacency result;
+  int last = static_cast<int>(starts.size()) - 2;
+  for (auto it = values.rbegin(); it != values.rend(); ++it)
+    result.values.push_back(last - *it);
+  for (int i = last; i >= 0; --i)
+    result.starts.push_back(static_cast<int>(values.size()) - starts[i]);
+  return result;
+}
+
 int ScheduleProblem::addTask(const ScheduleTask &task) {
   tasks.push_back(task);
   return size() - 1;

@@ -82,6 +82,13 @@ public:
     return {values.data() + starts[i], values.data() + starts[i + 1]};
   }
 
+  /// The lists of the tasks in `chosen`, ascending, with those in them that are
+  /// chosen as well, by `place`: where each is in `chosen`, or -1.
+  Adjacency induced(const std::vector<int> &chosen,
+                    const std::vector<int> &place) const;
+  /// The lists where task i is called n - 1 - i.
+  Adjacency reversed() const;
+
 private:
   std::vector<int> starts{0};
   std::vector<int> values;
@@ -109,6 +116,8 @@ public:
   const ScheduleTask &task(int i) const { return tasks[i]; }
   const std::vector<ScheduleTask> &getTasks() const { return tasks; }
   const std::vector<ScheduleBuffer> &getBuffers() const { return buffers; }
+  const Adjacency &getPredecessors() const { return before; }
+  const Adjacency &getSuccessors() const { return after; }
   Adjacency::Range predecessors(int task) const { return before[task]; }
   Adjacency::Range successors(int task) const { return after[task]; }
   /// The buffers that a task makes, and those that it reads.

@@ -51,6 +51,14 @@ void join(Clock &clock, const Clock &other) {
     set(clock, stream, std::max(get(clock, stream), count));
 }
 
+/// An op on a stream, and the bytes that it touches.
+struct Enqueued {
+  Operation *op;
+  AccessList accesses;
+  /// Per access, in the address space of all roots.
+  SmallVector<ByteSet, 6> bytes;
+};
+
 class StreamProof {
 public:
   explicit StreamProof(const PlannedProgram &program) : program(program) {
@@ -70,7 +78,8 @@ private:
   LogicalResult checkEnd(ArrayRef<size_t> begin, StringRef when);
   LogicalResult await(rt::AwaitOp op, Clock &clock);
   LogicalResult add(Operation *op, unsigned stream);
-  LogicalResult compare(Operation *op, Operation *other);
+  Enqueued makeEnqueued(Operation *op) const;
+  LogicalResult compare(const Enqueued &one, const Enqueued &other);
   LogicalResult report(Operation *op, const Access &access, Operation *other,
                        const Access &theirs);
 
@@ -81,19 +90,11 @@ private:
     auto start = dyn_cast<rt::StartOp>(op);
     return start ? getStream(start.getChannelAttr()) : getStreamOf(op);
   }
-  bool share(const Access &a, const Access &b) const {
-    return overlaps(getBytes(a), getBytes(b));
-  }
-  ByteSet getBytes(const Access &access) const {
-    ByteSet region = access.place->region;
-    region.begin += program.getRoot(*access.place).begin;
-    return region;
-  }
 
   const PlannedProgram &program;
   llvm::MapVector<Attribute, unsigned> streams; // null: the one that computes
   /// What is on a stream, and what comes before its next op.
-  std::vector<std::vector<Operation *>> ops;
+  std::vector<std::vector<Enqueued>> ops;
   std::vector<Clock> clocks;
   /// What comes before what is after an event, or a collective's end.
   DenseMap<int64_t, Clock> events;
@@ -122,25 +123,35 @@ LogicalResult StreamProof::report(Operation *op, const Access &access,
   return diag;
 }
 
-LogicalResult StreamProof::compare(Operation *op, Operation *other) {
-  for (const Access &theirs : program.getAccesses(other))
-    for (const Access &access : program.getAccesses(op))
-      if ((access.writes || theirs.writes) && share(access, theirs))
-        return report(op, access, other, theirs);
+Enqueued StreamProof::makeEnqueued(Operation *op) const {
+  Enqueued made{op, program.getAccesses(op), {}};
+  for (const Access &access : made.accesses) {
+    ByteSet &bytes = made.bytes.emplace_back(access.place->region);
+    bytes.begin += program.getRoot(*access.place).begin;
+  }
+  return made;
+}
+
+LogicalResult StreamProof::compare(const Enqueued &one, const Enqueued &other) {
+  for (auto [theirs, theirBytes] : llvm::zip(other.accesses, other.bytes))
+    for (auto [access, bytes] : llvm::zip(one.accesses, one.bytes))
+      if ((access.writes || theirs.writes) && overlaps(bytes, theirBytes))
+        return report(one.op, access, other.op, theirs);
   return success();
 }
 
 /// Enqueues an op, and compares it with what it is not after.
 LogicalResult StreamProof::add(Operation *op, unsigned stream) {
+  Enqueued one = makeEnqueued(op);
   for (unsigned other = 0; other < ops.size(); ++other) {
     if (other == stream)
       continue;
-    ArrayRef<Operation *> open(ops[other]);
-    for (Operation *theirs : open.drop_front(get(clocks[stream], other)))
-      if (failed(compare(op, theirs)))
+    ArrayRef<Enqueued> open(ops[other]);
+    for (const Enqueued &theirs : open.drop_front(get(clocks[stream], other)))
+      if (failed(compare(one, theirs)))
         return failure();
   }
-  ops[stream].push_back(op);
+  ops[stream].push_back(std::move(one));
   set(clocks[stream], stream, ops[stream].size());
   return success();
 }
@@ -190,7 +201,7 @@ LogicalResult StreamProof::checkEnd(ArrayRef<size_t> begin, StringRef when) {
     if (stream == kCompute || count == first ||
         get(clocks[kCompute], stream) >= count)
       continue;
-    Operation *last = ops[stream].back();
+    Operation *last = ops[stream].back().op;
     return last->emitError() << getOpName(last) << " is on the stream of "
                              << channel << ", and what computes is not after "
                              << "it where " << when << " ends";
@@ -205,10 +216,10 @@ LogicalResult StreamProof::checkInner(Operation *op) {
   DenseMap<int64_t, Clock> eventsBefore = events;
   std::vector<Clock> before = clocks;
   SmallVector<size_t> begin;
-  for (const std::vector<Operation *> &list : ops)
+  for (const std::vector<Enqueued> &list : ops)
     begin.push_back(list.size());
   unsigned passes = isa<scf::ForOp>(op) ? 2 : 1;
-  std::vector<Operation *> inner;
+  std::vector<Enqueued> inner;
   for (mlir::Region &region : op->getRegions()) {
     // Of two branches one runs: what the other one does and records is not
     // before it.
@@ -223,7 +234,7 @@ LogicalResult StreamProof::checkInner(Operation *op) {
     before.resize(ops.size());
     for (auto [list, first] : llvm::zip_equal(ops, begin)) {
       inner.insert(inner.end(), list.begin() + first, list.end());
-      list.resize(first);
+      list.erase(list.begin() + first, list.end());
     }
   }
   llvm::append_range(ops[kCompute], inner);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What collectives take that no order saves.
+
+#ifndef WEFT_LIB_COMPILE_LINKWORK_H
+#define WEFT_LIB_COMPILE_LINKWORK_H
+
+#include "weft/Cost/Machine.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::weft {
+
+/// Nanoseconds of the busiest link of a fused module at least, where each
+/// gather is done; those of several functions together.
+int64_t computeLinkWork(ModuleOp fused, const Machine &machine);
+
+} // namespace mlir::weft
+
+#endif // WEFT_LIB_COMPILE_LINKWORK_H
