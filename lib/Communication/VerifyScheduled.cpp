@@ -37,6 +37,55 @@ LogicalResult verifyForm(Operation *op) {
   return success();
 }
 
+/// Whether a value lies in the host's memory: an argument does that is marked,
+/// and what was copied there.
+bool isOnHost(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return func &&
+           func.getArgAttr(argument.getArgNumber(), WeftDialect::kHostAttr);
+  }
+  Operation *maker = value.getDefiningOp();
+  if (auto wait = dyn_cast<WaitOp>(maker))
+    maker = wait.getFutures()[cast<OpResult>(value).getResultNumber()]
+                .getDefiningOp();
+  return maker && getHostCopy(maker) == Purpose::Offload;
+}
+
+/// What takes the place of an argument lies where that does; what is returned
+/// besides, on the device.
+LogicalResult verifyReturnedHost(func::ReturnOp op) {
+  auto func = cast<func::FuncOp>(op->getParentOp());
+  for (auto [i, value] : llvm::enumerate(op.getOperands())) {
+    auto alias =
+        func.getResultAttrOfType<IntegerAttr>(i, WeftDialect::kAliasAttr);
+    bool takesHost =
+        alias && func.getArgAttr(alias.getInt(), WeftDialect::kHostAttr);
+    if (isOnHost(value) != takesHost)
+      return op.emitOpError("returns result #")
+             << i << " in the memory of the "
+             << (takesHost ? "device, but its argument is in the host's"
+                           : "host, where no argument is that it replaces");
+  }
+  return success();
+}
+
+/// Copies from the host's memory take what is there, and nothing else does.
+LogicalResult verifyHostValues(Operation *op) {
+  if (auto returned = dyn_cast<func::ReturnOp>(op))
+    return verifyReturnedHost(returned);
+  if (isa<WaitOp>(op))
+    return success();
+  bool isFetch = getHostCopy(op) == Purpose::Fetch;
+  for (auto [i, value] : llvm::enumerate(op->getOperands()))
+    if (isOnHost(value) != isFetch)
+      return op->emitOpError("operand #")
+             << i
+             << (isFetch ? " is copied from the host's memory, but is not there"
+                         : " is in the host's memory, which only copies read");
+  return success();
+}
+
 /// Checks the names of one function's ops.
 class NameVerifier {
 public:
@@ -66,7 +115,8 @@ struct VerifyScheduledPass
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       NameVerifier names;
       WalkResult result = func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if (failed(verifyForm(op)) || failed(names.verify(op)))
+        if (failed(verifyForm(op)) || failed(names.verify(op)) ||
+            failed(verifyHostValues(op)))
           return WalkResult::interrupt();
         return isa<rt::FusedOp>(op) ? WalkResult::skip()
                                     : WalkResult::advance();

@@ -6,6 +6,12 @@ module attributes {weft.target = #weft.target<"moon">} {
 
 // -----
 
+// expected-error @+1 {{'weft.target' has an empty name}}
+module attributes {weft.target = #weft.target<"">} {
+}
+
+// -----
+
 // expected-error @+1 {{target 'host' has no option "arch" = "sm_90", expected cpu and its name}}
 module attributes {weft.target = #weft.target<"host", {arch = "sm_90"}>} {
 }

@@ -14,6 +14,7 @@
 #include "weft/Support/OutputPath.h"
 #include "weft/Support/Printable.h"
 #include "weft/Support/Version.h"
+#include "weft/Verify/Elements/Canonicalization.h"
 #include "weft/Verify/Elements/Passes.h"
 #include "weft/Verify/Plan/IssueOrder.h"
 #include "weft/Verify/Plan/Passes.h"
@@ -117,7 +118,9 @@ OwningOpRef<ModuleOp> load(MLIRContext &context, llvm::SourceMgr &sources,
   }
   PassManager pm(&context);
   weft::buildVerifyPlannedPipeline(pm);
-  return succeeded(pm.run(*module)) ? std::move(module) : nullptr;
+  return succeeded(pm.run(*module)) && succeeded(weft::checkOrders(*module))
+             ? std::move(module)
+             : nullptr;
 }
 
 /// Whether a module is in phase `scheduled`, as weft-compile takes it: ops that
@@ -141,6 +144,7 @@ Proof getProofFrom(StringRef phase) {
       .Case("global",
             [](ModuleOp before, ModuleOp after) {
               return success(
+                  succeeded(weft::checkOrders(after)) &&
                   succeeded(weft::verifyPartitioning(before, after)) &&
                   succeeded(weft::verifyOrders(before, after)));
             })

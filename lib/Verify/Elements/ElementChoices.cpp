@@ -236,3 +236,60 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
   }
   return nullptr;
 }
+
+/// What something is chosen by in it.
+static DenseSet<const Element *> findChosenBy(const Element *root) {
+  SmallVector<const Element *> stack = {root};
+  DenseSet<const Element *> seen, variables;
+  while (!stack.empty()) {
+    const Element *element = stack.pop_back_val();
+    if (element->isFunction() || element->variables.empty() ||
+        !seen.insert(element).second)
+      continue;
+    if (element->isOp("arith.select"))
+      variables.insert(element->operands[0]->variables.begin(),
+                       element->operands[0]->variables.end());
+    llvm::append_range(stack, element->operands);
+  }
+  return variables;
+}
+
+/// A choice by the first of `digits` between what each of its numbers makes of
+/// the term, which is one by the next.
+const Element *ElementTable::chooseByDigits(const Element *term,
+                                            ArrayRef<const Element *> digits) {
+  if (digits.empty())
+    return term;
+  const Element *digit = digits.front(), *chosen = nullptr;
+  for (int64_t number = digit->numbers[1]; number-- > 0;) {
+    const Element *way = chooseByDigits(
+        substitute(term, {{digit, getIndex(number)}}), digits.drop_front());
+    chosen = chosen ? getPlain("arith.select", term->type,
+                               {compareIntegers(arith::CmpIPredicate::eq, digit,
+                                                getIndex(number)),
+                                way, chosen})
+                    : way;
+  }
+  return chosen;
+}
+
+/// The term of a sum with its choices by digits of the sum's variable in one
+/// order: by the outermost one first. Scans weave their steps several times,
+/// and which of these choices is inside of which, or joined with it, depends on
+/// how the sum is cut.
+const Element *ElementTable::sortChoices(const Element *term,
+                                         ArrayRef<const Element *> digits) {
+  constexpr int64_t kMaxWays = 1024;
+  DenseSet<const Element *> chosenBy = findChosenBy(term);
+  SmallVector<const Element *> own;
+  int64_t ways = 1;
+  for (const Element *digit : digits) {
+    if (!chosenBy.contains(digit))
+      continue;
+    own.push_back(digit);
+    ways *= std::min(digit->numbers[1], kMaxWays + 1);
+    if (ways > kMaxWays)
+      return term;
+  }
+  return chooseByDigits(term, own);
+}

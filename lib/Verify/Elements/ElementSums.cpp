@@ -305,6 +305,7 @@ const Element *ElementTable::combine(Attribute op, const Element *summand,
   const Element *variable = joinVariables(summand, bound);
   if (dividesCondition(summand)) {
     summand = splitChosen(summand, variable, bound);
+    summand = sortChoices(summand, bound);
     variable = joinVariables(summand, bound);
   }
   int64_t size = variable->numbers[1];

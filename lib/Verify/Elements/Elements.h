@@ -234,6 +234,10 @@ private:
                             std::optional<unsigned> position = std::nullopt);
   const Element *splitChosen(const Element *term, const Element *variable,
                              SmallVectorImpl<const Element *> &bound);
+  const Element *sortChoices(const Element *term,
+                             ArrayRef<const Element *> digits);
+  const Element *chooseByDigits(const Element *term,
+                                ArrayRef<const Element *> digits);
   /// A variable that splitChosen has made.
   static bool isChosenDigit(const Element *element);
   SmallVector<SmallVector<const Element *>>

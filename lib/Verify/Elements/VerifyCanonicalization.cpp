@@ -204,7 +204,8 @@ LogicalResult weft::verifyCanonicalization(ModuleOp source, ModuleOp canonical,
   if (failed(checkMeshes(canonical, source)) ||
       failed(checkBorder(func, given, isSameBorder)) ||
       failed(checkNotQuantized(canonical, source)) ||
-      failed(verifySameProducts(canonical, source, what)))
+      failed(verifySameProducts(canonical, source, what)) ||
+      failed(checkOrders(canonical)))
     return failure();
   // Sums have been given orders, some have been joined.
   bool isOfReals = canonical->hasAttr(WeftDialect::kInvarianceAttr) &&

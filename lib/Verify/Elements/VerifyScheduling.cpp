@@ -7,6 +7,7 @@
 #include "ElementParting.h"
 
 #include "weft/Dialect/Weft/IR/RoundingErrors.h"
+#include "weft/Verify/Elements/Canonicalization.h"
 #include "weft/Verify/Elements/Passes.h"
 
 namespace mlir::weft {
@@ -90,11 +91,23 @@ static LogicalResult checkMeshes(ModuleOp local, ModuleOp scheduled) {
                       "has other meshes than the module that it was made from");
 }
 
+/// The schedule decides in which memory an argument lies; that copies fit is
+/// seen where it is read.
+static bool isSameBorder(DictionaryAttr attrs, DictionaryAttr before) {
+  auto drop = [](DictionaryAttr from) {
+    NamedAttrList list(from);
+    list.erase(WeftDialect::kHostAttr);
+    return list.getDictionary(from.getContext());
+  };
+  return drop(attrs) == drop(before);
+}
+
 LogicalResult weft::verifyScheduling(ModuleOp local, ModuleOp scheduled) {
   constexpr StringLiteral kBefore = "the module that it was made from";
   if (failed(checkMeshes(local, scheduled)) ||
       failed(verifySameInvariance(scheduled, local, kBefore)) ||
-      failed(verifySameProducts(scheduled, local, kBefore)))
+      failed(verifySameProducts(scheduled, local, kBefore)) ||
+      failed(checkOrders(scheduled)))
     return failure();
   for (auto func : scheduled.getOps<func::FuncOp>()) {
     auto before = local.lookupSymbol<func::FuncOp>(func.getSymName());
@@ -102,7 +115,7 @@ LogicalResult weft::verifyScheduling(ModuleOp local, ModuleOp scheduled) {
       return func.emitOpError("is not in the module that it was made from");
     if (func.isExternal() && before.isExternal())
       continue;
-    if (failed(checkBorder(func, before, std::equal_to<DictionaryAttr>())) ||
+    if (failed(checkBorder(func, before, isSameBorder)) ||
         failed(compareWithEffort(
             func, countOps(before, func), [&](ElementTable &table, bool says) {
               return SchedulingProof(table, before, func, says).run();

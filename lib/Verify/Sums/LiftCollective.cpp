@@ -297,7 +297,7 @@ LogicalResult LocalLifter::liftCollective(Operation *op) {
   group = getAxes(groupAxes);
   groupSize = numShards(group);
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    if (inside.contains(operand))
+    if (inside.contains(operand) || inside.contains(op->getResult(i)))
       continue;
     LocalValue value = getTensor(operand);
     for (LocalDim &dim : value.dims)

@@ -693,7 +693,7 @@ LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
     return liftJoin(op);
   // The index of a loop of one local iteration is folded: whichever loop it may
   // be, it is right to say so. One that gives what is known is of use.
-  int numChoices = isReference || !forms.isOfReals() ? 1 : countFolded(op);
+  int numChoices = isReference ? 1 : countFolded(op);
   for (int choice = 0; choice < numChoices && numChoices > 1; ++choice) {
     ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
     int64_t others = forms.countOthers();

@@ -289,32 +289,36 @@ joinMembers(RankVector chunk, int64_t count, int64_t members,
   return isRight ? joined : nullptr;
 }
 
-/// Follows a gather of two dimensions as one, of the first of which a rank has
-/// one index: members have chunks of both. What is between these ops is part of
-/// nothing where other ranks have elements in between. False if it is no such
-/// gather.
-bool LocalLifter::liftNestedGathers(tensor::CollapseShapeOp op) {
-  if (isReference || !op->hasOneUse())
-    return false;
-  OpOperand &use = *op->use_begin();
-  auto gatherOp = dyn_cast<AllGatherOp>(use.getOwner());
-  if (!gatherOp)
-    return false;
-  Value gathered = gatherOp->getResult(use.getOperandNumber());
+/// The reshape of what is gathered that makes two dimensions of `dim`, and no
+/// others; null if there is none.
+static tensor::ExpandShapeOp getRowsOf(Value gathered, int64_t dim) {
   auto expand = gathered.hasOneUse()
                     ? dyn_cast<tensor::ExpandShapeOp>(*gathered.user_begin())
                     : tensor::ExpandShapeOp();
-  auto groups = op.getReassociationIndices();
-  int64_t dim = gatherOp.getDims()[use.getOperandNumber()];
-  if (!expand || expand.getReassociationIndices() != groups ||
-      !llvm::all_of(llvm::enumerate(groups), [&](auto entry) {
-        return entry.value().size() == (int64_t(entry.index()) == dim ? 2 : 1);
-      }))
+  if (!expand ||
+      !llvm::all_of(llvm::enumerate(expand.getReassociationIndices()),
+                    [&](auto entry) {
+                      return entry.value().size() ==
+                             (int64_t(entry.index()) == dim ? 2 : 1);
+                    }))
+    return {};
+  return expand;
+}
+
+/// Follows a gather of two dimensions as one, `value` being what it is before
+/// they are: a rank has one index of the first. Members have chunks of both.
+/// What is between these ops is part of nothing where other ranks have elements
+/// in between. False if it is no such gather.
+bool LocalLifter::gatherRows(AllGatherOp gatherOp, unsigned index,
+                             LocalValue value) {
+  int64_t dim = gatherOp.getDims()[index];
+  Value gathered = gatherOp->getResult(index);
+  tensor::ExpandShapeOp expand = getRowsOf(gathered, dim);
+  if (!expand)
     return false;
   groupAxes = getCollectiveAxes(gatherOp);
   group = getAxes(groupAxes);
   groupSize = numShards(group);
-  LocalValue value = getTensor(op.getSrc());
   LocalDim &outer = value.dims[dim], &inner = value.dims[dim + 1];
   int64_t rows = expand.getResultType().getDimSize(dim);
   if (outer.extent != 1 || !outer.chunk || !inner.chunk || rows <= 0 ||
@@ -342,7 +346,61 @@ bool LocalLifter::liftNestedGathers(tensor::CollapseShapeOp op) {
   if (!join(outer, rows, [&](int64_t member) { return member / columns; }) ||
       !join(inner, columns, [&](int64_t member) { return member % columns; }))
     return false;
-  inside.insert(op.getResult());
   inside.insert(gathered);
   return succeeded(setTensor(expand, expand.getResult(), std::move(value)));
+}
+
+/// Follows the gather of what two dimensions become.
+bool LocalLifter::liftNestedGathers(tensor::CollapseShapeOp op) {
+  if (isReference || !op->hasOneUse())
+    return false;
+  OpOperand &use = *op->use_begin();
+  auto gatherOp = dyn_cast<AllGatherOp>(use.getOwner());
+  if (!gatherOp)
+    return false;
+  unsigned index = use.getOperandNumber();
+  tensor::ExpandShapeOp expand =
+      getRowsOf(gatherOp->getResult(index), gatherOp.getDims()[index]);
+  if (!expand ||
+      expand.getReassociationIndices() != op.getReassociationIndices() ||
+      !gatherRows(gatherOp, index, getTensor(op.getSrc())))
+    return false;
+  inside.insert(op.getResult());
+  return true;
+}
+
+/// Follows what a gather puts together of one dimension where the one-rank
+/// program has one more, of one element: 8 rows of 2x4 elements are 1x2x4 each,
+/// and a rank that has one of the two needs no reshape. Of 1x2x8 elements, in
+/// 2, 4 and 1 chunks, 1x1x2x8 are gathered to 1x2x4x8.
+void LocalLifter::liftUnitGathers(AllGatherOp op) {
+  groupAxes = getCollectiveAxes(op);
+  group = getAxes(groupAxes);
+  groupSize = numShards(group);
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
+    int64_t dim = op.getDims()[index];
+    if (inside.contains(operand) || !getRowsOf(op->getResult(index), dim))
+      continue;
+    const LocalValue &value = getTensor(operand);
+    auto isShared = [&](auto entry) {
+      return int64_t(entry.index()) == dim ||
+             isSameOfMembers(entry.value().chunk);
+    };
+    if (llvm::all_of(llvm::enumerate(value.dims), isShared))
+      continue;
+    // The ranks' elements stay where they are if there are none in between.
+    for (int64_t at = dim; at >= 0; --at) {
+      if (at < dim && value.dims[at].extent != 1)
+        break;
+      LocalValue seen = value;
+      seen.dims.insert(seen.dims.begin() + at, LocalDim{1, 1, uniform(0)});
+      SmallVector<int64_t> shape = getSizes(seen.dims);
+      if (llvm::is_contained(shape, kAnySize) ||
+          !llvm::is_contained(forms.getShapes(value.form), shape))
+        continue;
+      seen.form = forms.getReshape(value.form, shape, "", op);
+      if (seen.form->isOfReference && gatherRows(op, index, std::move(seen)))
+        break;
+    }
+  }
 }

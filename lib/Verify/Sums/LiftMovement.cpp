@@ -267,6 +267,22 @@ LocalLifter::dropDims(tensor::ExtractSliceOp op, LocalValue value,
   return value;
 }
 
+/// The values that a rank-reduced slice makes of which the one-rank program has
+/// the form: 1x1x6 of 1x1x1x6 may lack either dimension.
+std::vector<LocalValue> LocalLifter::dropInAllWays(tensor::ExtractSliceOp op,
+                                                   const LocalValue &value) {
+  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  std::vector<LocalValue> known;
+  for (const llvm::SmallBitVector &dropped :
+       getDroppings(op.getStaticSizes(), op.getType().getShape())) {
+    int64_t others = forms.countOthers();
+    FailureOr<LocalValue> reduced = dropDims(op, value, dropped);
+    if (succeeded(reduced) && forms.countOthers() == others)
+      known.push_back(std::move(*reduced));
+  }
+  return known;
+}
+
 /// What a slice is of the tensor that it cuts, or of a slice of that.
 FailureOr<LocalValue> LocalLifter::slice(tensor::ExtractSliceOp op) {
   const LocalValue &source = getTensor(op.getSource());
@@ -347,17 +363,17 @@ LogicalResult LocalLifter::liftExtractSlice(tensor::ExtractSliceOp op) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   if (dropped.none())
     return setTensor(op, op.getResult(), std::move(value));
-  // Each way to see them is right; one that gives a form that is known is of
-  // use.
-  if (!isReference)
-    for (const llvm::SmallBitVector &other :
-         getDroppings(op.getStaticSizes(), op.getType().getShape())) {
-      ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
-      int64_t others = forms.countOthers();
-      FailureOr<LocalValue> reduced = dropDims(op, value, other);
-      if (succeeded(reduced) && forms.countOthers() == others)
-        return setTensor(op, op.getResult(), std::move(*reduced));
+  // Each way to see them is right; those that give forms that are known are of
+  // use, and what is made of the value says which.
+  if (!isReference) {
+    std::vector<LocalValue> known = dropInAllWays(op, value);
+    if (!known.empty()) {
+      (void)setTensor(op, op.getResult(), std::move(known.front()));
+      known.erase(known.begin());
+      otherWays[op.getResult()] = std::move(known);
+      return success();
     }
+  }
   FailureOr<LocalValue> reduced = dropDims(op, value, dropped);
   if (failed(reduced))
     return failure();

@@ -214,6 +214,37 @@ static bool fitsAll(const LocalValue &value,
   });
 }
 
+/// Of neighbours along which a value does not change just the product counts:
+/// 4x1x2 elements of which 2 differ are 2x2x2. So `rows` become those of the
+/// one-rank program, which tells the reshape by them.
+void LocalLifter::takeNotedRows(const LocalValue &value,
+                                ArrayRef<int64_t> group,
+                                SmallVectorImpl<int64_t> &rows) const {
+  auto isSame = [&](ArrayRef<int64_t> noted) {
+    int64_t own = 1, other = 1; // of neighbours that are repeated
+    for (auto [row, size, dim] : llvm::zip_equal(rows, noted, group)) {
+      if (isRepeated(value.dims[dim])) {
+        own *= row;
+        other *= size;
+      } else if (row != size || own != other) {
+        return false;
+      }
+    }
+    return own == other;
+  };
+  if (rows.size() != group.size() || llvm::is_contained(rows, kAnySize))
+    return;
+  for (ArrayRef<int64_t> noted : forms.getNotedSizes(value.form)) {
+    if (noted.size() != value.dims.size())
+      continue;
+    ArrayRef<int64_t> sizes = noted.slice(group.front(), group.size());
+    if (isSame(sizes)) {
+      rows.assign(sizes.begin(), sizes.end());
+      return;
+    }
+  }
+}
+
 /// Dimensions become one each, of sizes that the one-rank program knows; empty:
 /// it knows none.
 FailureOr<LocalValue>
@@ -242,6 +273,8 @@ LocalLifter::collapseTo(Operation *op, LocalValue value,
       size = kAnySize;
     if (failed(collapseGroup(op, made, size, dim, rows)))
       return failure();
+    if (!isReference)
+      takeNotedRows(value, group, rows);
     describeRows(rows, groups);
     dims.push_back(dim);
     llvm::append_range(all, rows.empty() ? getSizes(made) : rows);

@@ -119,7 +119,7 @@ void LocalLifter::fix(LocalDim &dim) {
   if (dim.size == kAnySize) {
     dim.isConstant = !dim.chunk;
     dim.size = getPaddedSize(dim);
-    dim.isGuess = !isReference;
+    dim.isGuess = !isGlobal;
   }
   if (!dim.chunk)
     dim.chunk = uniform(0);
@@ -472,6 +472,11 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
       collapse && liftNestedGathers(collapse))
     return success();
+  if (auto gather = dyn_cast<AllGatherOp>(op); gather && !isReference)
+    liftUnitGathers(gather);
+  auto isInside = [&](Value result) { return inside.contains(result); };
+  if (op->getNumResults() > 0 && llvm::all_of(op->getResults(), isInside))
+    return success();
   if (isStacked(op) ||
       (isa<tensor::ExpandShapeOp>(op) && inside.contains(op->getOperand(0))))
     return success();
@@ -485,7 +490,7 @@ LogicalResult LocalLifter::liftOp(Operation *op) {
 /// whatever that is told by.
 static bool isMovement(Operation *op) {
   return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-             tensor::CollapseShapeOp>(op) ||
+             tensor::CollapseShapeOp, OptimizationBarrierOp>(op) ||
          getCollectiveKind(op);
 }
 

@@ -290,7 +290,9 @@ private:
   void findPlaced(const LocalValue &value, std::vector<LocalValue> &found);
   void findTransposed(const LocalValue &value, std::vector<LocalValue> &found);
   std::optional<LocalValue> sliceAsPart(tensor::ExtractSliceOp op);
+  bool gatherRows(AllGatherOp gatherOp, unsigned index, LocalValue value);
   bool liftNestedGathers(tensor::CollapseShapeOp op);
+  void liftUnitGathers(AllGatherOp op);
   void noteSlice(tensor::ExtractSliceOp op, const Form *source,
                  const Form *made);
   void noteInsertion(tensor::InsertSliceOp op, ArrayRef<SlicePlace> places,
@@ -300,6 +302,8 @@ private:
   bool padMore(tensor::PadOp op, const LocalValue &value, const Form *padding);
   FailureOr<LocalValue> dropDims(tensor::ExtractSliceOp op, LocalValue value,
                                  const llvm::SmallBitVector &dropped);
+  std::vector<LocalValue> dropInAllWays(tensor::ExtractSliceOp op,
+                                        const LocalValue &value);
   FailureOr<SlicePlace> getPlace(Operation *op, OpFoldResult value);
   LogicalResult sliceDim(tensor::ExtractSliceOp op, unsigned dim, bool inChunks,
                          LocalDim &state, SliceCut &cut);
@@ -325,6 +329,8 @@ private:
   FailureOr<LocalValue> collapseTo(Operation *op, LocalValue value,
                                    ArrayRef<ReassociationIndices> reassociation,
                                    ArrayRef<int64_t> known);
+  void takeNotedRows(const LocalValue &value, ArrayRef<int64_t> group,
+                     SmallVectorImpl<int64_t> &rows) const;
   SmallVector<SmallVector<int64_t>>
   getCollapses(const LocalValue &value,
                ArrayRef<ReassociationIndices> groups) const;

@@ -266,3 +266,27 @@ module {
     }
   }
 }
+
+// -----
+
+// An order on what combines nothing.
+
+module {
+  func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    // expected-error @+1 {{'linalg.generic' op has the order #weft.order<leaves = 4>, but combines nothing}}
+    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"], weft.order = #weft.order<leaves = 4>} ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      linalg.yield %p : f32
+    } -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @local {
+    func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+      %e = tensor.empty() : tensor<4xf32>
+      %0 = linalg.mul ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}

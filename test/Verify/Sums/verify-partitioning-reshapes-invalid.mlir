@@ -108,3 +108,23 @@ module {
     }
   }
 }
+
+// -----
+
+// A gather of two dimensions as one has the members of the first one outermost.
+
+module {
+  weft.mesh @mesh = <["x"=2, "z"=2]>
+  func.func @f(%a: tensor<1x2x8xf32> {weft.global_type = tensor<2x4x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"z"}, {"x"}, {}]>}) -> (tensor<1x2x4x8xf32> {weft.global_type = tensor<1x2x4x8xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}, {}, {}]>}) {
+    // expected-error@+1 {{works on different parts of a tensor: ranks 0 and 1 have along dim 0 chunks 0 and 1}}
+    %0 = weft.all_gather %a on @mesh <{"x", "z"}> dims [1] : (tensor<1x2x8xf32>) -> tensor<1x8x8xf32>
+    %1 = tensor.expand_shape %0 [[0], [1, 2], [3]] output_shape [1, 2, 4, 8] : tensor<1x8x8xf32> into tensor<1x2x4x8xf32>
+    return %1 : tensor<1x2x4x8xf32>
+  }
+  module @global {
+    func.func @f(%a: tensor<2x4x8xf32>) -> tensor<1x2x4x8xf32> {
+      %0 = tensor.expand_shape %a [[0, 1], [2], [3]] output_shape [1, 2, 4, 8] : tensor<2x4x8xf32> into tensor<1x2x4x8xf32>
+      return %0 : tensor<1x2x4x8xf32>
+    }
+  }
+}

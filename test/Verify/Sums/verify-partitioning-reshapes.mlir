@@ -128,3 +128,83 @@ module {
     }
   }
 }
+
+// -----
+
+// One element of two dimensions: a slice may lack either. What is computed of
+// it, behind a barrier, says which.
+
+// CHECK-LABEL: func.func @lacks
+module {
+  weft.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @lacks(%a: tensor<1x1x6xf32> {weft.global_type = tensor<4x1x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"y", "x"}, {}, {}]>}) -> (tensor<1x2x6xf32> {weft.global_type = tensor<2x2x6xf32>, weft.sharding = #weft.sharding<@mesh, [{"y"}, {}, {}]>}) {
+    %0 = tensor.expand_shape %a [[0, 1], [2], [3]] output_shape [1, 1, 1, 6] {weft.global_type = tensor<2x2x1x6xf32>} : tensor<1x1x6xf32> into tensor<1x1x1x6xf32>
+    %1 = tensor.extract_slice %0[0, 0, 0, 0] [1, 1, 1, 6] [1, 1, 1, 1] : tensor<1x1x1x6xf32> to tensor<1x1x6xf32>
+    %2 = weft.optimization_barrier %1 : tensor<1x1x6xf32>
+    %e = tensor.empty() : tensor<1x1x6xf32>
+    %3 = linalg.tanh ins(%2 : tensor<1x1x6xf32>) outs(%e : tensor<1x1x6xf32>) -> tensor<1x1x6xf32>
+    %4 = weft.all_gather %3 on @mesh <{"x"}> dims [1] : (tensor<1x1x6xf32>) -> tensor<1x2x6xf32>
+    return %4 : tensor<1x2x6xf32>
+  }
+  module @global {
+    func.func @lacks(%a: tensor<4x1x6xf32>) -> tensor<2x2x6xf32> {
+      %0 = tensor.expand_shape %a [[0, 1], [2], [3]] output_shape [2, 2, 1, 6] : tensor<4x1x6xf32> into tensor<2x2x1x6xf32>
+      %1 = tensor.extract_slice %0[0, 0, 0, 0] [2, 2, 1, 6] [1, 1, 1, 1] : tensor<2x2x1x6xf32> to tensor<2x2x6xf32>
+      %2 = weft.optimization_barrier %1 : tensor<2x2x6xf32>
+      %e = tensor.empty() : tensor<2x2x6xf32>
+      %3 = linalg.tanh ins(%2 : tensor<2x2x6xf32>) outs(%e : tensor<2x2x6xf32>) -> tensor<2x2x6xf32>
+      return %3 : tensor<2x2x6xf32>
+    }
+  }
+}
+
+// -----
+
+// A gather of two dimensions as one, of which a rank has one element of the
+// first: that it becomes two again is said behind the gather only.
+
+// CHECK-LABEL: func.func @gathered
+module {
+  weft.mesh @mesh = <["x"=2, "z"=2]>
+  func.func @gathered(%a: tensor<1x2x8xf32> {weft.global_type = tensor<2x4x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"z"}, {"x"}, {}]>}) -> (tensor<1x2x4x8xf32> {weft.global_type = tensor<1x2x4x8xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}, {}, {}]>}) {
+    %0 = weft.all_gather %a on @mesh <{"z", "x"}> dims [1] : (tensor<1x2x8xf32>) -> tensor<1x8x8xf32>
+    %1 = tensor.expand_shape %0 [[0], [1, 2], [3]] output_shape [1, 2, 4, 8] : tensor<1x8x8xf32> into tensor<1x2x4x8xf32>
+    return %1 : tensor<1x2x4x8xf32>
+  }
+  module @global {
+    func.func @gathered(%a: tensor<2x4x8xf32>) -> tensor<1x2x4x8xf32> {
+      %0 = tensor.expand_shape %a [[0, 1], [2], [3]] output_shape [1, 2, 4, 8] : tensor<2x4x8xf32> into tensor<1x2x4x8xf32>
+      return %0 : tensor<1x2x4x8xf32>
+    }
+  }
+}
+
+// -----
+
+// Two dimensions along which a value does not change: just how often both
+// together repeat it is told.
+
+// CHECK-LABEL: func.func @repeatedTwice
+module {
+  weft.mesh @mesh = <["b"=2, "c"=2]>
+  func.func @repeatedTwice(%a: tensor<2xf32> {weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<1x1x2xf32> {weft.global_type = tensor<2x2x2xf32>, weft.sharding = #weft.sharding<@mesh, [{"b"}, {"c"}, {}]>}) {
+    %e = tensor.empty() : tensor<1x1x2xf32>
+    %0 = linalg.broadcast ins(%a : tensor<2xf32>) outs(%e : tensor<1x1x2xf32>) dimensions = [0, 1]
+    %1 = tensor.collapse_shape %0 [[0, 1, 2]] : tensor<1x1x2xf32> into tensor<2xf32>
+    %f = tensor.empty() : tensor<2xf32>
+    %2 = linalg.tanh ins(%1 : tensor<2xf32>) outs(%f : tensor<2xf32>) -> tensor<2xf32>
+    %3 = tensor.expand_shape %2 [[0, 1, 2]] output_shape [1, 1, 2] {weft.global_type = tensor<2x2x2xf32>} : tensor<2xf32> into tensor<1x1x2xf32>
+    return %3 : tensor<1x1x2xf32>
+  }
+  module @global {
+    func.func @repeatedTwice(%a: tensor<2xf32>) -> tensor<2x2x2xf32> {
+      %e = tensor.empty() : tensor<2x2x2xf32>
+      %0 = linalg.broadcast ins(%a : tensor<2xf32>) outs(%e : tensor<2x2x2xf32>) dimensions = [0, 1]
+      %1 = tensor.collapse_shape %0 [[0, 1, 2]] : tensor<2x2x2xf32> into tensor<8xf32>
+      %f = tensor.empty() : tensor<8xf32>
+      %2 = linalg.tanh ins(%1 : tensor<8xf32>) outs(%f : tensor<8xf32>) -> tensor<8xf32>
+      %3 = tensor.expand_shape %2 [[0, 1, 2]] output_shape [2, 2, 2] : tensor<8xf32> into tensor<2x2x2xf32>
+      return %3 : tensor<2x2x2xf32>
+    }
+  }
+}

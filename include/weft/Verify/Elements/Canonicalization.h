@@ -16,6 +16,9 @@ LogicalResult
 verifyCanonicalization(ModuleOp source, ModuleOp canonical,
                        llvm::StringRef what = "the user's module");
 
+/// Fails if an op says in which order it sums, and sums nothing.
+LogicalResult checkOrders(ModuleOp module);
+
 } // namespace mlir::weft
 
 #endif // WEFT_VERIFY_ELEMENTS_CANONICALIZATION_H

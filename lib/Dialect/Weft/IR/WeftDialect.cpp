@@ -222,6 +222,9 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError("'weft.target' must be a #weft.target on a module, "
                            "got ")
            << attr.getValue();
+  if (attr.getName() == kTargetAttr &&
+      cast<TargetAttr>(attr.getValue()).getName().empty())
+    return op->emitOpError("'weft.target' has an empty name");
   if (attr.getName() == kTF32Attr &&
       !(isa<ModuleOp>(op) && isa<UnitAttr>(attr.getValue())))
     return op->emitOpError("'weft.tf32' must be without a value, on a module, "

@@ -124,6 +124,20 @@ LogicalResult verifySources(StartOp op, int64_t group) {
          << group << " for each of its members"; // start_c4
 }
 
+/// Truth values are not added up: 1 + 1 is 0.
+LogicalResult verifyReduction(StartOp op) {
+  ReduceKindAttr reduce = op.getCollective().getReduce();
+  if (!reduce || reduce.getValue() == ReduceKind::And ||
+      reduce.getValue() == ReduceKind::Or)
+    return success();
+  for (Value in : op.getIns())
+    if (getElementTypeOrSelf(in.getType()).isInteger(1))
+      return op.emitOpError("combines truth values by ")
+             << stringifyReduceKind(reduce.getValue())
+             << ", expected and or or";
+  return success();
+}
+
 } // namespace
 
 MeshAttr StartOp::getMesh() {
@@ -140,7 +154,8 @@ LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &) {
   if (failed(group) ||
       failed(verifyChannel(*this, getKind(), collective.getAxes(),
                            getChannelAttr())) || // start_c2
-      failed(verifySources(*this, *group)))
+      failed(verifySources(*this, *group)) ||
+      failed(verifyReduction(*this)))
     return failure();
   for (auto [i, in, out] : llvm::enumerate(getIns(), getOuts())) {
     auto from = cast<MemRefType>(in.getType());

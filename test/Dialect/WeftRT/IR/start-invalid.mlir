@@ -177,3 +177,13 @@ func.func @start_c3_dims(%x: memref<6x16xf32>, %y: memref<12x16xf32>) {
   %t = weft_rt.start <all_gather, mesh = @mesh, axes = <{"fsdp"}>, dims = [0, 0]> ins(%x : memref<6x16xf32>) outs(%y : memref<12x16xf32>) {channel = @c}
   return
 }
+
+// -----
+
+weft.mesh @mesh = <["fsdp"=2]>
+weft.channel @c on @mesh <{"fsdp"}> purpose data
+func.func @start_truth_values(%x: memref<8xi1>, %y: memref<8xi1>) {
+  // expected-error @+1 {{'weft_rt.start' op combines truth values by sum, expected and or or}}
+  %t = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"fsdp"}>, reduce = sum> ins(%x : memref<8xi1>) outs(%y : memref<8xi1>) {channel = @c}
+  return
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// An order on an op that reduces nothing says nothing of any element, so that
+// the proofs, which compare elements, would pass it over.
+
+#include "weft/Dialect/Weft/IR/Attention.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+#include "weft/Verify/Elements/Canonicalization.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+/// Whether an op combines several elements, or what as many operands are as the
+/// order has leaves. In a body it is the scalar op of a join.
+static bool combines(Operation *op, OrderAttr order) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return linalgOp.getNumReductionLoops() > 0 ||
+           linalgOp.getNumDpsInputs() == order.getLeaves();
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return collective.getReduction().has_value();
+  return isa<linalg::LinalgOp>(op->getParentOp()) ||
+         isa_and_present<rt::WeftRTDialect>(op->getDialect()) ||
+         isa<MatmulOp, ScatterAddOp, AttentionOp, AttentionGradOp>(op);
+}
+
+LogicalResult mlir::weft::checkOrders(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+    if (!order || combines(op, order))
+      return WalkResult::advance();
+    op->emitOpError("has the order ") << order << ", but combines nothing";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
