@@ -678,7 +678,7 @@ struct FuseKernelsPass
         for (Block *block : getBlocks(func))
           splitSums(*block, limits.sumParts);
       for (Block *block : getBlocks(func))
-        alignProducers(*block);
+        alignProducers(*block, /*inRows=*/!limits.alignsViews);
       if (failed(prepareParts(func)))
         return signalPassFailure();
       for (auto op : llvm::make_early_inc_range(
