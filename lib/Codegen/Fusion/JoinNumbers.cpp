@@ -15,8 +15,9 @@ using namespace mlir::weft;
 
 namespace {
 
-/// Loops of one kernel: each is compiled.
-constexpr unsigned kMaxNumbers = 16;
+/// Loops of one kernel: each is compiled, but for those of kernels that are the
+/// same.
+constexpr unsigned kMaxNumbers = 4;
 
 /// Says whether the value is a number that only `user` takes, of a kernel of
 /// one op.
@@ -26,6 +27,10 @@ bool isOwnNumber(Value value, Operation *user, const GroupGraph &graph) {
          op->getNumResults() == 1 && op.getNumLoops() > 0 &&
          op.getNumParallelLoops() == 0 && !isJoin(op) &&
          graph.getMembers(graph.getGroup(graph.getPosition(op))).size() == 1;
+}
+
+int64_t getNumPoints(linalg::GenericOp op) {
+  return llvm::product_of(op.getStaticLoopRanges());
 }
 
 } // namespace
@@ -39,6 +44,10 @@ void mlir::weft::joinNumbers(Block &block, GroupGraph &graph,
     for (Value operand : user.getOperands())
       if (isOwnNumber(operand, &user, graph))
         ops.push_back(operand.getDefiningOp<linalg::GenericOp>());
+    // Tensors of one size side by side: layers have the same kernels.
+    llvm::stable_sort(ops, [](linalg::GenericOp a, linalg::GenericOp b) {
+      return getNumPoints(a) < getNumPoints(b);
+    });
     unsigned into = 0;
     for (auto [i, op] : llvm::enumerate(ops)) {
       unsigned own = graph.getGroup(graph.getPosition(op));
