@@ -83,7 +83,8 @@ LogicalResult StepPlanner::fuse() {
   int64_t gain = isAuto && !isMarked ? getCheapGain(*module, *machine) : 0;
   if (gain > 0 || (isAuto && getMemoryLimit() > 0))
     unfused = module->clone();
-  if (failed(runner.runPipeline(*module, buildKernelPipeline)))
+  // What is taken of them is checked when it is ordered.
+  if (failed(runner.runPasses(*module, buildKernelPipeline)))
     return failure();
   if (gain > 0 && gain >= getComputeNanoseconds(*module, *machine) / kWorth &&
       failed(repeatCheap(*machine)))
@@ -107,7 +108,7 @@ LogicalResult StepPlanner::repeatCheap(const Machine &machine) {
   ArrayAttr cheap = describeRecomputed(*changed, machine);
   if (cheap.empty())
     return success();
-  if (failed(runner.runPipeline(*changed, buildKernelPipeline)))
+  if (failed(runner.runPasses(*changed, buildKernelPipeline)))
     return failure();
   int64_t before = getComputeNanoseconds(*module, machine);
   if (before - getComputeNanoseconds(*changed, machine) <= before / kWorth)

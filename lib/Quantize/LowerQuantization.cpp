@@ -60,7 +60,6 @@ public:
   LogicalResult run(Region &region) {
     if (failed(lowerAll(region)))
       return failure();
-    eraseWidenings();
     // What packed elements were said to be.
     for (Operation *op : llvm::reverse(nibbles)) {
       if (!op->use_empty())
@@ -69,6 +68,7 @@ public:
                << "' takes, expected weft.dequantize";
       op->erase();
     }
+    eraseUnused();
     return success();
   }
 
@@ -101,7 +101,7 @@ private:
   }
 
   void lowerAmax(AmaxOp op);
-  void eraseWidenings();
+  void eraseUnused();
   void lowerScale(BlockScaleOp op);
   void lowerQuantize(QuantizeOp op);
   Value toPairs(Location loc, Value value);
@@ -168,12 +168,49 @@ private:
   /// Of magnitudes in f32 those of 16 bits, and what widens these.
   DenseMap<Value, Value> narrowAmax;
   SmallVector<Operation *> widenings;
+  /// What joins scales that were made in pairs.
+  SmallVector<Operation *> unpaired;
   /// f4E2M1FN tensors in blocks, as bytes; their ops go last.
   DenseMap<Value, Value> packed;
   SmallVector<Operation *> nibbles;
   /// What was dequantized in blocks, collapsed, from which elements.
   llvm::DenseMap<Value, Type> dequantized;
 };
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+/// The dimensions of a tensor of `rank`, the last one as pairs.
+SmallVector<ReassociationIndices> getPairGroups(unsigned rank) {
+  SmallVector<ReassociationIndices> groups;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    groups.push_back({dim});
+  groups.back().push_back(rank);
+  return groups;
+}
+
+/// The last dimension of a tensor as pairs, in one step with what cut it
+/// before.
+Value Lowering::toPairs(Location loc, Value value) {
+  RankedTensorType type = getTensor(value);
+  unsigned rank = type.getRank();
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() /= 2;
+  shape.push_back(2);
+  // What was joined from pairs is there already.
+  auto joined = value.getDefiningOp<tensor::CollapseShapeOp>();
+  if (joined && joined.getSrcType().getShape() == ArrayRef(shape))
+    return joined.getSrc();
+  SmallVector<ReassociationIndices> groups = getPairGroups(rank);
+  if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>()) {
+    groups = expand.getReassociationIndices();
+    groups.back().push_back(rank);
+    value = expand.getSrc();
+  }
+  return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), value,
+                                       groups);
+}
 
 //===----------------------------------------------------------------------===//
 // Magnitudes and scales
@@ -227,9 +264,10 @@ void Lowering::lowerAmax(AmaxOp op) {
   op.erase();
 }
 
-/// Erases what takes no part in the program: scales took what was widened.
-void Lowering::eraseWidenings() {
-  for (Operation *op : widenings) {
+/// Erases what takes no part in the program: scales took what was widened,
+/// casts what was joined.
+void Lowering::eraseUnused() {
+  for (Operation *op : llvm::concat<Operation *>(widenings, unpaired)) {
     for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
       if (isa<tensor::ExpandShapeOp>(user) && user->use_empty())
         user->erase();
@@ -241,11 +279,28 @@ void Lowering::eraseWidenings() {
       narrow.getDefiningOp()->erase();
 }
 
+/// Says whether scales are for casts to 4 bits whose blocks lie along another
+/// dimension than the last: the two elements of a byte have scales of their
+/// own.
+bool isForPairs(BlockScaleOp op) {
+  return llvm::any_of(op.getMultiplier().getUsers(), [](Operation *user) {
+    auto quantize = dyn_cast<QuantizeOp>(user);
+    return quantize && isNibble(quantize) &&
+           getTensor(quantize).getShape().back() ==
+               getTensor(quantize.getMultiplier()).getShape().back();
+  });
+}
+
+/// In the shape that casts read them in: so they can be one kernel with these.
 void Lowering::lowerScale(BlockScaleOp op) {
   Location loc = op.getLoc();
   ArrayRef<int64_t> counts = getTensor(op.getAmax()).getShape();
   BlockView view(counts, counts);
   Value amax = view.squeeze(builder, loc, getNarrowAmax(op.getAmax()));
+  ArrayRef<int64_t> whole = getTensor(amax).getShape();
+  bool inPairs = isForPairs(op);
+  if (inPairs)
+    amax = toPairs(loc, amax);
   RankedTensorType type =
       getTensor(amax).clone(cast<Type>(builder.getF32Type()));
   Type scaleType = getTensor(op.getScale()).getElementType();
@@ -264,10 +319,17 @@ void Lowering::lowerScale(BlockScaleOp op) {
                                op.getElement(), scaleType, op.getPowerOfTwo());
         return {made.multiplier, made.scale};
       });
-  op.getMultiplier().replaceAllUsesWith(
-      view.unsqueeze(builder, loc, generic.getResult(0)));
-  op.getScale().replaceAllUsesWith(
-      view.unsqueeze(builder, loc, generic.getResult(1)));
+  for (auto [result, made] :
+       llvm::zip(op->getResults(), generic.getResults())) {
+    Value joined = made;
+    if (inPairs) {
+      joined = tensor::CollapseShapeOp::create(
+          builder, loc, getTensor(made).clone(whole), made,
+          getPairGroups(whole.size()));
+      unpaired.push_back(joined.getDefiningOp());
+    }
+    result.replaceAllUsesWith(view.unsqueeze(builder, loc, joined));
+  }
   op.erase();
 }
 
@@ -333,27 +395,6 @@ Value emitIndex(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
     }
   }
   return index;
-}
-
-/// The last dimension of a tensor as pairs, in one step with what cut it
-/// before.
-Value Lowering::toPairs(Location loc, Value value) {
-  RankedTensorType type = getTensor(value);
-  unsigned rank = type.getRank();
-  SmallVector<int64_t> shape(type.getShape());
-  shape.back() /= 2;
-  shape.push_back(2);
-  SmallVector<ReassociationIndices> groups;
-  if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>()) {
-    groups = expand.getReassociationIndices();
-    value = expand.getSrc();
-  } else {
-    for (unsigned dim = 0; dim < rank; ++dim)
-      groups.push_back({dim});
-  }
-  groups.back().push_back(rank);
-  return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape), value,
-                                       groups);
 }
 
 /// Scales for loops over pairs and what is in them, with their map.
@@ -477,12 +518,8 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
                                   emitDecode(b, l, args[1], scaleType));
         return {fromF32(b, l, product, to)};
       });
-  SmallVector<ReassociationIndices> groups;
-  for (unsigned dim = 0; dim < rank; ++dim)
-    groups.push_back({dim});
-  groups.back().push_back(rank);
-  Value blocked = tensor::CollapseShapeOp::create(builder, loc, type,
-                                                  generic.getResult(0), groups);
+  Value blocked = tensor::CollapseShapeOp::create(
+      builder, loc, type, generic.getResult(0), getPairGroups(rank));
   return replaceDequantized(op, view, blocked);
 }
 

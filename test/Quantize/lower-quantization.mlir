@@ -117,6 +117,28 @@ func.func @nibbles(%x: tensor<32x64xf32>, %m: tensor<2x64xf32>, %s: tensor<2x64x
 
 // -----
 
+// Scales of those are made in pairs, as the cast reads them; what nobody reads
+// otherwise is not joined.
+
+// CHECK-LABEL: func @scales_in_pairs(
+func.func @scales_in_pairs(%x: tensor<32x64xbf16>) -> tensor<32x64xbf16> {
+  // CHECK: %[[A:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2x64xbf16>)
+  // CHECK: %[[P:.*]] = tensor.expand_shape %[[A]] {{\[\[}}0], [1, 2]] output_shape [2, 32, 2]
+  // CHECK: %[[S:.*]]:2 = linalg.generic {{.*}} ins(%[[P]], %{{.*}} : tensor<2x32x2xbf16>, tensor<bf16>) outs(%{{.*}} : tensor<2x32x2xf32>, tensor<2x32x2xf8E4M3FN>)
+  // CHECK-NOT: tensor.collapse_shape %[[S]]
+  // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[S]]#0 : tensor<2x16x32x2xbf16>, tensor<2x32x2xf32>)
+  // CHECK-NOT: tensor.collapse_shape %[[S]]
+  // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[S]]#1 : tensor<2x16x32xi8>, tensor<2x32x2xf8E4M3FN>)
+  %a = weft.amax %x {blocks = array<i64: 16, 1>} : tensor<32x64xbf16> -> tensor<2x64xf32>
+  %t = weft.amax %a {blocks = array<i64: 2, 64>} : tensor<2x64xf32> -> tensor<1x1xf32>
+  %m, %s = weft.block_scale %a of %t {element = f4E2M1FN} : (tensor<2x64xf32>, tensor<1x1xf32>) -> (tensor<2x64xf32>, tensor<2x64xf8E4M3FN>)
+  %q = weft.quantize %x, %m : tensor<32x64xbf16>, tensor<2x64xf32> -> tensor<32x64xf4E2M1FN>
+  %d = weft.dequantize %q, %s : tensor<32x64xf4E2M1FN>, tensor<2x64xf8E4M3FN> -> tensor<32x64xbf16>
+  return %d : tensor<32x64xbf16>
+}
+
+// -----
+
 // Scales of a contraction: of blocks, and of whole operands.
 
 // CHECK-LABEL: func @scaled(

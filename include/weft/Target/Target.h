@@ -46,6 +46,9 @@ struct FusionLimits {
   /// Kernels stay apart if one would be a row with several results of a sum,
   /// each of which is one thread's, and little is handed on between them.
   bool spreadsSums = false;
+  /// Numbers of several tensors that one collective waits for are made by one
+  /// kernel, one after the other.
+  bool joinsNumbers = false;
 };
 
 /// The buffers of a kernel: each that its op takes once.

@@ -424,6 +424,13 @@ SmallVector<tensor::ExpandShapeOp> getFirstViews(Value whole) {
   return views;
 }
 
+/// Says whether blocks end within rows. A core that walks what does not lie
+/// together to sum it up is slower than one that reads it again.
+bool cutsRows(tensor::ExpandShapeOp view) {
+  auto groups = view.getReassociationIndices();
+  return !groups.empty() && groups.back().size() > 1;
+}
+
 /// Whether the op computes elements that stand by themselves. What takes sums
 /// of rows, and what sums them up, is to stay one kernel with these.
 bool isElementwise(linalg::GenericOp op) {
@@ -452,7 +459,7 @@ void mlir::weft::alignViews(Block &block) {
   }
 }
 
-void mlir::weft::alignProducers(Block &block) {
+void mlir::weft::alignProducers(Block &block, bool inRows) {
   SmallVector<linalg::GenericOp> ops(block.getOps<linalg::GenericOp>());
   DenseMap<Value, Value> replaced;
   // What they take may get a view of the same kind.
@@ -461,7 +468,7 @@ void mlir::weft::alignProducers(Block &block) {
       continue;
     for (OpResult result : op->getResults()) {
       SmallVector<tensor::ExpandShapeOp> views = getFirstViews(result);
-      if (views.empty() ||
+      if (views.empty() || (inRows && !cutsRows(views.front())) ||
           !op.getIndexingMapMatchingResult(result).isPermutation())
         continue;
       Alignment(result, views, replaced).runOnProducer(op);

@@ -17,8 +17,9 @@ void alignViews(Block &block);
 
 /// What is computed for each element of a tensor that generics of the block
 /// read by tensor.expand_shape to one shape, or to that with its last dimension
-/// cut, is computed in that shape, so that both can be one kernel.
-void alignProducers(Block &block);
+/// cut, is computed in that shape, so that both can be one kernel. `inRows`:
+/// only where the last dimension is cut, which is walked as far as it was.
+void alignProducers(Block &block, bool inRows);
 
 } // namespace mlir::weft
 

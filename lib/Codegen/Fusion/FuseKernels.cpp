@@ -15,6 +15,7 @@
 #include "ComputeByParts.h"
 #include "FuseElementwise.h"
 #include "GroupGraph.h"
+#include "JoinNumbers.h"
 #include "SplitSums.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
 #include "weft/Codegen/Fusion/Orders.h"
@@ -626,6 +627,8 @@ void Grouping::run() {
       if (isa<RankedTensorType>(operand.getType()))
         readers[operand].push_back(op);
   }
+  if (limits.joinsNumbers)
+    joinNumbers(block, graph, limits);
   reorder();
   // Their ops are erased as they are built.
   SmallVector<unsigned> kernels;
@@ -674,9 +677,8 @@ struct FuseKernelsPass
       if (limits.sumParts > 0)
         for (Block *block : getBlocks(func))
           splitSums(*block, limits.sumParts);
-      if (limits.alignsViews)
-        for (Block *block : getBlocks(func))
-          alignProducers(*block);
+      for (Block *block : getBlocks(func))
+        alignProducers(*block, /*inRows=*/!limits.alignsViews);
       if (failed(prepareParts(func)))
         return signalPassFailure();
       for (auto op : llvm::make_early_inc_range(

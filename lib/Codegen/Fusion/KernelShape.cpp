@@ -73,6 +73,7 @@ private:
   uint64_t findParallelDims() const;
   int findVectorDim(uint64_t candidates) const;
   LogicalResult chooseRows();
+  bool makesNumbers() const;
   void choosePhases();
   bool mayEnter(const Phase &phase, const Member &member) const;
   void orderLoops(Phase &phase);
@@ -491,6 +492,16 @@ void Analysis::chooseCut() {
   shape.rows.clear();
 }
 
+/// Says whether each member makes one number, of tensors from outside.
+bool Analysis::makesNumbers() const {
+  return llvm::all_of(shape.members, [&](const Member &member) {
+    return member.loopDims == member.reductionDims &&
+           llvm::none_of(
+               linalg::GenericOp(member.op)->getOperands(),
+               [&](Value operand) { return producer.contains(operand); });
+  });
+}
+
 FailureOr<KernelShape> Analysis::run() {
   if (failed(uniteLoops()) || failed(numberDims()) || failed(computeAccesses()))
     return failure();
@@ -499,7 +510,8 @@ FailureOr<KernelShape> Analysis::run() {
     return failure();
   choosePhases();
   // Without rows, all of a value would wait between two phases.
-  if (shape.members.size() > 1 && shape.phases.size() > 1 && shape.rows.empty())
+  if (shape.members.size() > 1 && shape.phases.size() > 1 &&
+      shape.rows.empty() && !makesNumbers())
     return failure();
   chooseCut();
   return std::move(shape);

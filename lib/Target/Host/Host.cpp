@@ -48,7 +48,9 @@ public:
   /// Scratch memory stays in the first-level cache; LLVM's time grows with the
   /// square of a loop's length.
   FusionLimits getFusionLimits(ModuleOp) const override {
-    return {32 << 10, 48, 2048};
+    FusionLimits limits = {32 << 10, 48, 2048};
+    limits.joinsNumbers = true;
+    return limits;
   }
 
   /// Kernels are written so that what is safe by their loops is safe.

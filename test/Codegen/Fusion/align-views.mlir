@@ -125,3 +125,48 @@ module attributes {weft.target = #weft.target<"cuda">} {
     return %q, %s, %sum : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<256xf32>
   }
 }
+
+// -----
+
+// On a CPU, too, what is computed for each element is computed in the blocks of
+// rows whose magnitudes are taken: one kernel.
+
+#v = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @product_on_host
+// CHECK: weft_rt.fused {{.*}} -> tensor<256x32x16xbf16>, tensor<256x32xf32>
+// CHECK-NOT: weft_rt.fused
+module attributes {weft.target = #weft.target<"host">} {
+  func.func @product_on_host(%x: tensor<256x512xbf16>, %w: tensor<256x512xbf16>) -> (tensor<256x512xbf16>, tensor<256x32xf32>) {
+    %e = tensor.empty() : tensor<256x512xbf16>
+    %y = linalg.generic {indexing_maps = [#v, #v, #v], iterator_types = ["parallel", "parallel"]}
+        ins(%x, %w : tensor<256x512xbf16>, tensor<256x512xbf16>) outs(%e : tensor<256x512xbf16>) {
+    ^bb0(%a: bf16, %b: bf16, %o: bf16):
+      %p = arith.mulf %a, %b : bf16
+      linalg.yield %p : bf16
+    } -> tensor<256x512xbf16>
+    %m = weft.amax %y {blocks = array<i64: 1, 16>} : tensor<256x512xbf16> -> tensor<256x32xf32>
+    return %y, %m : tensor<256x512xbf16>, tensor<256x32xf32>
+  }
+}
+
+// -----
+
+// Not in blocks of columns, which a core walks more slowly.
+
+#v = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func @negative_columns_on_host
+// CHECK: weft_rt.fused {{.*}} -> tensor<256x512xbf16>{{ *}}{
+// CHECK: weft_rt.fused {{.*}} -> tensor<16x512xf32>{{ *}}{
+module attributes {weft.target = #weft.target<"host">} {
+  func.func @negative_columns_on_host(%x: tensor<256x512xbf16>, %w: tensor<256x512xbf16>) -> (tensor<256x512xbf16>, tensor<16x512xf32>) {
+    %e = tensor.empty() : tensor<256x512xbf16>
+    %y = linalg.generic {indexing_maps = [#v, #v, #v], iterator_types = ["parallel", "parallel"]}
+        ins(%x, %w : tensor<256x512xbf16>, tensor<256x512xbf16>) outs(%e : tensor<256x512xbf16>) {
+    ^bb0(%a: bf16, %b: bf16, %o: bf16):
+      %p = arith.mulf %a, %b : bf16
+      linalg.yield %p : bf16
+    } -> tensor<256x512xbf16>
+    %m = weft.amax %y {blocks = array<i64: 16, 1>} : tensor<256x512xbf16> -> tensor<16x512xf32>
+    return %y, %m : tensor<256x512xbf16>, tensor<16x512xf32>
+  }
+}
