@@ -337,7 +337,7 @@ static int64_t getBoundOfParts(const TaskGraph &graph, int64_t bound,
 static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
   constexpr int kMaxTasks = 1000;
-  constexpr int64_t kEffort = 40000, kLimitedPart = 8;
+  constexpr int64_t kEffort = 10000, kLimitedPart = 8;
   if (scheduled.size() > kMaxTasks)
     return;
   bool isLimited =

@@ -13,12 +13,20 @@
 using namespace mlir;
 using namespace mlir::weft;
 
-/// Whether an op combines several elements, or what as many operands are as the
-/// order has leaves. In a body it is the scalar op of a join.
+/// Whether a body has as many ops of several operands as join so many leaves.
+static bool joins(linalg::LinalgOp op, int64_t leaves) {
+  auto isOfSeveral = [](Operation &inner) {
+    return inner.getNumOperands() > 1 && inner.getNumResults() > 0;
+  };
+  return llvm::count_if(*op.getBlock(), isOfSeveral) >= leaves - 1;
+}
+
+/// Whether an op combines several elements of an operand, or, as what fusion
+/// makes of a join, operands. In a body it is the scalar op of a join.
 static bool combines(Operation *op, OrderAttr order) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalgOp.getNumReductionLoops() > 0 ||
-           linalgOp.getNumDpsInputs() == order.getLeaves();
+           joins(linalgOp, order.getLeaves());
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
     return collective.getReduction().has_value();
   return isa<linalg::LinalgOp>(op->getParentOp()) ||
