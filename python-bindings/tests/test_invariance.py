@@ -251,3 +251,19 @@ def test_sums_that_are_turned_around_keep_bits(fn):
         results.append(np.asarray(weft.compile(module, invariant=True)(v)))
     assert len({r.tobytes() for r in results}) == 1
     np.testing.assert_allclose(results[0], jax.jit(fn)(v), rtol=1e-5, atol=1e-5)
+
+
+# 60 is no multiple of 8 parts: the sum is cut, and no choice by values is one by places.
+@pytest.mark.parametrize("block", [2, 10])
+def test_sums_of_what_values_of_blocks_choose_keep_bits(block):
+    def fn(x, y):
+        a, b = (t.reshape(24, -1, block) for t in (x, y))
+        return jnp.where(a > b.min(-1, keepdims=True), a, b * 2).reshape(24, 60).sum()
+
+    x, y = np.random.default_rng(0).standard_normal((2, 24, 60), np.float32)
+    results = []
+    for size in (1, 4):
+        module = weft.jax.export(fn, x, y, mesh={"a": size}, in_shardings=(P("a"), P("a")))
+        results.append(np.asarray(weft.compile(module, invariant=True)(x, y)))
+    assert results[0].tobytes() == results[1].tobytes()
+    np.testing.assert_allclose(results[0], jax.jit(fn)(x, y), rtol=1e-5)

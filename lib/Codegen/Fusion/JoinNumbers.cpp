@@ -9,6 +9,7 @@
 #include "weft/Analysis/Traffic.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
 #include "weft/Codegen/Fusion/Orders.h"
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -19,6 +20,10 @@ namespace {
 /// same.
 constexpr unsigned kMaxNumbers = 4;
 
+unsigned getGroup(Operation *op, const GroupGraph &graph) {
+  return graph.getGroup(graph.getPosition(op));
+}
+
 /// Says whether the value is a number that only `user` takes, of a kernel of
 /// one op.
 bool isOwnNumber(Value value, Operation *user, const GroupGraph &graph) {
@@ -26,11 +31,19 @@ bool isOwnNumber(Value value, Operation *user, const GroupGraph &graph) {
   return op && op->getBlock() == user->getBlock() && op->hasOneUse() &&
          op->getNumResults() == 1 && op.getNumLoops() > 0 &&
          op.getNumParallelLoops() == 0 && !isJoin(op) &&
-         graph.getMembers(graph.getGroup(graph.getPosition(op))).size() == 1;
+         graph.getMembers(getGroup(op, graph)).size() == 1;
 }
 
 int64_t getNumPoints(linalg::GenericOp op) {
   return llvm::product_of(op.getStaticLoopRanges());
+}
+
+/// Says whether one kernel can make all of them: it has an end of dimensions.
+bool canBeOne(ArrayRef<linalg::GenericOp> ops) {
+  return succeeded(analyzeKernel(ops, [](Value value) {
+    return rt::getDenseStrides(
+        cast<RankedTensorType>(value.getType()).getShape());
+  }));
 }
 
 } // namespace
@@ -48,13 +61,14 @@ void mlir::weft::joinNumbers(Block &block, GroupGraph &graph,
     llvm::stable_sort(ops, [](linalg::GenericOp a, linalg::GenericOp b) {
       return getNumPoints(a) < getNumPoints(b);
     });
-    unsigned into = 0;
-    for (auto [i, op] : llvm::enumerate(ops)) {
-      unsigned own = graph.getGroup(graph.getPosition(op));
-      if (i % std::min(kMaxNumbers, limits.numOps) == 0)
-        into = own;
-      else
-        graph.merge(own, into);
+    SmallVector<linalg::GenericOp> kernel;
+    for (linalg::GenericOp op : ops) {
+      kernel.push_back(op);
+      if (kernel.size() > std::min(kMaxNumbers, limits.numOps) ||
+          !canBeOne(kernel))
+        kernel = {op};
+      else if (kernel.size() > 1)
+        graph.merge(getGroup(op, graph), getGroup(kernel.front(), graph));
     }
   }
 }

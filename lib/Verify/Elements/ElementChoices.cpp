@@ -237,7 +237,21 @@ const Element *ElementTable::foldChoice(Attribute name, DictionaryAttr details,
   return nullptr;
 }
 
-/// What something is chosen by in it.
+/// Says whether nothing is read for it.
+static bool isOfIndices(const Element *root) {
+  SmallVector<const Element *> stack = {root};
+  DenseSet<const Element *> seen;
+  while (!stack.empty()) {
+    const Element *element = stack.pop_back_val();
+    if (element->kind == ElementKind::Read || element->isFunction())
+      return false;
+    if (seen.insert(element).second)
+      llvm::append_range(stack, element->operands);
+  }
+  return true;
+}
+
+/// The indices that something is chosen by in it, whatever values are.
 static DenseSet<const Element *> findChosenBy(const Element *root) {
   SmallVector<const Element *> stack = {root};
   DenseSet<const Element *> seen, variables;
@@ -246,7 +260,7 @@ static DenseSet<const Element *> findChosenBy(const Element *root) {
     if (element->isFunction() || element->variables.empty() ||
         !seen.insert(element).second)
       continue;
-    if (element->isOp("arith.select"))
+    if (element->isOp("arith.select") && isOfIndices(element->operands[0]))
       variables.insert(element->operands[0]->variables.begin(),
                        element->operands[0]->variables.end());
     llvm::append_range(stack, element->operands);

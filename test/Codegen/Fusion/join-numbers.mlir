@@ -87,3 +87,44 @@ module attributes {weft.target = #weft.target<"cuda">} {
     return %0#0, %0#1 : tensor<f32>, tensor<f32>
   }
 }
+
+// -----
+
+// No more than what one kernel may have of dimensions.
+
+!t = tensor<2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2xf32>
+#v = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15, d16) -> (d0, d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15, d16)>
+#n = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15, d16) -> ()>
+
+// CHECK-LABEL: func @many_dims
+// CHECK: weft_rt.fused {{.*}} -> tensor<f32>, tensor<f32>, tensor<f32>{{ *}}{
+// CHECK: weft_rt.fused {{.*}} -> tensor<f32>{{ *}}{
+// CHECK: weft.all_reduce
+module attributes {weft.target = #weft.target<"host">} {
+  weft.mesh @mesh = <["dp"=2]>
+  func.func @many_dims(%w: !t, %x: !t, %y: !t, %u: !t) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+    %z = arith.constant dense<0.0> : tensor<f32>
+    %a = linalg.generic {indexing_maps = [#v, #n], iterator_types = ["reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction"]} ins(%w : !t) outs(%z : tensor<f32>) {
+    ^bb0(%e: f32, %s: f32):
+      %r = arith.maximumf %e, %s : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    %b = linalg.generic {indexing_maps = [#v, #n], iterator_types = ["reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction"]} ins(%x : !t) outs(%z : tensor<f32>) {
+    ^bb0(%e: f32, %s: f32):
+      %r = arith.maximumf %e, %s : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    %c = linalg.generic {indexing_maps = [#v, #n], iterator_types = ["reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction"]} ins(%y : !t) outs(%z : tensor<f32>) {
+    ^bb0(%e: f32, %s: f32):
+      %r = arith.maximumf %e, %s : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    %d = linalg.generic {indexing_maps = [#v, #n], iterator_types = ["reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction", "reduction"]} ins(%u : !t) outs(%z : tensor<f32>) {
+    ^bb0(%e: f32, %s: f32):
+      %r = arith.maximumf %e, %s : f32
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    %0:4 = weft.all_reduce max %a, %b, %c, %d on @mesh <{"dp"}> : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
+    return %0#0, %0#1, %0#2, %0#3 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+  }
+}
