@@ -150,12 +150,19 @@ def grouped(x):
     return (groups / groups.mean((1, 2, 4), keepdims=True)).reshape(x.shape)[:, ::2, ::2]
 
 
+def decayed_in(x, reverse):
+    return lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (x / 3, x), reverse=reverse)[1]
+
+
 SUMMED = {
     "reversed, 4": (lambda x: REVERSED["decayed"](x).sum(), (4, 4, 8)),
     "reversed, 12": (lambda x: REVERSED["decayed"](x).sum(), (12, 4, 8)),
     "reversed, 16": (lambda x: REVERSED["decayed"](x).sum(), (16, 4, 8)),
     "reversed, 32": (lambda x: REVERSED["product"](x).sum((0, 2)), (32, 4, 8)),
     "reversed, 1000": (lambda x: lax.associative_scan(jnp.add, x, reverse=True).sum(), (1000, 4)),
+    # Of no number of steps that the digits of all divide.
+    **{f"forward, {n}": (lambda x: decayed_in(x, reverse=False).sum(), (n, 4, 2)) for n in (6, 12)},
+    **{f"reversed, {n}": (lambda x: decayed_in(x, reverse=True).sum(), (n, 4, 2)) for n in (5, 7, 10)},
     "in groups": (jax.grad(lambda x: (grouped(x) ** 2).sum()), (4, 4, 4, 8)),
 }
 

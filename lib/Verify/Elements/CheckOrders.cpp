@@ -29,7 +29,7 @@ static bool combines(Operation *op, OrderAttr order) {
            joins(linalgOp, order.getLeaves());
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
     return collective.getReduction().has_value();
-  return isa<linalg::LinalgOp>(op->getParentOp()) ||
+  return isa_and_present<linalg::LinalgOp>(op->getParentOp()) ||
          isa_and_present<rt::WeftRTDialect>(op->getDialect()) ||
          isa<MatmulOp, ScatterAddOp, AttentionOp, AttentionGradOp>(op);
 }

@@ -268,18 +268,36 @@ static DenseSet<const Element *> findChosenBy(const Element *root) {
   return variables;
 }
 
-/// A choice by the first of `digits` between what each of its numbers makes of
-/// the term, which is one by the next.
-const Element *ElementTable::chooseByDigits(const Element *term,
-                                            ArrayRef<const Element *> digits) {
-  if (digits.empty())
+/// What neighbouring digits are together, the first one outermost.
+static int64_t countNumbers(ArrayRef<const Element *> digits) {
+  int64_t count = 1;
+  for (const Element *digit : digits)
+    count *= digit->numbers[1];
+  return count;
+}
+
+/// A choice by the number that the first of `numbers` are the digits of,
+/// between what each makes of the term, which is one by the next.
+const Element *
+ElementTable::chooseByNumbers(const Element *term,
+                              ArrayRef<SmallVector<const Element *>> numbers) {
+  if (numbers.empty())
     return term;
-  const Element *digit = digits.front(), *chosen = nullptr;
-  for (int64_t number = digit->numbers[1]; number-- > 0;) {
-    const Element *way = chooseByDigits(
-        substitute(term, {{digit, getIndex(number)}}), digits.drop_front());
+  ArrayRef<const Element *> digits = numbers.front();
+  const Element *index = digits.front(), *chosen = nullptr;
+  for (const Element *digit : digits.drop_front())
+    index = add(digit, index, digit->numbers[1]);
+  for (int64_t number = countNumbers(digits); number-- > 0;) {
+    Assignment at;
+    int64_t rest = number;
+    for (const Element *digit : llvm::reverse(digits)) {
+      at.push_back({digit, getIndex(rest % digit->numbers[1])});
+      rest /= digit->numbers[1];
+    }
+    const Element *way =
+        chooseByNumbers(substitute(term, at), numbers.drop_front());
     chosen = chosen ? getPlain("arith.select", term->type,
-                               {compareIntegers(arith::CmpIPredicate::eq, digit,
+                               {compareIntegers(arith::CmpIPredicate::eq, index,
                                                 getIndex(number)),
                                 way, chosen})
                     : way;
@@ -290,20 +308,25 @@ const Element *ElementTable::chooseByDigits(const Element *term,
 /// The term of a sum with its choices by digits of the sum's variable in one
 /// order: by the outermost one first. Scans weave their steps several times,
 /// and which of these choices is inside of which, or joined with it, depends on
-/// how the sum is cut.
+/// how the sum is cut. So does how many digits are a number by which is chosen.
 const Element *ElementTable::sortChoices(const Element *term,
                                          ArrayRef<const Element *> digits) {
   constexpr int64_t kMaxWays = 1024;
   DenseSet<const Element *> chosenBy = findChosenBy(term);
-  SmallVector<const Element *> own;
+  SmallVector<SmallVector<const Element *>> numbers;
   int64_t ways = 1;
+  bool isNext = false;
   for (const Element *digit : digits) {
-    if (!chosenBy.contains(digit))
+    bool isChosenBy = chosenBy.contains(digit);
+    if (isChosenBy && !isNext)
+      numbers.emplace_back();
+    isNext = isChosenBy;
+    if (!isChosenBy)
       continue;
-    own.push_back(digit);
+    numbers.back().push_back(digit);
     ways *= std::min(digit->numbers[1], kMaxWays + 1);
     if (ways > kMaxWays)
       return term;
   }
-  return chooseByDigits(term, own);
+  return chooseByNumbers(term, numbers);
 }

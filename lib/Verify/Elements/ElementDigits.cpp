@@ -109,6 +109,19 @@ bool isChain(ArrayRef<int64_t> numbers) {
   return true;
 }
 
+/// Of a sum that has no number of times as many elements as a divisor says, the
+/// last digit is not whole: those divisors are kept of which each divides the
+/// next one, and `size`.
+SmallVector<int64_t> keepChain(SmallVector<int64_t> divisors, int64_t size) {
+  llvm::sort(divisors);
+  SmallVector<int64_t> kept;
+  for (int64_t divisor : divisors)
+    if (divisor > 1 && divisor < size && size % divisor == 0 &&
+        (kept.empty() || divisor % kept.back() == 0))
+      kept.push_back(divisor);
+  return kept;
+}
+
 } // namespace
 
 /// Notes the number that the variable's digits are, and what each is of the
@@ -163,6 +176,8 @@ const Element *ElementTable::splitBound(const Element *term,
   for (const Element *variable : bound) {
     Assignment digits;
     auto it = divisors.find(variable);
+    if (it != divisors.end() && position)
+      it->second = keepChain(it->second, variable->numbers[1]);
     if (it == divisors.end() ||
         !splitNumber(variable, it->second, numbers, digits, position))
       all.push_back(variable);

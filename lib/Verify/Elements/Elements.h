@@ -236,8 +236,9 @@ private:
                              SmallVectorImpl<const Element *> &bound);
   const Element *sortChoices(const Element *term,
                              ArrayRef<const Element *> digits);
-  const Element *chooseByDigits(const Element *term,
-                                ArrayRef<const Element *> digits);
+  const Element *
+  chooseByNumbers(const Element *term,
+                  ArrayRef<SmallVector<const Element *>> numbers);
   /// A variable that splitChosen has made.
   static bool isChosenDigit(const Element *element);
   SmallVector<SmallVector<const Element *>>
