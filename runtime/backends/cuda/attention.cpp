@@ -156,10 +156,14 @@ Status Attention::load(bool areTensors) {
 
 bool Attention::hasGroups() const { return device.capabilityMajor() == 9; }
 
+Status Attention::prepare(const weft_rt_attention &desc, void *const *buffers) {
+  return load(!tensorCoresReason(desc, buffers));
+}
+
 Status Attention::run(const weft_rt_attention &desc, void *const *buffers,
                       int64_t queryStart, void *scratch, CUstream_st *stream) {
   bool areTensors = !tensorCoresReason(desc, buffers);
-  WEFT_RT_RETURN_IF_ERROR(load(areTensors));
+
   AttentionArgs args = attentionArgs(desc, buffers, queryStart, scratch);
   for (const AttentionLaunch &launch :
        areTensors ? tensorAttentionLaunches(desc, args, hasGroups())

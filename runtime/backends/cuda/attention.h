@@ -3,7 +3,7 @@
 // Attention and its gradient by kernels of our own: blocked, no matrix of
 // scores. What tensor cores take (tensor_attention.h) is theirs; all else, any
 // head, is computed in f32 in the host's order of sums, by the kernels that are
-// here.
+// here. Some calls are cuDNN's before that (cudnn_attention.h).
 
 #ifndef WEFT_RT_CUDA_ATTENTION_H
 #define WEFT_RT_CUDA_ATTENTION_H
@@ -43,16 +43,18 @@ class Attention {
 public:
   explicit Attention(Device &device) : device(device) {}
 
-  /// Loads the kernels, those for tensor cores or the others, the first time.
-  /// The device's context is the thread's current one, here and below.
-  Status load(bool areTensors);
+  /// Loads a call's kernels, the first time. The device's context is the
+  /// thread's current one, here and below.
+  Status prepare(const weft_rt_attention &desc, void *const *buffers);
 
-  /// Enqueues a call; also loads kernels, where a step has no such call before
-  /// a scalar that it reads. The scratch is the stream's.
+  /// Enqueues a call that is prepared. The scratch is the stream's.
+
   Status run(const weft_rt_attention &desc, void *const *buffers,
              int64_t queryStart, void *scratch, CUstream_st *stream);
 
 private:
+  /// Loads the kernels, those for tensor cores or the others.
+  Status load(bool areTensors);
   /// Whether groups of four warps multiply together.
   bool hasGroups() const;
 

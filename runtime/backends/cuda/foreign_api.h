@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the backend knows of three libraries that it finds when it runs: the
-// CUDA driver, NCCL and cuBLASLt. These are declarations of our own, of the few
-// functions, structs and values that are used, so that weft is built without
-// their headers; runtime/test/cuda/headers_test.cpp compares them with the real
-// ones where those are at hand.
+// What the backend knows of four libraries that it finds when it runs: the CUDA
+// driver, NCCL, cuBLASLt and cuDNN. These are declarations of our own, of the
+// few functions, structs and values that are used, so that weft is built
+// without their headers; runtime/test/cuda/headers_test.cpp compares them with
+// the real ones where those are at hand.
 
 #ifndef WEFT_RT_CUDA_FOREIGN_API_H
 #define WEFT_RT_CUDA_FOREIGN_API_H
@@ -130,6 +130,54 @@ constexpr uint32_t reductionNone = 0;
 struct CublasLtApi {
 #define WEFT_CUBLASLT_FUNCTION(name, ...) int (*name)(__VA_ARGS__);
 #include "backends/cuda/cublaslt_functions.def"
+};
+
+// ---- cuDNN: cudnn_graph.h --------------------------------------------------
+
+struct CudnnContext;
+struct CudnnOpaque; // a descriptor of any kind
+
+namespace dnn {
+// cudnnStatus_t
+constexpr int success = 0;
+// cudnnDataType_t
+constexpr int f32 = 0, f16 = 2, i32 = 4, bf16 = 9, boolean = 11;
+// cudnnPointwiseMode_t
+constexpr int add = 0, mul = 1, div = 6, sub = 9, exp = 13, log = 15,
+              greaterOrEqual = 303, index = 501, select = 601;
+// cudnnReduceTensorOp_t
+constexpr int reduceAdd = 0, reduceMax = 3;
+// cudnnBackendHeurMode_t
+constexpr int heuristicsA = 3;
+// cudnnBackendAttributeType_t
+constexpr int typeHandle = 0, typeData = 1, typeBoolean = 2, typeInt64 = 3,
+              typePointer = 6, typeHeuristics = 8, typePointwise = 14,
+              typeDescriptor = 15, typeReduction = 18;
+// cudnnBackendDescriptorType_t
+constexpr int pointwiseMode = 0, engineConfig = 3, engineHeuristics = 4,
+              executionPlan = 5, pointwise = 13, operationGraph = 15,
+              variantPack = 16, tensor = 17, matmulMode = 18, matmul = 19,
+              reductionMode = 21, reduction = 22;
+// cudnnBackendAttributeName_t
+constexpr int pointwiseModeMode = 0, pointwiseModeType = 1,
+              pointwiseModeAxis = 9, heuristicsMode = 200,
+              heuristicsGraph = 201, heuristicsResults = 202, planHandle = 400,
+              planConfig = 401, planWorkspaceBytes = 402, pointwiseOf = 750,
+              pointwiseX = 751, pointwiseB = 752, pointwiseY = 753,
+              pointwiseT = 758, graphHandle = 800, graphOperations = 801,
+              tensorAlignment = 900, tensorType = 901, tensorSizes = 902,
+              tensorStrides = 903, tensorId = 906, tensorIsVirtual = 907,
+              tensorIsByValue = 908, packIds = 1000, packPointers = 1001,
+              packWorkspace = 1003, matmulModeType = 1500, matmulA = 1520,
+              matmulB = 1521, matmulC = 1522, matmulOf = 1523,
+              reductionModeOperator = 1600, reductionModeType = 1601,
+              reductionX = 1610, reductionY = 1611, reductionOf = 1612;
+} // namespace dnn
+
+struct CudnnApi {
+#define WEFT_CUDNN_FUNCTION(name, ...) int (*name)(__VA_ARGS__);
+#define WEFT_CUDNN_NUMBER(name) size_t (*name)();
+#include "backends/cuda/cudnn_functions.def"
 };
 
 } // namespace weft::rt::cuda

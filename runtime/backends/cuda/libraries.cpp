@@ -33,7 +33,13 @@ const Library cublasLtLibrary = {
     "cuBLASLt, which computes contractions",
     "install CUDA's libcublas, or name its folder in LD_LIBRARY_PATH"};
 
-constexpr int oldestNccl = 21800; // its configurations know what is used
+const Library cudnnLibrary = {
+    {"libcudnn.so.9"},
+    "cuDNN, which computes attention",
+    "install cuDNN 9.10 or newer, or name its folder in LD_LIBRARY_PATH"};
+
+constexpr size_t oldestCudnn = 91000; // takes an infinity as a mask
+constexpr int oldestNccl = 21800;     // its configurations know what is used
 
 Result<void *> open(const Library &library) {
   for (const char *file : library.files)
@@ -127,6 +133,24 @@ Result<const CublasLtApi *> loadCublasLt() {
   });
 }
 
+Result<const CudnnApi *> loadCudnn() {
+  Result<const CudnnApi *> loaded =
+      load<CudnnApi>(cudnnLibrary, [](Finder &find, CudnnApi &api) {
+#define WEFT_CUDNN_FUNCTION(name, ...) find(api.name, #name);
+#define WEFT_CUDNN_NUMBER(name) find(api.name, #name);
+#include "backends/cuda/cudnn_functions.def"
+      });
+  if (!loaded.ok())
+    return loaded;
+  if (size_t version = (*loaded)->cudnnGetVersion(); version < oldestCudnn)
+    return Status(
+        WEFT_RT_INCOMPATIBLE,
+        format("backend 'cuda': cuDNN is of version %zu.%zu, expected "
+               "9.10 or newer: update it",
+               version / 10000, version % 10000 / 100));
+  return loaded;
+}
+
 Status driverError(const DriverApi &api, const char *function, int result) {
   const char *name = nullptr, *text = nullptr;
   if (api.cuGetErrorName(result, &name) != driver::success || !name)
@@ -149,6 +173,11 @@ Status ncclError(const NcclApi &api, const char *function, int result,
 }
 
 Status cublasLtError(const char *function, int result) {
+  return Status(WEFT_RT_INCOMPATIBLE,
+                format("%s: failed with status %d", function, result));
+}
+
+Status cudnnError(const char *function, int result) {
   return Status(WEFT_RT_INCOMPATIBLE,
                 format("%s: failed with status %d", function, result));
 }

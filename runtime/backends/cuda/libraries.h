@@ -14,6 +14,8 @@ namespace weft::rt::cuda {
 Result<const DriverApi *> loadDriver();
 Result<const NcclApi *> loadNccl();
 Result<const CublasLtApi *> loadCublasLt();
+/// Nothing of weft needs it: a failure says why something else is taken.
+Result<const CudnnApi *> loadCudnn();
 
 /// What a failed call of the driver means: "cuMemAlloc: out of memory
 /// (CUDA_ERROR_OUT_OF_MEMORY)".
@@ -24,6 +26,7 @@ Status ncclError(const NcclApi &api, const char *function, int result,
                  ncclComm *communicator);
 
 Status cublasLtError(const char *function, int result);
+Status cudnnError(const char *function, int result);
 
 /// Adds who failed to a failure's message.
 Status within(const std::string &who, const Status &status);

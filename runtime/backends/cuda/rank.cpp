@@ -48,6 +48,7 @@ CudaRank::CudaRank(CudaWorld &world, int64_t rank, Device &device,
 
 CudaRank::~CudaRank() {
   CurrentContext current(device);
+  dnnAttention = nullptr;
   if (stream)
     api.cuStreamDestroy_v2(stream);
   for (Side &side : sides)
@@ -90,6 +91,7 @@ Status CudaRank::prepare(const Rehearsal &rehearsal) {
     sharedBytes[i] = rehearsal.sharedBytes[i];
   }
   WEFT_CUDA_CALL(api, cuStreamCreate, &stream, driver::streamNonBlocking);
+  dnnAttention = std::make_unique<DnnAttention>(stream);
   for (int32_t channel : rehearsal.channels)
     WEFT_RT_RETURN_IF_ERROR(makeSide(channel));
   for (int32_t i = 0; i < program.num_events; ++i) {
@@ -99,12 +101,16 @@ Status CudaRank::prepare(const Rehearsal &rehearsal) {
   }
   WEFT_CUDA_CALL(api, cuMemAllocHost_v2, &staging, size_t(stagingBytes));
   WEFT_RT_RETURN_IF_ERROR(flight.start());
-  for (bool areTensors : {false, true})
-    if (rehearsal.hasAttention[areTensors])
-      WEFT_RT_RETURN_IF_ERROR(attentions.load(areTensors));
   int64_t scratch = rehearsal.gemms.empty() ? 0 : workspaceBytes;
-  WEFT_RT_RETURN_IF_ERROR(
-      growWorkspace(std::max(scratch, rehearsal.attentionBytes)));
+  for (const RehearsedAttention &one : rehearsal.attentions) {
+    Result<int64_t> bytes =
+        prepareAttention(*one.desc, one.buffers.data(), one.queryStart);
+    if (!bytes.ok())
+      return bytes.status();
+    scratch = std::max(scratch, *bytes);
+  }
+  WEFT_RT_RETURN_IF_ERROR(growWorkspace(scratch));
+
   for (const RehearsedGemm &one : rehearsal.gemms)
     WEFT_RT_RETURN_IF_ERROR(
         contractions.prepare(*one.gemm, one.operands, workspace.bytes));
@@ -440,9 +446,27 @@ bool CudaRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
   return isRun;
 }
 
+/// The bytes of scratch memory that a call needs.
+Result<int64_t> CudaRank::prepareAttention(const weft_rt_attention &desc,
+                                           void *const *buffers,
+                                           int64_t queryStart) {
+  if (const DnnPlan *plan = dnnAttention->planFor(desc, buffers, queryStart))
+    return plan->workspaceBytes;
+  WEFT_RT_RETURN_IF_ERROR(attentions.prepare(desc, buffers));
+  return attentionScratchBytes(desc);
+}
+
+/// Also prepares it, where a step has no such call before a scalar that it
+/// reads.
 Status CudaRank::tryAttention(const weft_rt_attention &desc,
                               void *const *buffers, int64_t queryStart) {
-  WEFT_RT_RETURN_IF_ERROR(growWorkspace(attentionScratchBytes(desc)));
+  Result<int64_t> bytes = prepareAttention(desc, buffers, queryStart);
+  if (!bytes.ok())
+    return bytes.status();
+  WEFT_RT_RETURN_IF_ERROR(growWorkspace(*bytes));
+  if (const DnnPlan *plan = dnnAttention->planFor(desc, buffers, queryStart))
+    return dnnAttention->run(*plan, desc, buffers, workspace.data);
+
   return attentions.run(desc, buffers, queryStart, workspace.data, stream);
 }
 

@@ -7,6 +7,7 @@
 #ifndef WEFT_RT_CUDA_RANK_H
 #define WEFT_RT_CUDA_RANK_H
 
+#include "backends/cuda/cudnn_attention.h"
 #include "backends/cuda/flight.h"
 #include "backends/cuda/late.h"
 #include "backends/cuda/world.h"
@@ -122,6 +123,8 @@ private:
   Result<const void *> onDevice(const void *source, int64_t bytes);
   Status stage(void *local, void *host, int64_t bytes, bool isUpload);
   Status growWorkspace(int64_t bytes);
+  Result<int64_t> prepareAttention(const weft_rt_attention &desc,
+                                   void *const *buffers, int64_t queryStart);
   Status tryAttention(const weft_rt_attention &desc, void *const *buffers,
                       int64_t queryStart);
   Status tryLaunch(const weft_rt_launch &launch, void *const *buffers,
@@ -166,6 +169,7 @@ private:
   std::vector<int64_t> sharedBytes; // that kernels may have; [kernel]
   std::vector<void *> params;       // of a launch
   CUstream_st *stream = nullptr;
+  std::unique_ptr<DnnAttention> dnnAttention; // on it
   Streams streams;
   std::vector<Side> sides;          // [channel]
   std::vector<CUevent_st *> events; // of the program

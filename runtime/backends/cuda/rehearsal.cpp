@@ -5,7 +5,6 @@
 #include "backends/cuda/rehearsal.h"
 
 #include "backends/cuda/copy.h"
-#include "backends/cuda/tensor_attention.h"
 #include "contract/attention_reason.h"
 #include "core/collective.h"
 #include "core/copy_reason.h"
@@ -41,14 +40,16 @@ public:
     return true;
   }
   bool attention(int32_t, const weft_rt_attention &desc, void *const *buffers,
-                 int64_t) {
+                 int64_t queryStart) {
     if (const char *reason = cudaAttentionReason(desc))
       return refuse(std::string("attention: ") + reason);
-    bool areTensors = !attentionBuffersReason(desc, buffers) &&
-                      !tensorCoresReason(desc, buffers);
-    found.hasAttention[areTensors] = true;
-    found.attentionBytes =
-        std::max(found.attentionBytes, attentionScratchBytes(desc));
+    // What is wrong with its buffers is the step's to refuse.
+    if (attentionBuffersReason(desc, buffers))
+      return true;
+    RehearsedAttention &one = found.attentions.emplace_back();
+    one.desc = &desc;
+    one.queryStart = queryStart;
+    std::copy_n(buffers, one.buffers.size(), one.buffers.begin());
     return true;
   }
   bool launch(int32_t, const weft_rt_launch &launch, void *const *,

@@ -12,12 +12,21 @@
 #include "backends/cuda/attention.h"
 #include "backends/cuda/gemm.h"
 
+#include <array>
+
 namespace weft::rt::cuda {
 
 /// A contraction with addresses as a step gives them, but for the base.
 struct RehearsedGemm {
   const weft_rt_gemm *gemm;
   Operands operands;
+};
+
+/// The same for attention.
+struct RehearsedAttention {
+  const weft_rt_attention *desc;
+  std::array<void *, WEFT_RT_ATTENTION_NUM_BUFFERS> buffers;
+  int64_t queryStart;
 };
 
 /// Constant data of the program that a copy reads.
@@ -28,12 +37,11 @@ struct RehearsedConstant {
 
 struct Rehearsal {
   std::vector<RehearsedGemm> gemms;
+  std::vector<RehearsedAttention> attentions;
   std::vector<RehearsedConstant> constants;
   std::vector<const weft_rt_collective *> collectives;
   std::vector<int32_t> channels;    // on whose streams ops are, besides
   std::vector<int64_t> sharedBytes; // dynamic ones, [kernel]
-  bool hasAttention[2] = {};        // without and with tensor cores
-  int64_t attentionBytes = 0;       // of scratch
   bool isWhole = true;              // no scalar was read
 };
 

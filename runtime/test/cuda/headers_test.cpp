@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Holds backends/cuda/foreign_api.h to the headers of CUDA and NCCL: each
-// value, each struct's size, and each function's parameters, as far as a call
-// can tell them apart. Most of it is checked by compiling this file.
+// Holds backends/cuda/foreign_api.h to the headers of CUDA, NCCL and cuDNN:
+// each value, each struct's size, and each function's parameters, as far as a
+// call can tell them apart. Most of it is checked by compiling this file.
 
 #include "backends/cuda/foreign_api.h"
 
 #include <cublasLt.h>
 #include <cuda.h>
 #include <nccl.h>
+#if __has_include(<cudnn_graph.h>)
+#include <cudnn_graph.h>
+#define HAS_CUDNN 1
+#endif
 
 #include <gtest/gtest.h>
 
@@ -134,6 +138,88 @@ SAME(ours::lt::alignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 SAME(ours::lt::reductionNone, CUBLASLT_REDUCTION_SCHEME_NONE);
 
 /// The config of a newer NCCL may have more fields, but not other ones.
+#ifdef HAS_CUDNN
+#define WEFT_CUDNN_FUNCTION(name, ...)                                         \
+  static_assert(                                                               \
+      haveSameSignature<decltype(&::name), decltype(ours::CudnnApi::name)>,    \
+      #name);
+#define WEFT_CUDNN_NUMBER(name) WEFT_CUDNN_FUNCTION(name)
+#include "backends/cuda/cudnn_functions.def"
+SAME(ours::dnn::success, CUDNN_STATUS_SUCCESS);
+SAME(ours::dnn::f32, CUDNN_DATA_FLOAT);
+SAME(ours::dnn::f16, CUDNN_DATA_HALF);
+SAME(ours::dnn::i32, CUDNN_DATA_INT32);
+SAME(ours::dnn::bf16, CUDNN_DATA_BFLOAT16);
+SAME(ours::dnn::boolean, CUDNN_DATA_BOOLEAN);
+SAME(ours::dnn::add, CUDNN_POINTWISE_ADD);
+SAME(ours::dnn::mul, CUDNN_POINTWISE_MUL);
+SAME(ours::dnn::div, CUDNN_POINTWISE_DIV);
+SAME(ours::dnn::sub, CUDNN_POINTWISE_SUB);
+SAME(ours::dnn::exp, CUDNN_POINTWISE_EXP);
+SAME(ours::dnn::log, CUDNN_POINTWISE_LOG);
+SAME(ours::dnn::greaterOrEqual, CUDNN_POINTWISE_CMP_GE);
+SAME(ours::dnn::index, CUDNN_POINTWISE_GEN_INDEX);
+SAME(ours::dnn::select, CUDNN_POINTWISE_BINARY_SELECT);
+SAME(ours::dnn::reduceAdd, CUDNN_REDUCE_TENSOR_ADD);
+SAME(ours::dnn::reduceMax, CUDNN_REDUCE_TENSOR_MAX);
+SAME(ours::dnn::heuristicsA, CUDNN_HEUR_MODE_A);
+SAME(ours::dnn::typeHandle, CUDNN_TYPE_HANDLE);
+SAME(ours::dnn::typeData, CUDNN_TYPE_DATA_TYPE);
+SAME(ours::dnn::typeBoolean, CUDNN_TYPE_BOOLEAN);
+SAME(ours::dnn::typeInt64, CUDNN_TYPE_INT64);
+SAME(ours::dnn::typePointer, CUDNN_TYPE_VOID_PTR);
+SAME(ours::dnn::typeHeuristics, CUDNN_TYPE_HEUR_MODE);
+SAME(ours::dnn::typePointwise, CUDNN_TYPE_POINTWISE_MODE);
+SAME(ours::dnn::typeDescriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR);
+SAME(ours::dnn::typeReduction, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE);
+SAME(ours::dnn::pointwiseMode, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+SAME(ours::dnn::engineConfig, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+SAME(ours::dnn::engineHeuristics, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+SAME(ours::dnn::executionPlan, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+SAME(ours::dnn::pointwise, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+SAME(ours::dnn::operationGraph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+SAME(ours::dnn::variantPack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+SAME(ours::dnn::tensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+SAME(ours::dnn::matmulMode, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+SAME(ours::dnn::matmul, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+SAME(ours::dnn::reductionMode, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
+SAME(ours::dnn::reduction, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+SAME(ours::dnn::pointwiseModeMode, CUDNN_ATTR_POINTWISE_MODE);
+SAME(ours::dnn::pointwiseModeType, CUDNN_ATTR_POINTWISE_MATH_PREC);
+SAME(ours::dnn::pointwiseModeAxis, CUDNN_ATTR_POINTWISE_AXIS);
+SAME(ours::dnn::heuristicsMode, CUDNN_ATTR_ENGINEHEUR_MODE);
+SAME(ours::dnn::heuristicsGraph, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+SAME(ours::dnn::heuristicsResults, CUDNN_ATTR_ENGINEHEUR_RESULTS);
+SAME(ours::dnn::planConfig, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+SAME(ours::dnn::planWorkspaceBytes, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+SAME(ours::dnn::pointwiseOf, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+SAME(ours::dnn::pointwiseX, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
+SAME(ours::dnn::pointwiseB, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+SAME(ours::dnn::pointwiseY, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+SAME(ours::dnn::pointwiseT, CUDNN_ATTR_OPERATION_POINTWISE_TDESC);
+SAME(ours::dnn::graphOperations, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+SAME(ours::dnn::tensorAlignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+SAME(ours::dnn::tensorType, CUDNN_ATTR_TENSOR_DATA_TYPE);
+SAME(ours::dnn::tensorSizes, CUDNN_ATTR_TENSOR_DIMENSIONS);
+SAME(ours::dnn::tensorStrides, CUDNN_ATTR_TENSOR_STRIDES);
+SAME(ours::dnn::tensorId, CUDNN_ATTR_TENSOR_UNIQUE_ID);
+SAME(ours::dnn::tensorIsVirtual, CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+SAME(ours::dnn::tensorIsByValue, CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+SAME(ours::dnn::packIds, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+SAME(ours::dnn::packPointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+SAME(ours::dnn::packWorkspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+SAME(ours::dnn::matmulModeType, CUDNN_ATTR_MATMUL_COMP_TYPE);
+SAME(ours::dnn::matmulA, CUDNN_ATTR_OPERATION_MATMUL_ADESC);
+SAME(ours::dnn::matmulB, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
+SAME(ours::dnn::matmulC, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
+SAME(ours::dnn::matmulOf, CUDNN_ATTR_OPERATION_MATMUL_DESC);
+SAME(ours::dnn::reductionModeOperator, CUDNN_ATTR_REDUCTION_OPERATOR);
+SAME(ours::dnn::reductionModeType, CUDNN_ATTR_REDUCTION_COMP_TYPE);
+SAME(ours::dnn::reductionX, CUDNN_ATTR_OPERATION_REDUCTION_XDESC);
+SAME(ours::dnn::reductionY, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
+SAME(ours::dnn::reductionOf, CUDNN_ATTR_OPERATION_REDUCTION_DESC);
+#endif
+
 TEST(CudaHeaders, NcclConfigBeginsAlike) {
   ncclConfig_t real = NCCL_CONFIG_INITIALIZER;
   if (real.version < ours::nccl::configVersion)
