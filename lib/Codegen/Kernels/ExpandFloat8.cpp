@@ -175,8 +175,9 @@ Value roundMagnitude(Bits b, Value magnitude, Format format) {
 /// rounded in the same way; as only the last bits count, the power is not taken
 /// off again, and what an exponent begins with, which is even, is added with
 /// the power, where it decides nothing about ties. NaN becomes the number whose
-/// bits would be those of NaN.
-Value roundSaturated(Bits b, Value in, Format format) {
+/// bits would be those of NaN. `wide` is the f32 that f8 stands for: what is
+/// left of the sum without the power.
+Value roundSaturated(Bits b, Value in, Format format, Value *wide) {
   int shift = format.shift();
   Value bits = b.toBits(in);
   Value magnitude = b.toFloat(b.mask(bits, 0x7fffffff));
@@ -188,8 +189,16 @@ Value roundSaturated(Bits b, Value in, Format format) {
       b.most(b.mask(b.toBits(limited), 0x7f800000), format.leastNormal());
   int64_t first = -(format.leastNormal() >> shift) & 0xff;
   float factor = std::ldexp(float((int64_t(1) << 23) + first), shift - 23);
-  Value sum = b.toBits(b.multiplyAdd(b.toFloat(power), factor, limited));
-  Value code = b.add(sum, b.right(power, shift));
+  Value base = b.toFloat(power);
+  Value sum = b.multiplyAdd(base, factor, limited);
+  if (wide) {
+    Value rounded = b.toBits(b.multiplyAdd(base, -factor, sum));
+    Value number =
+        b.make<arith::OrIOp>(rounded, b.mask(bits, int64_t(0x80000000)));
+    *wide =
+        b.toFloat(b.select(b.isNaN(in), b.number(int64_t(0x7fc00000)), number));
+  }
+  Value code = b.add(b.toBits(sum), b.right(power, shift));
   // Those of -0 to -infinity; a NaN has no sign.
   Value isNegative = b.isLess(bits, int32_t(0xff800001));
   Value sign =
@@ -219,13 +228,28 @@ struct RoundToFloat8 : OpRewritePattern<arith::TruncFOp> {
       return failure();
     Bits b(rewriter, op.getLoc(), op.getType());
     Value saturated = getSaturated(op.getIn(), op.getType());
-    Value code = saturated ? roundSaturated(b, saturated, *format)
+    SmallVector<Operation *> widened;
+    for (Operation *user : op->getUsers())
+      if (saturated && isa<arith::ExtFOp>(user) &&
+          isSingle(user->getResult(0).getType()))
+        widened.push_back(user);
+    Value wide;
+    Value code = saturated ? roundSaturated(b, saturated, *format,
+                                            widened.empty() ? nullptr : &wide)
                            : roundNumber(b, op.getIn(), *format);
+    for (Operation *user : widened)
+      rewriter.replaceOp(user, wide);
     Value byte = b.cast<arith::TruncIOp>(b.i8(), code);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();
   }
 };
+
+/// Whether it is rounded by a sum, which gives its f32 too.
+bool isRoundedSaturated(arith::TruncFOp op) {
+  return getFormat(op.getType()) && isSingle(op.getIn().getType()) &&
+         getSaturated(op.getIn(), op.getType());
+}
 
 /// f8 to f32, which holds each.
 struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
@@ -234,7 +258,9 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<Format> format = getFormat(op.getIn().getType());
-    if (!format || !isSingle(op.getType()))
+    auto rounded = op.getIn().getDefiningOp<arith::TruncFOp>();
+    if (!format || !isSingle(op.getType()) ||
+        (rounded && isRoundedSaturated(rounded)))
       return failure();
     Bits b(rewriter, op.getLoc(), op.getType());
     int shift = format->shift();

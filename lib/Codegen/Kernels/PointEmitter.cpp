@@ -269,6 +269,13 @@ static arith::MaximumFOp getMagnitudeMaximum(linalg::GenericOp op,
   return isCarried && other.getDefiningOp<math::AbsFOp>() ? most : nullptr;
 }
 
+bool PointEmitter::isMagnitudeMaximum(const Member &member) {
+  return llvm::all_of(linalg::GenericOp(member.op)->getResults(),
+                      [&](OpResult result) {
+                        return bool(getMagnitudeMaximum(member.op, result));
+                      });
+}
+
 /// The bits of what is no less than 0, or a magnitude.
 static Value emitMagnitudeBits(OpBuilder &builder, Location loc, Value value) {
   unsigned width = value.getType().getIntOrFloatBitWidth();
@@ -289,8 +296,7 @@ static Value emitMagnitudeBits(OpBuilder &builder, Location loc, Value value) {
 /// Magnitudes are in the order of their bits, NaN above all. Processors have
 /// one instruction for this maximum, and several for one of floats that knows
 /// NaN.
-static Value emitMagnitudeMaximum(OpBuilder &builder, Location loc, Value a,
-                                  Value b) {
+Value PointEmitter::emitMagnitudeMaximum(Value a, Value b) {
   Type type = a.getType();
   Value most =
       arith::MaxSIOp::create(builder, loc, emitMagnitudeBits(builder, loc, a),
@@ -331,10 +337,10 @@ void PointEmitter::emitMember(const Member &member,
       maxima.push_back(most);
   cloneBody(member, mapping, maxima);
   for (Operation *most : maxima)
-    mapping.map(most->getResult(0),
-                emitMagnitudeMaximum(
-                    builder, loc, mapping.lookupOrDefault(most->getOperand(0)),
-                    mapping.lookupOrDefault(most->getOperand(1))));
+    mapping.map(
+        most->getResult(0),
+        emitMagnitudeMaximum(mapping.lookupOrDefault(most->getOperand(0)),
+                             mapping.lookupOrDefault(most->getOperand(1))));
   next = 0;
   auto yield = cast<linalg::YieldOp>(body->getTerminator());
   for (OpResult result : generic->getResults()) {

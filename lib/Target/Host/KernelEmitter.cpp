@@ -32,8 +32,9 @@ void LoopEmitter::emitForLoop(int dim, ValueRange carried,
   bool isCut = dim == shape.cutDim;
   Value lower = isCut ? kernel.begin : emitInt(builder, loc, 0);
   Value upper = isCut ? kernel.end : emitInt(builder, loc, shape.sizes[dim]);
+  int64_t step = dim == together.dim ? together.count : 1;
   auto loop = scf::ForOp::create(builder, loc, lower, upper,
-                                 emitInt(builder, loc, 1), carried);
+                                 emitInt(builder, loc, step), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   index[dim] = loop.getInductionVar();
@@ -45,18 +46,40 @@ void LoopEmitter::emitForLoop(int dim, ValueRange carried,
   results.assign(loop.getResults().begin(), loop.getResults().end());
 }
 
-void LoopEmitter::emitNest(const Phase &phase, unsigned depth,
+/// The members at one point; or maxima of several ones, and with what they were
+/// so far as one: LLVM makes no vector of a loop that carries a chain of them.
+void LoopEmitter::emitPoints(ArrayRef<unsigned> members,
+                             MutableArrayRef<Value> carried,
+                             SmallVectorImpl<Store> &stores) {
+  if (together.count == 1)
+    return emitMembers(members, carried, stores);
+  SmallVector<Value> maxima;
+  for (Value value : carried)
+    maxima.push_back(arith::ConstantOp::create(
+        builder, loc, builder.getZeroAttr(value.getType())));
+  Value first = index[together.dim];
+  for (int64_t i = 0; i < together.count; ++i) {
+    index[together.dim] =
+        arith::AddIOp::create(builder, loc, first, emitInt(builder, loc, i));
+    emitMembers(members, maxima, stores);
+  }
+  index[together.dim] = first;
+  for (auto [value, most] : llvm::zip(carried, maxima))
+    value = emitMagnitudeMaximum(value, most);
+}
+
+void LoopEmitter::emitNest(ArrayRef<unsigned> members, ArrayRef<int> loops,
                            SmallVectorImpl<Value> &carried) {
-  if (depth == phase.loops.size()) {
+  if (loops.empty()) {
     SmallVector<Store> stores;
-    emitMembers(phase.members, carried, stores);
+    emitPoints(members, carried, stores);
     return emitStores(stores);
   }
   SmallVector<Value> results;
   emitForLoop(
-      phase.loops[depth], carried,
+      loops.front(), carried,
       [&](SmallVectorImpl<Value> &values) {
-        emitNest(phase, depth + 1, values);
+        emitNest(members, loops.drop_front(), values);
       },
       results);
   carried.assign(results.begin(), results.end());
@@ -106,73 +129,134 @@ SmallVector<OpResult> LoopEmitter::getCarried(const Phase &phase) {
   return results;
 }
 
-/// The dim over which all members of the phase reduce a few elements, for each
-/// point of all other loops; -1 if there is none.
-int LoopEmitter::findShortSum(const Phase &phase) {
-  constexpr int64_t maxSize = 4;
+/// Says whether all members of the phase reduce the same dims, for each point
+/// of all its other loops.
+static bool isSharedSum(const KernelShape &shape, const Phase &phase) {
   uint64_t reduced = shape.members[phase.members.front()].reductionDims;
   uint64_t inner = 0;
-  int found = -1;
-  for (int dim : phase.loops) {
+  for (int dim : phase.loops)
     inner |= uint64_t(1) << dim;
-    if (reduced == uint64_t(1) << dim && shape.sizes[dim] <= maxSize)
-      found = dim;
-  }
-  bool isShared = llvm::all_of(phase.members, [&](unsigned member) {
-    return shape.members[member].reductionDims == reduced &&
-           (inner & ~shape.members[member].loopDims) == 0;
-  });
-  return isShared && !phase.order && phase.loops.size() > 1 ? found : -1;
+  return reduced && llvm::all_of(phase.members, [&](unsigned member) {
+           return shape.members[member].reductionDims == reduced &&
+                  (inner & ~shape.members[member].loopDims) == 0;
+         });
 }
 
-/// Sums of a few elements are taken in registers, as the innermost loop: the
-/// one around it can be a vector's.
-void LoopEmitter::emitShortSums(const Phase &phase, int dim) {
+/// The loops of a phase whose innermost ones all members reduce, and their
+/// number; no loops if the phase is another. A few elements are reduced last,
+/// wherever their loop was: the one around it can be a vector's.
+std::pair<SmallVector<int>, unsigned>
+LoopEmitter::findInnerSums(const Phase &phase) {
+  constexpr int64_t maxSize = 4;
+  if (phase.order || !isSharedSum(shape, phase))
+    return {};
+  uint64_t reduced = shape.members[phase.members.front()].reductionDims;
+  auto isReduced = [&](int dim) { return reduced >> dim & 1; };
+  SmallVector<int> loops(phase.loops);
+  unsigned count = llvm::count_if(loops, isReduced);
+  auto *first = llvm::find_if(loops, isReduced);
+  if (count == 1 && shape.sizes[*first] <= maxSize)
+    std::rotate(first, first + 1, loops.end());
+  if (count == loops.size() ||
+      !llvm::all_of(ArrayRef(loops).take_back(count), isReduced))
+    return {};
+  return {loops, count};
+}
+
+/// Sums of the innermost loops are taken in registers.
+void LoopEmitter::emitInnerSums(const Phase &phase, ArrayRef<int> parallel,
+                                ArrayRef<int> reduced) {
+  SmallVector<Value> sums;
+  if (!parallel.empty())
+    return emitForLoop(
+        parallel.front(), {},
+        [&](SmallVectorImpl<Value> &) {
+          emitInnerSums(phase, parallel.drop_front(), reduced);
+        },
+        sums);
   SmallVector<OpResult> results;
   for (unsigned member : phase.members)
     llvm::append_range(
         results, linalg::GenericOp(shape.members[member].op)->getResults());
-  shortSums.insert(results.begin(), results.end());
+  for (OpResult result : results)
+    sums.push_back(emitInit(shape.members[shape.findProducer(result)], result));
+  innerSums.insert(results.begin(), results.end());
+  emitNest(phase.members, reduced, sums);
+  SmallVector<Store> stores;
+  for (auto [result, value] : llvm::zip(results, sums))
+    forEachPlace(
+        shape.members[shape.findProducer(result)], result,
+        [&, sum = value](Value address) { stores.push_back({sum, address}); });
+  emitStores(stores);
+}
+
+/// Of a square's magnitudes, rows are compared element by element, as many as
+/// the code stays short with: then one vector is left, and not one of each row,
+/// in which to find the greatest. Of long rows, in which that matters less, few
+/// are read at once: they often lie so far apart that they push each other out
+/// of the first-level cache.
+void LoopEmitter::joinRows(const Phase &phase, ArrayRef<int> reduced) {
+  constexpr int64_t maxCount = 16, maxElements = 512;
+  if (reduced.size() < 2 || phase.order || !isSharedSum(shape, phase) ||
+      !llvm::all_of(phase.members, [&](unsigned member) {
+        return isMagnitudeMaximum(shape.members[member]);
+      }))
+    return;
+  int dim = reduced[reduced.size() - 2];
+  int64_t columns = std::max<int64_t>(1, shape.sizes[reduced.back()]);
+  for (int64_t count = std::min(maxCount, maxElements / columns); count > 1;
+       --count)
+    if (shape.sizes[dim] % count == 0) {
+      together = {dim, count};
+      return;
+    }
+}
+
+/// The loops of a phase without sums. Those over a few elements that lie next
+/// to each other come last, unrolled: what is around them is then a vector's
+/// that reads and writes all in between.
+static SmallVector<int> getPointLoops(const KernelShape &shape,
+                                      const Phase &phase) {
+  constexpr int64_t maxSize = 4;
   SmallVector<int> loops(phase.loops);
-  llvm::erase(loops, dim);
-  std::function<void(unsigned)> nest = [&](unsigned depth) {
-    SmallVector<Value> carried, sums;
-    if (depth < loops.size())
-      return emitForLoop(
-          loops[depth], {}, [&](SmallVectorImpl<Value> &) { nest(depth + 1); },
-          sums);
-    for (OpResult result : results)
-      carried.push_back(
-          emitInit(shape.members[shape.findProducer(result)], result));
-    SmallVector<Store> stores;
-    emitForLoop(
-        dim, carried,
-        [&](SmallVectorImpl<Value> &values) {
-          emitMembers(phase.members, values, stores);
-        },
-        sums);
-    for (auto [result, value] : llvm::zip(results, sums))
-      forEachPlace(shape.members[shape.findProducer(result)], result,
-                   [&, sum = value](Value address) {
-                     stores.push_back({sum, address});
-                   });
-    emitStores(stores);
+  auto isNext = [&](int dim) {
+    return shape.sizes[dim] <= maxSize &&
+           llvm::any_of(phase.members, [&](unsigned member) {
+             return llvm::any_of(shape.members[member].accesses,
+                                 [&](const Access &access) {
+                                   return access.strides[dim] == 1;
+                                 });
+           });
   };
-  nest(0);
+  std::stable_partition(loops.begin(), loops.end(),
+                        [&](int dim) { return !isNext(dim); });
+  return loops;
 }
 
 void LoopEmitter::emitPhase(const Phase &phase) {
   if (phase.order && !phase.order->isChain)
     return emitOrderedPhase(phase);
-  if (int dim = findShortSum(phase); dim >= 0)
-    return emitShortSums(phase, dim);
+  together = {};
+  if (auto [loops, count] = findInnerSums(phase); !loops.empty()) {
+    ArrayRef<int> parallel(loops), reduced = parallel.take_back(count);
+    joinRows(phase, reduced);
+    return emitInnerSums(phase, parallel.drop_back(count), reduced);
+  }
+  if (llvm::all_of(phase.loops, [&](int dim) {
+        return shape.members[phase.members.front()].reductionDims >> dim & 1;
+      }))
+    joinRows(phase, phase.loops);
   emitInits(phase);
   SmallVector<OpResult> results = getCarried(phase);
   SmallVector<Value> carried;
   for (OpResult result : results)
     carried.push_back(
         emitInit(shape.members[shape.findProducer(result)], result));
-  emitNest(phase, 0, carried);
+  bool hasSums = llvm::any_of(phase.members, [&](unsigned member) {
+    return shape.members[member].isReduction();
+  });
+  emitNest(phase.members, hasSums ? phase.loops : getPointLoops(shape, phase),
+           carried);
   for (auto [result, value] : llvm::zip(results, carried)) {
     scalars.map(result, value);
     forEachPlace(

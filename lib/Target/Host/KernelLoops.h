@@ -27,14 +27,19 @@ private:
   void emitRows();
   void emitPhase(const Phase &phase);
   void emitOrderedPhase(const Phase &phase);
-  int findShortSum(const Phase &phase);
-  void emitShortSums(const Phase &phase, int dim);
+  std::pair<llvm::SmallVector<int>, unsigned> findInnerSums(const Phase &phase);
+  void emitInnerSums(const Phase &phase, llvm::ArrayRef<int> parallel,
+                     llvm::ArrayRef<int> reduced);
+  void joinRows(const Phase &phase, llvm::ArrayRef<int> reduced);
   bool isCarried(Value value) override {
-    return shortSums.contains(value) || PointEmitter::isCarried(value);
+    return innerSums.contains(value) || PointEmitter::isCarried(value);
   }
   void emitInits(const Phase &phase);
   void emitInitNest(const Member &member, OpResult result);
-  void emitNest(const Phase &phase, unsigned depth,
+  void emitPoints(llvm::ArrayRef<unsigned> members,
+                  llvm::MutableArrayRef<Value> carried,
+                  llvm::SmallVectorImpl<Store> &stores);
+  void emitNest(llvm::ArrayRef<unsigned> members, llvm::ArrayRef<int> loops,
                 llvm::SmallVectorImpl<Value> &carried);
   void
   emitForLoop(int dim, ValueRange carried,
@@ -44,7 +49,12 @@ private:
 
   const KernelFunction &kernel;
   /// What is summed up in registers for each point.
-  llvm::DenseSet<Value> shortSums;
+  llvm::DenseSet<Value> innerSums;
+  /// The loop that is walked several points at once in the current phase.
+  struct {
+    int dim = -1;
+    int64_t count = 1;
+  } together;
 };
 
 } // namespace mlir::weft

@@ -68,6 +68,33 @@ llvm.func @saturated(%x: f32) -> i8 {
   llvm.return %3 : i8
 }
 
+// What it stands for as f32 is the sum without the power: with the sign, also of
+// zero, and but for NaN.
+
+// CHECK-LABEL: llvm.func @saturated_widened
+// CHECK-SAME: (%[[X:.*]]: f32)
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[X]] : f32 to i32
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[POWER:.*]], %{{.*}} fastmath<contract> : f32
+// CHECK: %[[SUM:.*]] = arith.addf %[[PRODUCT]], %{{.*}} fastmath<contract> : f32
+// CHECK: %[[NEGATIVE:.*]] = arith.mulf %[[POWER]], %{{.*}} fastmath<contract> : f32
+// CHECK: arith.addf %[[NEGATIVE]], %[[SUM]] fastmath<contract> : f32
+// CHECK: %[[SIGN:.*]] = arith.andi %[[BITS]], %{{.*}} : i32
+// CHECK: %[[NUMBER:.*]] = arith.ori %{{.*}}, %[[SIGN]] : i32
+// CHECK: %[[IS_NAN:.*]] = arith.cmpf uno, %[[X]], %[[X]] : f32
+// CHECK: %[[WIDE:.*]] = arith.select %[[IS_NAN]], %{{.*}}, %[[NUMBER]] : i32
+// CHECK: %[[RESULT:.*]] = arith.bitcast %[[WIDE]] : i32 to f32
+// CHECK-NOT: arith.uitofp
+// CHECK: llvm.return %[[RESULT]]
+llvm.func @saturated_widened(%x: f32) -> f32 {
+  %least = arith.constant -448.0 : f32
+  %most = arith.constant 448.0 : f32
+  %0 = arith.minimumf %x, %most : f32
+  %1 = arith.maximumf %0, %least : f32
+  %2 = arith.truncf %1 : f32 to f8E4M3FN
+  %3 = arith.extf %2 : f8E4M3FN to f32
+  llvm.return %3 : f32
+}
+
 // Another range is another value.
 
 // CHECK-LABEL: llvm.func @negative_saturated

@@ -104,6 +104,67 @@ func.func @short_sums(%x: tensor<64x20x2xf32> {weft.name = "x"}, %start: tensor<
 
 // -----
 
+// Magnitudes of squares, several rows of them at once: of squares whose scales
+// are one vector, of one square, and of some with rows that no such number
+// divides.
+#square = affine_map<(i, r, j, c) -> (i, r, j, c)>
+#of_square = affine_map<(i, r, j, c) -> (i, j)>
+#scales = affine_map<(i, j) -> (i, j)>
+func.func @squares(%x: tensor<16x12x32x8xf32> {weft.name = "x"}) -> (tensor<16x32xi32> {weft.name = "s"}, tensor<16x12x32x8xf32> {weft.name = "y"}) {
+  %zero = arith.constant dense<0.0> : tensor<16x32xf32>
+  %most = linalg.generic {indexing_maps = [#square, #of_square], iterator_types = ["parallel", "reduction", "parallel", "reduction"]} ins(%x : tensor<16x12x32x8xf32>) outs(%zero : tensor<16x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = math.absf %a : f32
+    %b = arith.maximumf %o, %m : f32
+    linalg.yield %b : f32
+  } -> tensor<16x32xf32>
+  %es = tensor.empty() : tensor<16x32xi32>
+  %scale = linalg.generic {indexing_maps = [#scales, #scales], iterator_types = ["parallel", "parallel"]} ins(%most : tensor<16x32xf32>) outs(%es : tensor<16x32xi32>) {
+  ^bb0(%a: f32, %o: i32):
+    %c64 = arith.constant 64.0 : f32
+    %wide = arith.mulf %a, %c64 : f32
+    %bits = arith.fptosi %wide : f32 to i32
+    %c3 = arith.constant 3 : i32
+    %high = arith.shrui %bits, %c3 : i32
+    %low = arith.andi %bits, %c3 : i32
+    %mixed = arith.xori %high, %low : i32
+    %twice = arith.muli %mixed, %c3 : i32
+    linalg.yield %twice : i32
+  } -> tensor<16x32xi32>
+  %ey = tensor.empty() : tensor<16x12x32x8xf32>
+  %y = linalg.generic {indexing_maps = [#square, #of_square, #square], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x, %scale : tensor<16x12x32x8xf32>, tensor<16x32xi32>) outs(%ey : tensor<16x12x32x8xf32>) {
+  ^bb0(%a: f32, %s: i32, %o: f32):
+    %f = arith.sitofp %s : i32 to f32
+    %b = arith.addf %a, %f : f32
+    linalg.yield %b : f32
+  } -> tensor<16x12x32x8xf32>
+  return %scale, %y : tensor<16x32xi32>, tensor<16x12x32x8xf32>
+}
+
+// -----
+
+#whole = affine_map<(i, r, c) -> (i, r, c)>
+#first = affine_map<(i, r, c) -> (i)>
+func.func @rows_of_squares(%x: tensor<3x34x20xf32> {weft.name = "x"}, %p: tensor<2x37x9xf32> {weft.name = "p"}) -> (tensor<3xf32> {weft.name = "m"}, tensor<2xf32> {weft.name = "n"}) {
+  %zero = arith.constant dense<0.0> : tensor<3xf32>
+  %m = linalg.generic {indexing_maps = [#whole, #first], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : tensor<3x34x20xf32>) outs(%zero : tensor<3xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = math.absf %a : f32
+    %b = arith.maximumf %o, %v : f32
+    linalg.yield %b : f32
+  } -> tensor<3xf32>
+  %start = arith.constant dense<0.5> : tensor<2xf32>
+  %n = linalg.generic {indexing_maps = [#whole, #first], iterator_types = ["parallel", "reduction", "reduction"]} ins(%p : tensor<2x37x9xf32>) outs(%start : tensor<2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = math.absf %a : f32
+    %b = arith.maximumf %o, %v : f32
+    linalg.yield %b : f32
+  } -> tensor<2xf32>
+  return %m, %n : tensor<3xf32>, tensor<2xf32>
+}
+
+// -----
+
 // Dims of no elements.
 func.func @no_columns(%x: tensor<32x0xf32> {weft.name = "x"}) -> (tensor<32xf32> {weft.name = "s"}, tensor<32x0xf32> {weft.name = "y"}) {
   %one = arith.constant dense<1.0> : tensor<32xf32>

@@ -68,6 +68,12 @@ protected:
   /// Says whether a sum ends with the row, so that it needs no memory.
   virtual bool isCarried(Value value);
 
+  /// Says whether all that a member computes are maxima of magnitudes, which no
+  /// order of them changes.
+  static bool isMagnitudeMaximum(const Member &member);
+  /// The greater one of two numbers that are no less than 0.
+  Value emitMagnitudeMaximum(Value a, Value b);
+
   rt::FusedOp op;
   const KernelShape &shape;
   OpBuilder builder;
