@@ -21,6 +21,8 @@ struct Team {
   /// If it is not 0, threads read a row once, so many neighbours at a time, and
   /// keep what later phases read of it.
   int64_t heldWidth = 0;
+  /// Rows side by side that a thread takes at once, where buffers are aligned.
+  int64_t columns = 1;
 
   int64_t getThreads() const { return rows * slots; }
   /// Says whether no row has threads of several warps, nor does a warp lack
@@ -48,6 +50,8 @@ struct RowSum {
   Value init;
   /// What the threads have summed up, in memory that they share.
   Value partials;
+  /// Which of the thread's rows it is of.
+  int64_t column = 0;
 };
 
 /// Emits one kernel.
@@ -65,6 +69,8 @@ private:
   void fitTeam();
   void findThread();
   int64_t getRowBytes();
+  int64_t countTiles(int64_t columns);
+  int64_t countBlocks();
   Value allocateShared(Type element, int64_t count);
   void allocateScratch();
   void emitTiles();
@@ -78,6 +84,7 @@ private:
   /// Computes points of a walk of `width` neighbours along the dim `last`.
   void forEachNeighbour(int last, int64_t width,
                         llvm::function_ref<void(int64_t)> body);
+  void atColumn(int64_t column, llvm::function_ref<void()> body);
   int64_t getWidth(const Phase &phase);
   void emitAllTiles();
   void emitBarrier();
@@ -119,7 +126,8 @@ private:
   void emitRun(Value base, int64_t length, Values &carried);
   void emitSteps(Value flat, int64_t number, Values &carried);
   void emitStep(Values &carried);
-  void addPoint(Values &carried, llvm::SmallVectorImpl<Store> &stores);
+  void addPoint(Values &carried, llvm::SmallVectorImpl<Store> &stores,
+                int64_t column = 0);
   Value joinLanes(const RowSum &sum, llvm::ArrayRef<Value> lanes);
   Value joinLeaves(const RowSum &sum, llvm::ArrayRef<Value> leaves);
   void finish(llvm::ArrayRef<Value> values, Value isStored);
@@ -140,6 +148,8 @@ private:
   const DeviceKernel &kernel;
   Team team;
   int64_t numRows = 1, sharedBytes = 0;
+  /// The thread's rows side by side, in the code that is being emitted.
+  int64_t columns = 1;
   /// Whether neighbours may be taken at once: all buffers are aligned.
   bool isAligned = false;
   Value shared, rowInTile, slot, isValid;
