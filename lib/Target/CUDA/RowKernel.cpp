@@ -292,8 +292,11 @@ void RowKernel::emitTiles() {
     delinearize(row, shape.rows, columns);
     if (team.heldWidth != 0)
       return emitHeldTile();
-    for (const Phase &phase : shape.phases) {
-      emitPhase(phase);
+    for (unsigned i = 0; i < shape.phases.size(); ++i) {
+      if (OpResult most = findPivot(i))
+        emitExponentials(i++, most);
+      else
+        emitPhase(shape.phases[i]);
       emitBarrier();
     }
   };

@@ -2,7 +2,8 @@
 
 // The writer of a kernel whose threads need something of each other: who does
 // what (RowTeam.cpp), rows and phases (RowKernel.cpp), rows that registers hold
-// (HeldRows.cpp), and sums (RowSums.cpp).
+// (HeldRows.cpp), sums (RowSums.cpp), and sums of exponentials
+// (RowExponentials.cpp).
 
 #ifndef WEFT_LIB_TARGET_CUDA_ROWKERNEL_H
 #define WEFT_LIB_TARGET_CUDA_ROWKERNEL_H
@@ -108,8 +109,16 @@ private:
   void emitHeldPoints(const Phase &phase);
   void emitHeldSums(const Phase &phase);
 
+  // Maxima and exponentials.
+  OpResult findPivot(unsigned number);
+  void emitPowers(const RowSum &power, unsigned pivot, Value flat,
+                  int64_t number, Values &carried);
+  Values walkPowers(const RowSum &power, unsigned pivot);
+  void emitExponentials(unsigned number, OpResult most);
+
   // Sums.
   bool usesShuffles();
+  void prepareSums(const Phase &phase, uint64_t dims, bool isLast);
   void collectSums(const Phase &phase, uint64_t reduced);
   void joinByShuffles(Values &values);
   Values finishTeamSums(Values values);
@@ -174,7 +183,7 @@ private:
   llvm::SmallVector<int> parallel, reduced;
   llvm::SmallVector<int64_t> sizes;
   int64_t leaves = 1, lanes = 1, count = 1, width = 1;
-  bool isDeclared = false, storesPoints = false;
+  bool isDeclared = false, storesPoints = false, isTeams = false;
   /// Of a walk.
   Value currentLane;
 };

@@ -412,8 +412,8 @@ void RowKernel::collectSums(const Phase &phase, uint64_t dims) {
     }
 }
 
-/// The sums over the dims `dims`, with all that they are sums of.
-void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
+/// Sets what is known of the sums over the dims `dims`.
+void RowKernel::prepareSums(const Phase &phase, uint64_t dims, bool isLast) {
   collectSums(phase, dims);
   parallel.clear();
   reduced.clear();
@@ -429,10 +429,15 @@ void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
   count = getCount(reduced);
   storesPoints = isLast;
   isDeclared = phase.order && !phase.order->isChain;
-  bool isTeams = parallel.empty() && team.slots > 1 && isPlain;
+  isTeams = parallel.empty() && team.slots > 1 && isPlain;
   leaves = isDeclared ? phase.order->leaves : 1;
   lanes = isDeclared ? phase.order->lanes : isTeams ? team.slots : 1;
   width = isTeams && !isDeclared ? getWidth(phase) : 1;
+}
+
+/// The sums over the dims `dims`, with all that they are sums of.
+void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
+  prepareSums(phase, dims, isLast);
   isTeams ? emitTeamSums() : emitOwnSums();
 }
 

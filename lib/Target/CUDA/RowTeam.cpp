@@ -20,7 +20,7 @@ static constexpr int64_t kFewHeld = 48, kMostHeld = 96, kMostHeldOps = 6000;
 static constexpr int64_t kMostSteps = 4;
 /// Rows of so many points are a block's of the most threads that there may be:
 /// so few rows are read at a time that caches have them for the next phase.
-static constexpr int64_t kLongRow = 16384, kMostThreads = 1024;
+static constexpr int64_t kLongRow = 16384, kMostThreads = 512;
 /// Blocks that keep a GPU busy, and where there are too many.
 static constexpr int64_t kManyBlocks = 512, kTooManyBlocks = 2048;
 /// What a thread reads at once of rows side by side.
