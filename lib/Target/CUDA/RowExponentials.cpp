@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A row's maximum m, and the sum s of exp(x - m), in one walk over rows that
-// nothing holds: a thread takes some points, then m grows to their maximum, s is
-// multiplied by what exp(-m) is less, and their exponentials are added. What
+// nothing holds: a thread takes some points, then m grows to their maximum, s
+// is multiplied by what exp(-m) is less, and their exponentials are added. What
 // threads have is joined by their largest m in the same way. While m is -inf,
 // exponentials are taken of x itself, which are 0; if it stays so, the sum is
 // NaN, as it is in two walks.
@@ -57,11 +57,8 @@ static arith::SubFOp findExponent(const KernelShape &shape,
                : arith::SubFOp();
 }
 
-/// The maximum of the phase `number` that the next one takes exponentials by.
-OpResult RowKernel::findPivot(unsigned number) {
-  if (team.heldWidth != 0 || !team.isTogether ||
-      team.getThreads() % kWarp != 0 ||
-      number + 1 >= shape.phases.size())
+OpResult findPivot(const KernelShape &shape, unsigned number) {
+  if (number + 1 >= shape.phases.size())
     return {};
   const Phase &first = shape.phases[number], &second = shape.phases[number + 1];
   uint64_t dims = 0;
@@ -124,13 +121,12 @@ void RowKernel::emitPowers(const RowSum &power, unsigned pivot, Value flat,
     return arith::ConstantOp::create(builder, loc,
                                      builder.getFloatAttr(f32, value));
   };
-  Value isLeast = arith::CmpFOp::create(
-      builder, loc, arith::CmpFPredicate::OEQ, most,
-      constant(-std::numeric_limits<double>::infinity()));
+  Value isLeast =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, most,
+                            constant(-std::numeric_limits<double>::infinity()));
   most = arith::SelectOp::create(builder, loc, isLeast, constant(0), most);
-  Value sum =
-      arith::MulFOp::create(builder, loc, carried.back(),
-                            emitFactor(builder, loc, before, most));
+  Value sum = arith::MulFOp::create(builder, loc, carried.back(),
+                                    emitFactor(builder, loc, before, most));
   scalars.map(sums[pivot].result, most);
   forEachPoint([&] {
     Values terms;
@@ -154,11 +150,10 @@ RowKernel::Values RowKernel::walkPowers(const RowSum &power, unsigned pivot) {
   });
   if (end == steps)
     return carried;
-  return emitLoop(
-      add(slot, number(end)), steps, lanes, carried,
-      [&](Value flat, Values &values) {
-        emitPowers(power, pivot, flat, 1, values);
-      });
+  return emitLoop(add(slot, number(end)), steps, lanes, carried,
+                  [&](Value flat, Values &values) {
+                    emitPowers(power, pivot, flat, 1, values);
+                  });
 }
 
 /// The phase `number` and the next one, whose exponentials are by `most`.

@@ -293,7 +293,9 @@ void RowKernel::emitTiles() {
     if (team.heldWidth != 0)
       return emitHeldTile();
     for (unsigned i = 0; i < shape.phases.size(); ++i) {
-      if (OpResult most = findPivot(i))
+      // Threads hand both on by shuffles.
+      bool mayJoin = team.isTogether && team.getThreads() % kWarp == 0;
+      if (OpResult most = findPivot(shape, i); most && mayJoin)
         emitExponentials(i++, most);
       else
         emitPhase(shape.phases[i]);

@@ -42,6 +42,10 @@ int64_t countPoints(const KernelShape &shape, llvm::ArrayRef<int> dims);
 /// Chooses it but for `rows`, which is as many as a block has threads for.
 Team chooseTeam(const KernelShape &shape);
 
+/// The maximum of the phase `number` by which the next one sums exponentials of
+/// what it is the maximum of; null if it does something else.
+OpResult findPivot(const KernelShape &shape, unsigned number);
+
 /// A result of a reduction.
 struct RowSum {
   const Member *member;
@@ -110,7 +114,6 @@ private:
   void emitHeldSums(const Phase &phase);
 
   // Maxima and exponentials.
-  OpResult findPivot(unsigned number);
   void emitPowers(const RowSum &power, unsigned pivot, Value flat,
                   int64_t number, Values &carried);
   Values walkPowers(const RowSum &power, unsigned pivot);

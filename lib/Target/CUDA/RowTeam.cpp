@@ -20,7 +20,7 @@ static constexpr int64_t kFewHeld = 48, kMostHeld = 96, kMostHeldOps = 6000;
 static constexpr int64_t kMostSteps = 4;
 /// Rows of so many points are a block's of the most threads that there may be:
 /// so few rows are read at a time that caches have them for the next phase.
-static constexpr int64_t kLongRow = 16384, kMostThreads = 512;
+static constexpr int64_t kLongRow = 16384, kMostThreads = 1024;
 /// Blocks that keep a GPU busy, and where there are too many.
 static constexpr int64_t kManyBlocks = 512, kTooManyBlocks = 2048;
 /// What a thread reads at once of rows side by side.
@@ -212,8 +212,12 @@ Team chooseTeam(const KernelShape &shape) {
   for (const Phase &phase : shape.phases)
     isLong &= !phase.order && (phase.loops.empty() ||
                                countPoints(shape, phase.loops) >= kLongRow);
+  // Exponentials of several points at once take registers.
+  bool hasPivot = false;
+  for (unsigned i = 0; i < shape.phases.size(); ++i)
+    hasPivot |= bool(findPivot(shape, i));
   if (isLong)
-    team.slots = kMostThreads;
+    team.slots = hasPivot ? kMostThreads / 2 : kMostThreads;
   team.rows = std::max<int64_t>(1, kBlockThreads / team.slots);
   return team;
 }

@@ -143,8 +143,8 @@ int64_t getSide(const KernelShape &shape, const Tiling &tiling) {
   for (const Member &member : shape.members)
     for (OpResult result : linalg::GenericOp(member.op)->getResults())
       if (llvm::any_of(result.getUsers(), llvm::IsaPred<rt::YieldOp>))
-        bytes = std::max(bytes,
-                         rt::getElementBytes(getElementTypeOrSelf(result)));
+        bytes =
+            std::max(bytes, rt::getElementBytes(getElementTypeOrSelf(result)));
   int64_t side = std::max<int64_t>(1, kWordBytes / bytes);
   // Each thread of a block has one at least.
   auto countSquares = [&] {
@@ -246,9 +246,8 @@ void TransposeKernel::goTo(int fast, int slow, Value place, int64_t number) {
         arith::MulIOp::create(builder, loc, square, this->number(side)));
     int64_t size = shape.sizes[dim];
     if (size % tiling.size != 0) {
-      Value isBelow =
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place,
-                                this->number(size));
+      Value isBelow = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::slt, place, this->number(size));
       place = arith::MinSIOp::create(builder, loc, place,
                                      this->number(size - side));
       isInside = isInside

@@ -7,7 +7,7 @@
 
 module attributes {weft.target = #weft.target<"cuda">} {
   func.func @f(%x: tensor<4x16384xf32>) -> tensor<4x16384xf32> {
-    // expected-error @+1 {{needs 65600 bytes of shared memory, of which a block has 49152}}
+    // expected-error @+1 {{needs 65664 bytes of shared memory, of which a block has 49152}}
     %0 = weft_rt.fused ins(%x : tensor<4x16384xf32>) -> tensor<4x16384xf32> {
     ^bb0(%a: tensor<4x16384xf32>):
       %zero = arith.constant 0.0 : f32
