@@ -7,7 +7,9 @@
 // System/6000 processor", 1990), if nothing overflows, the quotient is normal,
 // and remainders are exact: so |a| is 0 or from 2^-100 to 2^60, and |b| from
 // 2^-60 to 2^26. One branch for several quotients looks at that, where the
-// device's own division has one for each. What is not so is divided.
+// device's own division has one for each. What is not so is divided. Where bits
+// need not be the host's and quotients are rounded to bf16, a r is near enough,
+// for all a: its error is below 2^-23, and bf16 has 2^-9.
 //
 // The instruction that rounds to bf16 gives the same bits as integer arithmetic
 // but for NaN, of which it has its own: an H200 did so for all 2^32 numbers.
@@ -43,7 +45,16 @@ struct Quotients {
   std::vector<Instruction *> all;
   /// Where: all operands are known there, and none of the values used before.
   Instruction *at;
+  /// Whether products with the inverse are near enough.
+  bool areRough = false;
 };
+
+CallInst *getRounding(Value *value) {
+  auto *call = dyn_cast<CallInst>(value);
+  bool isRounding = call && call->getCalledFunction() &&
+                    call->getCalledFunction()->getName() == kRounding;
+  return isRounding ? call : nullptr;
+}
 
 /// The bits of a magnitude, doubled: in the order of magnitudes.
 Value *emitMagnitude(IRBuilder<> &builder, Value *value) {
@@ -110,9 +121,10 @@ BasicBlock *replace(const Quotients &quotients) {
   Value *divisor = quotients.at->getOperand(1);
   Value *size = emitMagnitude(builder, divisor);
   Value *isMost = builder.CreateAnd(
-      {emitAreWithin(builder, quotients),
-       builder.CreateICmpUGE(size, builder.getInt32(getBits(-60))),
-       builder.CreateICmpULE(size, builder.getInt32(getBits(26)))});
+      builder.CreateICmpUGE(size, builder.getInt32(getBits(-60))),
+      builder.CreateICmpULE(size, builder.getInt32(getBits(26))));
+  if (!quotients.areRough)
+    isMost = builder.CreateAnd(isMost, emitAreWithin(builder, quotients));
   Instruction *most = nullptr, *any = nullptr;
   SplitBlockAndInsertIfThenElse(isMost, quotients.at->getIterator(), &most,
                                 &any);
@@ -123,7 +135,9 @@ BasicBlock *replace(const Quotients &quotients) {
   for (Instruction *quotient : quotients.all) {
     Value *dividend = quotient->getOperand(0);
     PHINode *both = join.CreatePHI(quotient->getType(), 2);
-    both->addIncoming(emitByInverse(multiply, dividend, divisor, inverse),
+    both->addIncoming(quotients.areRough
+                          ? multiply.CreateFMul(dividend, inverse)
+                          : emitByInverse(multiply, dividend, divisor, inverse),
                       most->getParent());
     both->addIncoming(divide.CreateFDiv(dividend, divisor), any->getParent());
     quotient->replaceAllUsesWith(both);
@@ -133,15 +147,23 @@ BasicBlock *replace(const Quotients &quotients) {
   return after;
 }
 
+bool isRounded(Instruction *value) {
+  return llvm::all_of(value->users(),
+                      [](User *user) { return getRounding(user); });
+}
+
 /// Replaces what there is in each block, which is cut each time.
-void replaceQuotients(Function &function) {
+void replaceQuotients(Function &function, bool areBitsKept) {
   std::vector<BasicBlock *> blocks;
   for (BasicBlock &block : function)
     blocks.push_back(&block);
   for (BasicBlock *block : blocks)
     for (std::vector<Quotients> found = findQuotients(*block); !found.empty();
-         found = findQuotients(*block))
-      block = replace(found.front());
+         found = findQuotients(*block)) {
+      Quotients &first = found.front();
+      first.areRough = !areBitsKept && llvm::all_of(first.all, isRounded);
+      block = replace(first);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,36 +210,85 @@ bool isForArithmetic(Instruction *rounding) {
   return llvm::all_of(rounding->users(), isWidened);
 }
 
+Value *emitRoundings(IRBuilder<> &builder, Value *high, Value *low) {
+  Value *both =
+      builder.CreateIntrinsic(Intrinsic::nvvm_ff2bf16x2_rn, {}, {high, low});
+  return builder.CreateBitCast(both, builder.getInt32Ty());
+}
+
+/// Takes `narrow`, but for NaN, where its bits matter.
+void replaceBy(CallInst *rounding, Value *narrow, bool areBitsKept) {
+  IRBuilder<> builder(rounding);
+  if (auto *made = dyn_cast<Instruction>(narrow))
+    builder.SetInsertPoint(made->getNextNode());
+  Value *in = rounding->getArgOperand(0);
+  if (areBitsKept)
+    narrow = builder.CreateSelect(builder.CreateFCmpUNO(in, in),
+                                  builder.getInt16(0x7fc0), narrow);
+  rounding->replaceAllUsesWith(narrow);
+  rounding->eraseFromParent();
+}
+
+Value *emitUpper(IRBuilder<> &builder, Value *both) {
+  return builder.CreateTrunc(builder.CreateLShr(both, 16),
+                             builder.getInt16Ty());
+}
+
 /// Rounds by the instruction that rounds two numbers, of which the other is 0:
 /// widened, the result is all of its bits. The one for a single number takes
 /// four times as long.
-void useInstruction(CallInst *rounding) {
+void useInstruction(CallInst *rounding, bool areBitsKept) {
   IRBuilder<> builder(rounding);
-  Value *in = rounding->getArgOperand(0);
   Value *zero = ConstantFP::get(builder.getFloatTy(), 0.0);
-  Value *both =
-      builder.CreateIntrinsic(Intrinsic::nvvm_ff2bf16x2_rn, {}, {in, zero});
-  Value *wide = builder.CreateBitCast(both, builder.getInt32Ty());
+  Value *wide = emitRoundings(builder, rounding->getArgOperand(0), zero);
   if (isForArithmetic(rounding))
     for (User *user : rounding->users())
       for (User *shifted : user->users())
         if (shifted->getType()->isIntegerTy(32))
           shifted->replaceAllUsesWith(wide);
-  Value *narrow =
-      builder.CreateTrunc(builder.CreateLShr(wide, 16), builder.getInt16Ty());
-  rounding->replaceAllUsesWith(builder.CreateSelect(
-      builder.CreateFCmpUNO(in, in), builder.getInt16(0x7fc0), narrow));
-  rounding->eraseFromParent();
+  replaceBy(rounding, emitUpper(builder, wide), areBitsKept);
 }
 
-void replaceRoundings(Function &function) {
-  for (Instruction &instruction :
-       llvm::make_early_inc_range(instructions(function))) {
-    auto *call = dyn_cast<CallInst>(&instruction);
-    if (call && call->getCalledFunction() &&
-        call->getCalledFunction()->getName() == kRounding)
-      useInstruction(call);
+/// The rounding of which the store is the only use, or null.
+CallInst *getStored(Instruction &instruction) {
+  auto *store = dyn_cast<StoreInst>(&instruction);
+  CallInst *rounding = store ? getRounding(store->getValueOperand()) : nullptr;
+  return rounding && rounding->hasOneUse() ? rounding : nullptr;
+}
+
+/// Two numbers that are stored one after the other, as neighbours are, are
+/// rounded by one instruction, where the first one is stored.
+void roundNeighbours(BasicBlock &block, bool areBitsKept) {
+  Instruction *waiting = nullptr;
+  for (Instruction &instruction : block) {
+    CallInst *second = getStored(instruction);
+    if (!second)
+      continue;
+    auto *in = dyn_cast<Instruction>(second->getArgOperand(0));
+    if (!waiting ||
+        (in && in->getParent() == &block && !in->comesBefore(waiting))) {
+      waiting = &instruction;
+      continue;
+    }
+    CallInst *first = getStored(*waiting);
+    IRBuilder<> builder(waiting);
+    Value *both = emitRoundings(builder, second->getArgOperand(0),
+                                first->getArgOperand(0));
+    Value *low = builder.CreateTrunc(both, builder.getInt16Ty());
+    Value *high = emitUpper(builder, both);
+    replaceBy(first, low, areBitsKept);
+    replaceBy(second, high, areBitsKept);
+    waiting = nullptr;
   }
+}
+
+void replaceRoundings(Function &function, bool areBitsKept) {
+  for (BasicBlock &block : function)
+    roundNeighbours(block, areBitsKept);
+  for (Instruction &instruction :
+       llvm::make_early_inc_range(instructions(function)))
+    if (CallInst *rounding = getRounding(&instruction))
+      useInstruction(rounding, areBitsKept);
 }
 
 } // namespace
@@ -248,10 +319,10 @@ void mlir::weft::markRoundings(llvm::Module &module) {
   }
 }
 
-void mlir::weft::useDeviceInstructions(llvm::Module &module) {
+void mlir::weft::useDeviceInstructions(llvm::Module &module, bool areBitsKept) {
   for (Function &function : module) {
-    replaceQuotients(function);
-    replaceRoundings(function);
+    replaceQuotients(function, areBitsKept);
+    replaceRoundings(function, areBitsKept);
   }
   if (Function *callee = module.getFunction(kRounding))
     callee->eraseFromParent();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the device does in fewer instructions than the code that is for all
-// targets, with the same results.
+// targets.
 
 #ifndef WEFT_LIB_TARGET_CUDA_DEVICEINSTRUCTIONS_H
 #define WEFT_LIB_TARGET_CUDA_DEVICEINSTRUCTIONS_H
@@ -20,8 +20,9 @@ void markRoundings(llvm::Module &module);
 /// After LLVM's optimizer, where magnitudes are far from the ends of the range:
 /// quotients by one divisor are products with its inverse and corrections that
 /// make them those of IEEE 754, and bf16 is rounded by the instruction for it.
-/// All bits stay.
-void useDeviceInstructions(llvm::Module &module);
+/// All bits stay if `areBitsKept`; else a NaN of bf16 is the device's, and
+/// quotients that are rounded to bf16 need not be those of IEEE 754.
+void useDeviceInstructions(llvm::Module &module, bool areBitsKept);
 
 } // namespace mlir::weft
 

@@ -239,7 +239,7 @@ rt::LaunchConfig mlir::weft::setLaunch(const DeviceKernel &kernel,
   else
     say("nvvm.reqntid", numThreads);
   // So that some threads load while others compute.
-  if (numThreads > 2 * kBlockThreads)
+  if (numThreads >= 2 * kBlockThreads)
     say("nvvm.minctasm", 2);
   func.setPassthroughAttr(builder.getArrayAttr(attributes));
   return rt::LaunchNumbersAttr::get(

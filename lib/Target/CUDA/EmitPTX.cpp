@@ -7,6 +7,7 @@
 #include "Architectures.h"
 #include "DeviceInstructions.h"
 #include "DeviceKernel.h"
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Support/OutputPath.h"
 #include "weft/Target/CUDA/Passes.h"
@@ -148,7 +149,7 @@ LogicalResult EmitPTXPass::emit(ModuleOp device,
     return failure();
   markRoundings(*module);
   optimize(*module, *machine);
-  useDeviceInstructions(*module);
+  useDeviceInstructions(*module, device->hasAttr(WeftDialect::kInvarianceAttr));
   SmallString<0> text;
   llvm::raw_svector_ostream os(text);
   llvm::legacy::PassManager passes;

@@ -8,6 +8,7 @@
 
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -22,6 +23,10 @@ struct LowerCUDAOptions : PassPipelineOptions<LowerCUDAOptions> {
 
 void addPasses(OpPassManager &pm, StringRef deviceIR) {
   pm.addPass(weft::createOutlineKernelsPass());
+  OpPassManager &formulas = pm.nest<ModuleOp>();
+  // Exponentials of narrow floats are computed in f32, too.
+  formulas.addPass(math::createMathExtendToSupportedTypes());
+  formulas.addPass(weft::createConvertExpPass());
   weft::buildDefineResultsPipeline(pm, "cuda");
   // Rounding to bf16 is the host's, bit for bit: instructions for it are of
   // newer GPUs, and give other NaNs.

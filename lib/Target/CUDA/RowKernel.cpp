@@ -50,7 +50,7 @@ int64_t RowKernel::getRowBytes() {
     for (unsigned i : phase.members)
       if (shape.members[i].isReduction())
         bytes += (phase.order ? phase.order->leaves * phase.order->lanes
-                              : team.slots) *
+                              : team.slots * team.columns) *
                  sizeof(int64_t);
   return bytes;
 }
@@ -117,6 +117,17 @@ void RowKernel::allocateScratch() {
 void RowKernel::delinearize(Value flat, ArrayRef<int> dims, int64_t width) {
   emitDelinearize(builder, loc, flat, getCount(dims), dims, shape.sizes, width,
                   index);
+}
+
+/// Computes for one of the thread's rows.
+void RowKernel::atColumn(int64_t column, function_ref<void()> body) {
+  if (column == 0)
+    return body();
+  Value &place = index[shape.rows.back()];
+  Value first = place;
+  place = add(first, number(column));
+  body();
+  place = first;
 }
 
 void RowKernel::forEachNeighbour(int last, int64_t width,
@@ -259,34 +270,49 @@ void RowKernel::findThread() {
   slot = team.isTogether ? inner : outer;
 }
 
+/// Tiles whose threads take so many rows at once, and who takes them.
+int64_t RowKernel::countTiles(int64_t columns) {
+  return llvm::divideCeil(numRows / columns, team.rows);
+}
+
+int64_t RowKernel::countBlocks() {
+  return std::clamp<int64_t>(countTiles(team.columns), 1, kMaxBlocks);
+}
+
 void RowKernel::emitTiles() {
-  int64_t numTiles = llvm::divideCeil(numRows, team.rows);
+  columns = isAligned ? team.columns : 1;
+  int64_t count = numRows / columns;
   auto emitTile = [&](Value tile, Values &) {
     Value row = add(multiply(tile, team.rows), rowInTile);
-    if (numRows % team.rows != 0) {
+    if (count % team.rows != 0) {
       isValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                      row, number(numRows));
-      row = arith::MinSIOp::create(builder, loc, row, number(numRows - 1));
+                                      row, number(count));
+      row = arith::MinSIOp::create(builder, loc, row, number(count - 1));
     }
-    delinearize(row, shape.rows);
+    delinearize(row, shape.rows, columns);
     if (team.heldWidth != 0)
       return emitHeldTile();
-    for (const Phase &phase : shape.phases) {
-      emitPhase(phase);
+    for (unsigned i = 0; i < shape.phases.size(); ++i) {
+      // Threads hand both on by shuffles.
+      bool mayJoin = team.isTogether && team.getThreads() % kWarp == 0;
+      if (OpResult most = findPivot(shape, i); most && mayJoin)
+        emitExponentials(i++, most);
+      else
+        emitPhase(shape.phases[i]);
       emitBarrier();
     }
   };
-  emitLoop(emitBlock(builder, loc, kernel), numTiles,
-           std::clamp<int64_t>(numTiles, 1, kMaxBlocks), {}, emitTile);
+  emitLoop(emitBlock(builder, loc, kernel), countTiles(columns), countBlocks(),
+           {}, emitTile);
 }
 
 /// Emits the rows, twice if threads may take neighbours at once.
 void RowKernel::emitAllTiles() {
   isAligned = true;
-  bool isWide =
-      team.heldWidth > 1 || llvm::any_of(shape.phases, [&](const Phase &phase) {
-        return getWidth(phase) > 1;
-      });
+  bool isWide = team.heldWidth > 1 || team.columns > 1 ||
+                llvm::any_of(shape.phases, [&](const Phase &phase) {
+                  return getWidth(phase) > 1;
+                });
   if (!isWide)
     return emitTiles();
   int64_t scratchBytes = sharedBytes, mostBytes = 0;
@@ -325,9 +351,7 @@ FailureOr<rt::LaunchConfig> RowKernel::run() {
           emitSharedMemory(builder, loc, kernel, sharedBytes));
     placeholder->erase();
   }
-  int64_t numTiles = llvm::divideCeil(numRows, team.rows);
-  return setLaunch(kernel, std::clamp<int64_t>(numTiles, 1, kMaxBlocks),
-                   team.getThreads());
+  return setLaunch(kernel, countBlocks(), team.getThreads());
 }
 
 FailureOr<rt::LaunchConfig> emitRowKernel(rt::FusedOp op,

@@ -2,7 +2,8 @@
 
 // The writer of a kernel whose threads need something of each other: who does
 // what (RowTeam.cpp), rows and phases (RowKernel.cpp), rows that registers hold
-// (HeldRows.cpp), and sums (RowSums.cpp).
+// (HeldRows.cpp), sums (RowSums.cpp), and sums of exponentials
+// (RowExponentials.cpp).
 
 #ifndef WEFT_LIB_TARGET_CUDA_ROWKERNEL_H
 #define WEFT_LIB_TARGET_CUDA_ROWKERNEL_H
@@ -21,6 +22,8 @@ struct Team {
   /// If it is not 0, threads read a row once, so many neighbours at a time, and
   /// keep what later phases read of it.
   int64_t heldWidth = 0;
+  /// Rows side by side that a thread takes at once, where buffers are aligned.
+  int64_t columns = 1;
 
   int64_t getThreads() const { return rows * slots; }
   /// Says whether no row has threads of several warps, nor does a warp lack
@@ -39,6 +42,10 @@ int64_t countPoints(const KernelShape &shape, llvm::ArrayRef<int> dims);
 /// Chooses it but for `rows`, which is as many as a block has threads for.
 Team chooseTeam(const KernelShape &shape);
 
+/// The maximum of the phase `number` by which the next one sums exponentials of
+/// what it is the maximum of; null if it does something else.
+OpResult findPivot(const KernelShape &shape, unsigned number);
+
 /// A result of a reduction.
 struct RowSum {
   const Member *member;
@@ -48,6 +55,8 @@ struct RowSum {
   Value init;
   /// What the threads have summed up, in memory that they share.
   Value partials;
+  /// Which of the thread's rows it is of.
+  int64_t column = 0;
 };
 
 /// Emits one kernel.
@@ -65,6 +74,8 @@ private:
   void fitTeam();
   void findThread();
   int64_t getRowBytes();
+  int64_t countTiles(int64_t columns);
+  int64_t countBlocks();
   Value allocateShared(Type element, int64_t count);
   void allocateScratch();
   void emitTiles();
@@ -78,6 +89,7 @@ private:
   /// Computes points of a walk of `width` neighbours along the dim `last`.
   void forEachNeighbour(int last, int64_t width,
                         llvm::function_ref<void(int64_t)> body);
+  void atColumn(int64_t column, llvm::function_ref<void()> body);
   int64_t getWidth(const Phase &phase);
   void emitAllTiles();
   void emitBarrier();
@@ -101,8 +113,15 @@ private:
   void emitHeldPoints(const Phase &phase);
   void emitHeldSums(const Phase &phase);
 
+  // Maxima and exponentials.
+  void emitPowers(const RowSum &power, unsigned pivot, Value flat,
+                  int64_t number, Values &carried);
+  Values walkPowers(const RowSum &power, unsigned pivot);
+  void emitExponentials(unsigned number, OpResult most);
+
   // Sums.
   bool usesShuffles();
+  void prepareSums(const Phase &phase, uint64_t dims, bool isLast);
   void collectSums(const Phase &phase, uint64_t reduced);
   void joinByShuffles(Values &values);
   Values finishTeamSums(Values values);
@@ -119,7 +138,8 @@ private:
   void emitRun(Value base, int64_t length, Values &carried);
   void emitSteps(Value flat, int64_t number, Values &carried);
   void emitStep(Values &carried);
-  void addPoint(Values &carried, llvm::SmallVectorImpl<Store> &stores);
+  void addPoint(Values &carried, llvm::SmallVectorImpl<Store> &stores,
+                int64_t column = 0);
   Value joinLanes(const RowSum &sum, llvm::ArrayRef<Value> lanes);
   Value joinLeaves(const RowSum &sum, llvm::ArrayRef<Value> leaves);
   void finish(llvm::ArrayRef<Value> values, Value isStored);
@@ -140,6 +160,8 @@ private:
   const DeviceKernel &kernel;
   Team team;
   int64_t numRows = 1, sharedBytes = 0;
+  /// The thread's rows side by side, in the code that is being emitted.
+  int64_t columns = 1;
   /// Whether neighbours may be taken at once: all buffers are aligned.
   bool isAligned = false;
   Value shared, rowInTile, slot, isValid;
@@ -164,7 +186,7 @@ private:
   llvm::SmallVector<int> parallel, reduced;
   llvm::SmallVector<int64_t> sizes;
   int64_t leaves = 1, lanes = 1, count = 1, width = 1;
-  bool isDeclared = false, storesPoints = false;
+  bool isDeclared = false, storesPoints = false, isTeams = false;
   /// Of a walk.
   Value currentLane;
 };

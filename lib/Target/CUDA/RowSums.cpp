@@ -54,8 +54,10 @@ void RowKernel::finish(ArrayRef<Value> values, Value isStored) {
       scalars.map(sum.result, value);
   emitGuarded(isStored, [&] {
     for (auto [sum, value] : llvm::zip(sums, values))
-      forEachPlace(*sum.member, sum.result, [&](Value address) {
-        emitStore(builder, loc, value, address);
+      atColumn(sum.column, [&] {
+        forEachPlace(*sum.member, sum.result, [&](Value address) {
+          emitStore(builder, loc, value, address);
+        });
       });
   });
 }
@@ -65,7 +67,8 @@ void RowKernel::finish(ArrayRef<Value> values, Value isStored) {
 //===----------------------------------------------------------------------===//
 
 /// Computes all members for the current point, and adds what sums add.
-void RowKernel::addPoint(Values &carried, SmallVectorImpl<Store> &stores) {
+void RowKernel::addPoint(Values &carried, SmallVectorImpl<Store> &stores,
+                         int64_t column) {
   Values terms;
   for (unsigned i : members) {
     const Member &member = shape.members[i];
@@ -74,8 +77,10 @@ void RowKernel::addPoint(Values &carried, SmallVectorImpl<Store> &stores) {
     else
       emitMember(member, {}, stores);
   }
-  for (auto [i, sum] : llvm::enumerate(sums))
-    carried[i] = combine(sum, carried[i], terms[i]);
+  for (auto [i, term] : llvm::enumerate(terms)) {
+    Value &sum = carried[column * terms.size() + i];
+    sum = combine(sums[i], sum, term);
+  }
 }
 
 /// Adds the current point and its neighbours.
@@ -92,11 +97,15 @@ void RowKernel::emitStep(Values &carried) {
 void RowKernel::emitSteps(Value flat, int64_t number, Values &carried) {
   SmallVector<Store> stores;
   for (int64_t step = 0; step < number; ++step) {
-    std::vector<SmallVector<Store>> ofPoints(width);
+    std::vector<SmallVector<Store>> ofPoints(width * columns);
     delinearize(step == 0 ? flat : add(flat, this->number(step * lanes)),
                 reduced, width);
-    forEachNeighbour(reduced.back(), width,
-                     [&](int64_t i) { addPoint(carried, ofPoints[i]); });
+    forEachNeighbour(reduced.back(), width, [&](int64_t i) {
+      for (int64_t column = 0; column < columns; ++column)
+        atColumn(column, [&] {
+          addPoint(carried, ofPoints[i * columns + column], column);
+        });
+    });
     llvm::append_range(stores, sortStores(ofPoints));
   }
   if (storesPoints)
@@ -162,8 +171,8 @@ RowKernel::Values RowKernel::emitWalkOf(Value chain) {
       ++numOps;
     });
   int64_t atOnce = width == 1 ? kPointsAtOnce : kStepsAtOnce;
-  while (atOnce > 1 &&
-         (steps < atOnce * lanes || atOnce * width * numOps > kMaxStepOps))
+  while (atOnce > 1 && (steps < atOnce * lanes ||
+                        atOnce * width * columns * numOps > kMaxStepOps))
     atOnce /= 2;
   int64_t run = atOnce * lanes, end = steps / run * run;
   carried = emitLoop(chain, end, run, carried, [&](Value flat, Values &values) {
@@ -271,7 +280,7 @@ void RowKernel::emitTeamSums() {
     return finish(finishTeamSums(emitWalkOf(slot)), isFirstSlot());
   }
   for (RowSum &sum : sums) {
-    sum.init = emitInit(*sum.member, sum.result);
+    atColumn(sum.column, [&] { sum.init = emitInit(*sum.member, sum.result); });
     sum.partials = allocateShared(getElementTypeOrSelf(sum.result), numChains);
   }
   forEachOfSlot(numChains, [&](Value chain) {
@@ -388,20 +397,23 @@ void RowKernel::emitOwnSums() {
 void RowKernel::collectSums(const Phase &phase, uint64_t dims) {
   members.clear();
   sums.clear();
-  for (unsigned i : phase.members) {
-    const Member &member = shape.members[i];
-    if (member.isReduction() && member.reductionDims != dims)
-      continue;
-    members.push_back(i);
-    auto op =
-        cast<linalg::LinalgOp>(linalg::GenericOp(member.op).getOperation());
-    for (unsigned k = 0; member.isReduction() && k < op->getNumResults(); ++k)
-      sums.push_back({&member, op->getResult(k), getCombiner(op, k), {}, {}});
-  }
+  for (unsigned i : phase.members)
+    if (const Member &member = shape.members[i];
+        !member.isReduction() || member.reductionDims == dims)
+      members.push_back(i);
+  for (int64_t column = 0; column < columns; ++column)
+    for (unsigned i : members) {
+      const Member &member = shape.members[i];
+      auto op =
+          cast<linalg::LinalgOp>(linalg::GenericOp(member.op).getOperation());
+      for (unsigned k = 0; member.isReduction() && k < op->getNumResults(); ++k)
+        sums.push_back(
+            {&member, op->getResult(k), getCombiner(op, k), {}, {}, column});
+    }
 }
 
-/// The sums over the dims `dims`, with all that they are sums of.
-void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
+/// Sets what is known of the sums over the dims `dims`.
+void RowKernel::prepareSums(const Phase &phase, uint64_t dims, bool isLast) {
   collectSums(phase, dims);
   parallel.clear();
   reduced.clear();
@@ -417,10 +429,15 @@ void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
   count = getCount(reduced);
   storesPoints = isLast;
   isDeclared = phase.order && !phase.order->isChain;
-  bool isTeams = parallel.empty() && team.slots > 1 && isPlain;
+  isTeams = parallel.empty() && team.slots > 1 && isPlain;
   leaves = isDeclared ? phase.order->leaves : 1;
   lanes = isDeclared ? phase.order->lanes : isTeams ? team.slots : 1;
   width = isTeams && !isDeclared ? getWidth(phase) : 1;
+}
+
+/// The sums over the dims `dims`, with all that they are sums of.
+void RowKernel::emitSums(const Phase &phase, uint64_t dims, bool isLast) {
+  prepareSums(phase, dims, isLast);
   isTeams ? emitTeamSums() : emitOwnSums();
 }
 

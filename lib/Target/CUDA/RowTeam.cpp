@@ -21,8 +21,10 @@ static constexpr int64_t kMostSteps = 4;
 /// Rows of so many points are a block's of the most threads that there may be:
 /// so few rows are read at a time that caches have them for the next phase.
 static constexpr int64_t kLongRow = 16384, kMostThreads = 1024;
-/// Blocks that keep a GPU busy.
-static constexpr int64_t kManyBlocks = 512;
+/// Blocks that keep a GPU busy, and where there are too many.
+static constexpr int64_t kManyBlocks = 512, kTooManyBlocks = 2048;
+/// What a thread reads at once of rows side by side.
+static constexpr int64_t kColumnBytes = 4;
 
 KernelShape prepareRows(const KernelShape &shape) {
   KernelShape rows = shape;
@@ -164,18 +166,58 @@ static void holdRow(const KernelShape &shape, Team &team) {
   team.heldWidth = width;
 }
 
+/// Rows side by side that a thread sums up at once: some bytes of the narrowest
+/// input.
+static int64_t countColumns(const KernelShape &shape) {
+  if (shape.phases.size() != 1 || shape.phases.front().order)
+    return 1;
+  int last = shape.rows.back();
+  int64_t columns = 1;
+  for (const Member &member : shape.members) {
+    if (member.isReduction() &&
+        member.reductionDims != shape.members.front().reductionDims)
+      return 1;
+    linalg::GenericOp op = member.op;
+    for (OpOperand *operand : op.getDpsInputOperands())
+      if (isa<BlockArgument>(operand->get()) &&
+          member.accesses[operand->getOperandNumber()].strides[last] == 1)
+        columns = std::max(
+            columns, kColumnBytes / rt::getElementBytes(
+                                        getElementTypeOrSelf(operand->get())));
+  }
+  while (shape.sizes[last] % columns != 0)
+    columns /= 2;
+  return columns;
+}
+
+/// Has threads side by side take rows side by side. Where there are a lot, more
+/// of them: a block reads longer runs of memory.
+static void joinRows(const KernelShape &shape, Team &team) {
+  team.columns = countColumns(shape);
+  int64_t threads = countPoints(shape, shape.rows) / team.columns;
+  while (team.slots > 2 &&
+         threads * team.slots >= kTooManyBlocks * kBlockThreads)
+    team.slots /= 2;
+}
+
 Team chooseTeam(const KernelShape &shape) {
   Team team;
   team.slots = chooseSlots(shape);
   team.isTogether = team.slots > 1 && !areColumns(shape);
   if (team.isTogether)
     holdRow(shape, team);
+  else if (team.slots > 1)
+    joinRows(shape, team);
   bool isLong = team.isTogether && team.heldWidth == 0;
   for (const Phase &phase : shape.phases)
     isLong &= !phase.order && (phase.loops.empty() ||
                                countPoints(shape, phase.loops) >= kLongRow);
+  // Exponentials of several points at once take registers.
+  bool hasPivot = false;
+  for (unsigned i = 0; i < shape.phases.size(); ++i)
+    hasPivot |= bool(findPivot(shape, i));
   if (isLong)
-    team.slots = kMostThreads;
+    team.slots = hasPivot ? kMostThreads / 2 : kMostThreads;
   team.rows = std::max<int64_t>(1, kBlockThreads / team.slots);
   return team;
 }
@@ -193,9 +235,10 @@ bool mayShareRowLaunch(const KernelShape &whole) {
     const std::optional<ReductionOrder> &order =
         shape.phases[member.phase].order;
     if (member.isReduction())
-      bytes += (order ? order->leaves * order->lanes : team.slots) *
-               int64_t(sizeof(int64_t)) *
-               linalg::GenericOp(member.op)->getNumResults();
+      bytes +=
+          (order ? order->leaves * order->lanes : team.slots * team.columns) *
+          int64_t(sizeof(int64_t)) *
+          linalg::GenericOp(member.op)->getNumResults();
   }
   return team.getThreads() == kBlockThreads &&
          team.rows * bytes <= kSharedOfPart;

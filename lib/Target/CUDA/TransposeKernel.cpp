@@ -6,9 +6,10 @@
 // and compute the points side by side as outputs lie. Each does so for several
 // points at once: it loads all of them before it stores any. Rows of the tile
 // in shared memory are 4 bytes longer than they need be: so neighbours of both
-// kinds are in banks of their own.
+// kinds are in banks of their own. Of elements of fewer bytes a thread takes
+// squares, whose sides are 4 bytes; then as many rows together are longer.
 
-#include "DeviceKernel.h"
+#include "WideAccess.h"
 #include "weft/Codegen/Program/EmitMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,9 +46,12 @@ struct Tiling {
   int64_t size = kSmallTile;
 };
 
-/// The elements of a row of a tile in shared memory.
-int64_t getPitch(int64_t size, Type element) {
-  return size + std::max<int64_t>(1, 4 / rt::getElementBytes(element));
+/// What is moved at once.
+constexpr int64_t kWordBytes = 4;
+
+/// The elements by which rows of a tile in shared memory are longer.
+int64_t getPadding(Type element) {
+  return std::max<int64_t>(1, kWordBytes / rt::getElementBytes(element));
 }
 
 /// The dim along which all outputs lie side by side; -1 if there is none.
@@ -100,7 +104,7 @@ Tiling findTiling(const KernelShape &shape, int64_t size) {
         continue;
       Type element = getElementTypeOrSelf(operand->get());
       int64_t bytes =
-          size * getPitch(size, element) * rt::getElementBytes(element);
+          size * (size + getPadding(element)) * rt::getElementBytes(element);
       int64_t place = llvm::alignTo(tiling.sharedBytes, 16);
       if (place + bytes > kTilesShared)
         continue;
@@ -129,6 +133,30 @@ Tiling findTiling(const KernelShape &shape) {
   return numTiles >= kManyTiles && areAllThere ? large : small;
 }
 
+/// The side of squares that a thread takes, if buffers are aligned: all that
+/// lies across, and all outputs, have no larger elements than fit it.
+int64_t getSide(const KernelShape &shape, const Tiling &tiling) {
+  int64_t bytes = 1;
+  for (const Across &input : tiling.inputs)
+    bytes = std::max(
+        bytes, rt::getElementBytes(getElementTypeOrSelf(input.operand->get())));
+  for (const Member &member : shape.members)
+    for (OpResult result : linalg::GenericOp(member.op)->getResults())
+      if (llvm::any_of(result.getUsers(), llvm::IsaPred<rt::YieldOp>))
+        bytes =
+            std::max(bytes, rt::getElementBytes(getElementTypeOrSelf(result)));
+  int64_t side = std::max<int64_t>(1, kWordBytes / bytes);
+  // Each thread of a block has one at least.
+  auto countSquares = [&] {
+    return (tiling.size / side) * (tiling.size / side);
+  };
+  while (countSquares() < kBlockThreads)
+    side /= 2;
+  bool isWhole = shape.sizes[tiling.along] % side == 0 &&
+                 shape.sizes[tiling.across] % side == 0;
+  return isWhole ? side : 1;
+}
+
 class TransposeKernel : PointEmitter {
 public:
   TransposeKernel(rt::FusedOp op, const KernelShape &shape, Tiling tiling,
@@ -146,9 +174,12 @@ private:
   using Points = function_ref<void(int64_t count, function_ref<void(int64_t)>)>;
   void forEachRun(int fast, int slow, Points body);
   void goTo(int fast, int slow, Value place, int64_t number);
+  void emitTiles();
   void bringInputs();
   void computePoints();
-  int64_t getThreadRows() { return kBlockThreads / tiling.size; }
+  /// Squares of a tile side by side, and the rows of them that a block takes.
+  int64_t getSquares() { return tiling.size / side; }
+  int64_t getThreadRows() { return kBlockThreads / getSquares(); }
   Value getAddress(const Across &input);
   int64_t countTiles(int dim) {
     return llvm::divideCeil(shape.sizes[dim], tiling.size);
@@ -159,20 +190,28 @@ private:
   const Tiling tiling;
   /// The dims that are no tile's, outermost first.
   SmallVector<int> outer;
+  int64_t numTiles = 1, numBlocks = 1;
+  /// The side of the thread's squares.
+  int64_t side = 1;
   Value shared, column, row, firstAlong, firstAcross;
-  /// Of the current point: its place in the tile; whether the tensors have it,
-  /// if that is to be asked.
-  Value placeAlong, placeAcross, isInside;
+  /// Of the current point: its square in the tile; whether the tensors have it,
+  /// if that is to be asked. Its place in the square.
+  Value squareAlong, squareAcross, isInside;
+  int64_t inAlong = 0, inAcross = 0;
 };
 
 /// Where the current point of the tile is in shared memory.
 Value TransposeKernel::getAddress(const Across &input) {
   Type element = getElementTypeOrSelf(input.operand->get());
+  auto multiply = [&](Value value, int64_t factor) -> Value {
+    return arith::MulIOp::create(builder, loc, value, number(factor));
+  };
   Value place = arith::AddIOp::create(
       builder, loc,
-      arith::MulIOp::create(builder, loc, placeAlong,
-                            number(getPitch(tiling.size, element))),
-      placeAcross);
+      multiply(squareAlong, side * tiling.size + getPadding(element)),
+      multiply(squareAcross, side));
+  place = arith::AddIOp::create(builder, loc, place,
+                                number(inAlong * tiling.size + inAcross));
   Value begin =
       LLVM::GEPOp::create(builder, loc, shared.getType(), builder.getI8Type(),
                           shared, ArrayRef<LLVM::GEPArg>{int32_t(input.place)});
@@ -187,49 +226,57 @@ Value TransposeKernel::emitOperand(const Member &member, OpOperand &operand) {
   return PointEmitter::emitOperand(member, operand);
 }
 
-/// Goes to a point of the thread: its place along `slow` is `number` runs of
-/// threads after `place`. After the tensors' ends it is their last point.
+/// Goes to a point of the thread: its square's place along `slow` is so many
+/// runs of threads after `place`. After the tensors' ends it is their last one.
 void TransposeKernel::goTo(int fast, int slow, Value place, int64_t number) {
   isInside = {};
+  int64_t inSquare = number % (side * side), run = number / (side * side);
   for (int dim : {fast, slow}) {
-    Value inTile = dim == fast ? column : place;
-    if (dim == slow && number > 0)
-      inTile = arith::AddIOp::create(builder, loc, inTile,
-                                     this->number(number * getThreadRows()));
-    (dim == tiling.along ? placeAlong : placeAcross) = inTile;
-    index[dim] = arith::AddIOp::create(
-        builder, loc, dim == tiling.along ? firstAlong : firstAcross, inTile);
+    Value square = dim == fast ? column : place;
+    if (dim == slow && run > 0)
+      square = arith::AddIOp::create(builder, loc, square,
+                                     this->number(run * getThreadRows()));
+    bool isAlong = dim == tiling.along;
+    int64_t in = dim == fast ? inSquare % side : inSquare / side;
+    (isAlong ? squareAlong : squareAcross) = square;
+    (isAlong ? inAlong : inAcross) = in;
+    Value &place = index[dim];
+    place = arith::AddIOp::create(
+        builder, loc, isAlong ? firstAlong : firstAcross,
+        arith::MulIOp::create(builder, loc, square, this->number(side)));
     int64_t size = shape.sizes[dim];
-    if (size % tiling.size == 0)
-      continue;
-    Value isBelow =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                              index[dim], this->number(size));
-    index[dim] = arith::MinSIOp::create(builder, loc, index[dim],
-                                        this->number(size - 1));
-    isInside = isInside ? arith::AndIOp::create(builder, loc, isInside, isBelow)
-                        : isBelow;
+    if (size % tiling.size != 0) {
+      Value isBelow = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::slt, place, this->number(size));
+      place = arith::MinSIOp::create(builder, loc, place,
+                                     this->number(size - side));
+      isInside = isInside
+                     ? arith::AndIOp::create(builder, loc, isInside, isBelow)
+                     : isBelow;
+    }
+    place = arith::AddIOp::create(builder, loc, place, this->number(in));
   }
 }
 
 /// Visits the points of the tile, of which threads side by side are at
-/// neighbours along `fast`: `body` gets how many it is to take at once, and how
-/// to go to each.
+/// neighbours along `fast`: `body` gets how many it is to take at once, which
+/// are whole squares, and how to go to each.
 void TransposeKernel::forEachRun(int fast, int slow, Points body) {
-  int64_t numOps = 0, atOnce = tiling.size / getThreadRows();
+  int64_t numOps = 0, atOnce = getSquares() / getThreadRows();
+  int64_t points = side * side;
   for (const Member &member : shape.members)
     linalg::GenericOp(member.op).getBody()->walk(
         [&](Operation *) { ++numOps; });
-  while (atOnce > 1 && atOnce * numOps > kMaxOps)
+  while (atOnce > 1 && atOnce * points * numOps > kMaxOps)
     atOnce /= 2;
   auto take = [&](Value place) {
-    body(atOnce, [&](int64_t i) { goTo(fast, slow, place, i); });
+    body(atOnce * points, [&](int64_t i) { goTo(fast, slow, place, i); });
   };
   int64_t run = getThreadRows() * atOnce;
-  if (run == tiling.size)
+  if (run == getSquares())
     return take(row);
   auto loop =
-      scf::ForOp::create(builder, loc, row, number(tiling.size), number(run));
+      scf::ForOp::create(builder, loc, row, number(getSquares()), number(run));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   take(loop.getInductionVar());
@@ -258,14 +305,15 @@ void TransposeKernel::bringInputs() {
 void TransposeKernel::computePoints() {
   forEachRun(tiling.along, tiling.across,
              [&](int64_t count, function_ref<void(int64_t)> goToPoint) {
-               SmallVector<std::pair<Value, SmallVector<Store>>> ofPoints;
+               SmallVector<std::pair<Value, SmallVector<Store>>> ofSquares;
                for (int64_t i = 0; i < count; ++i) {
                  goToPoint(i);
-                 SmallVector<Store> stores;
-                 emitMembers(shape.phases.front().members, {}, stores);
-                 ofPoints.push_back({isInside, stores});
+                 if (i % (side * side) == 0)
+                   ofSquares.push_back({isInside, {}});
+                 emitMembers(shape.phases.front().members, {},
+                             ofSquares.back().second);
                }
-               for (auto &[isThere, stores] : ofPoints) {
+               for (auto &[isThere, stores] : ofSquares) {
                  OpBuilder::InsertionGuard guard(builder);
                  if (isThere) {
                    auto guarded =
@@ -297,8 +345,22 @@ void TransposeKernel::emitTile(Value tile) {
   computePoints();
 }
 
+void TransposeKernel::emitTiles() {
+  Value thread = emitThread(builder, loc);
+  column = arith::RemUIOp::create(builder, loc, thread, number(getSquares()));
+  row = arith::DivUIOp::create(builder, loc, thread, number(getSquares()));
+  auto loop = scf::ForOp::create(builder, loc, emitBlock(builder, loc, kernel),
+                                 number(numTiles), number(numBlocks));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  emitTile(loop.getInductionVar());
+  // The next tile is brought to the same place.
+  if (numBlocks < numTiles)
+    emitBlockBarrier(builder, loc);
+}
+
 rt::LaunchConfig TransposeKernel::run() {
-  int64_t numTiles = countTiles(tiling.along) * countTiles(tiling.across);
+  numTiles = countTiles(tiling.along) * countTiles(tiling.across);
   for (ArrayRef<int> dims :
        {ArrayRef<int>(shape.rows), ArrayRef<int>(shape.phases.front().loops)})
     for (int dim : dims)
@@ -306,22 +368,19 @@ rt::LaunchConfig TransposeKernel::run() {
         outer.push_back(dim);
         numTiles *= shape.sizes[dim];
       }
-  int64_t numBlocks = std::clamp<int64_t>(numTiles, 1, kMaxBlocks);
+  numBlocks = std::clamp<int64_t>(numTiles, 1, kMaxBlocks);
   if (numTiles > 0) {
     mapEntryOps();
     shared = emitSharedMemory(builder, loc, kernel, tiling.sharedBytes);
-    Value thread = emitThread(builder, loc);
-    column = arith::RemUIOp::create(builder, loc, thread, number(tiling.size));
-    row = arith::DivUIOp::create(builder, loc, thread, number(tiling.size));
-    auto loop =
-        scf::ForOp::create(builder, loc, emitBlock(builder, loc, kernel),
-                           number(numTiles), number(numBlocks));
-    builder.setInsertionPointToStart(loop.getBody());
-    emitTile(loop.getInductionVar());
-    // The next tile is brought to the same place.
-    if (numBlocks < numTiles)
-      emitBlockBarrier(builder, loc);
-    builder.setInsertionPointAfter(loop);
+    int64_t wide = getSide(shape, tiling);
+    auto emit = [&](bool isAligned) {
+      side = isAligned ? wide : 1;
+      emitTiles();
+    };
+    if (wide == 1)
+      emit(false);
+    else
+      emitByAlignment(builder, loc, kernel, emit);
   }
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   return setLaunch(kernel, numBlocks, kBlockThreads);

@@ -76,3 +76,33 @@ func.func @both_ways(%x: tensor<50x50xi8> {weft.name = "x"}, %m: tensor<50x50xi1
   } -> tensor<50x50xi8>
   return %y : tensor<50x50xi8>
 }
+
+// -----
+
+// Squares of elements of 2 bytes and of 1, in tiles that are not whole: one of
+// both ways, and of batches.
+
+#id = affine_map<(i, j) -> (i, j)>
+#across = affine_map<(i, j) -> (j, i)>
+#all = affine_map<(b, i, j) -> (b, i, j)>
+#turned = affine_map<(b, i, j) -> (j, b, i)>
+
+func.func @squares(%x: tensor<70x46xbf16> {weft.name = "x"}, %y: tensor<46x70xbf16> {weft.name = "y"},
+    %c: tensor<52x3x36xi8> {weft.name = "c"})
+    -> (tensor<46x70xbf16> {weft.name = "sum"}, tensor<3x36x52xi8> {weft.name = "d"}) {
+  %e = tensor.empty() : tensor<46x70xbf16>
+  %sum = linalg.generic {indexing_maps = [#across, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<70x46xbf16>, tensor<46x70xbf16>) outs(%e : tensor<46x70xbf16>) {
+  ^bb0(%v: bf16, %w: bf16, %o: bf16):
+    %r = arith.addf %v, %w : bf16
+    linalg.yield %r : bf16
+  } -> tensor<46x70xbf16>
+  %f = tensor.empty() : tensor<3x36x52xi8>
+  %d = linalg.generic {indexing_maps = [#turned, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%c : tensor<52x3x36xi8>) outs(%f : tensor<3x36x52xi8>) {
+  ^bb0(%v: i8, %o: i8):
+    %r = arith.addi %v, %v : i8
+    linalg.yield %r : i8
+  } -> tensor<3x36x52xi8>
+  return %sum, %d : tensor<46x70xbf16>, tensor<3x36x52xi8>
+}

@@ -1,4 +1,6 @@
-// RUN: weft-opt %s --weft-fuse-kernels --weft-name-ops --weft-plan-buffers --weft-lower-cuda | FileCheck %s
+// RUN: sed 's/{weft.target/{weft.invariance = #weft.invariance<axes = [], leaves = 8>, weft.target/' %s \
+// RUN:   | weft-opt --weft-fuse-kernels --weft-name-ops --weft-plan-buffers --weft-lower-cuda | FileCheck %s
+// RUN: weft-opt %s --weft-fuse-kernels --weft-name-ops --weft-plan-buffers --weft-lower-cuda | FileCheck %s --check-prefix=FAST
 // RUN: %python %S/Inputs/assemble.py sm_80,sm_90a,sm_100a,sm_120 %s | FileCheck %s --check-prefix=PTXAS
 
 // PTXAS: sm_80: 1 kernels
@@ -6,7 +8,9 @@
 
 // Quotients of a row by its maximum: the inverse is taken once, where
 // magnitudes allow it, and where they do not, it divides. Results are rounded to
-// bf16 by the instruction for two numbers, which has a NaN of its own.
+// bf16 by the instruction for two numbers, which has a NaN of its own. Without
+// invariance the NaN stays, and products with the inverse, which are rounded to
+// bf16, need no corrections.
 
 #all = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
@@ -23,6 +27,14 @@ module attributes {weft.target = #weft.target<"cuda", {arch = "sm_90"}>} {
   // CHECK: cvt.rn.bf16x2.f32
   // CHECK: 32704
   // CHECK-NOT: weft_round
+
+  // FAST: .visible .entry weft_k0(
+  // FAST-NOT: min.u32
+  // FAST: rcp.rn.f32
+  // FAST-NOT: fma.rn.f32
+  // FAST: div.rn.f32
+  // FAST: cvt.rn.bf16x2.f32
+  // FAST-NOT: 32704
   func.func @f(%x: tensor<16384x256xf32>) -> tensor<16384x256xbf16> {
     %low = arith.constant 0xFF800000 : f32
     %s = tensor.empty() : tensor<16384xf32>

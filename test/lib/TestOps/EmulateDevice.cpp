@@ -32,6 +32,8 @@ constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kCalls[] = {
     {"barrier.cta.sync.aligned.all", "weft_emulated_barrier"},
     {"bar.warp.sync", "weft_emulated_warp_barrier"},
     {"shfl.sync.bfly.i32", "weft_emulated_shuffle"},
+    {"ex2.approx.ftz", "weft_emulated_exp2"},
+    {"fma.rn.sat.f", "weft_emulated_saturated_fma"},
     {"ff.to.e4m3x2.rn", "weft_emulated_e4m3x2"},
     {"ff.to.e5m2x2.rn", "weft_emulated_e5m2x2"},
     {"e4m3x2.to.f16x2.rn", "weft_emulated_of_e4m3x2"},

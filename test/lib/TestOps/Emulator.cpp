@@ -177,6 +177,18 @@ int32_t weft_emulated_shuffle(int32_t /*mask*/, int32_t value, int32_t distance,
   return other;
 }
 
+/// Denormals are taken for zero, and so are those that it gives.
+float weft_emulated_exp2(float value) {
+  constexpr float kLeast = 0x1p-126f;
+  float power = std::exp2(std::fabs(value) < kLeast ? 0 : value);
+  return power < kLeast ? 0 : power;
+}
+
+/// Between 0 and 1; NaN is 0.
+float weft_emulated_saturated_fma(float a, float b, float c) {
+  return std::fmin(std::fmax(std::fma(a, b, c), 0.0F), 1.0F);
+}
+
 /// Runs a grid. `scalars` and `buffers` are what each thread is called with.
 void weft_emulated_launch(Thread thread, void *buffers, void *scalars,
                           int64_t numBlocks, int64_t numThreads,

@@ -44,6 +44,38 @@ def ConvertFloat8Pass : Pass<"weft-convert-float8", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertExpPass : Pass<"weft-convert-exp", "::mlir::ModuleOp"> {
+  let summary = "compute exponentials by the GPU's instruction";
+  let description = [{
+    `math.exp` of an f32 becomes 2^j 2^f, where f is from -1/2 to 1/2 and
+    `ex2.approx` gives its power: eight instructions, within 3 units in the last
+    place. Infinities, NaN and denormals are as they are without it.
+
+    *Ensures* that a module with `weft.invariance` stays as it is: its
+    exponentials have the host's bits.
+
+    Example: one number.
+    ```mlir
+    func.func @f(%x: f32) -> f32 {
+      %y = math.exp %x : f32
+      return %y : f32
+    }
+    ```
+    `weft-opt --weft-convert-exp` prints:
+    ```text
+    %0 = llvm.call_intrinsic "llvm.nvvm.fma.rn.sat.f"(%arg0, %cst, %cst_0) : (f32, f32, f32) -> f32
+    %1 = math.fma %0, %cst_2, %cst_1 : f32
+    %2 = arith.subf %cst_3, %1 : f32
+    %3 = math.fma %arg0, %cst_4, %2 : f32
+    %4 = math.fma %arg0, %cst_5, %3 : f32
+    %5 = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"(%4) : (f32) -> f32
+    ```
+    and the product of that with 2^j.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def EmitPTXPass : Pass<"weft-emit-ptx", "::mlir::ModuleOp"> {
   let summary = "make PTX of the device's functions";
   let description = [{
