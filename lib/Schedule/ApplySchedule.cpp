@@ -7,8 +7,7 @@
 #include "weft/Communication/Start.h"
 
 #include "mlir/IR/Block.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -72,16 +71,6 @@ private:
   std::vector<Operation *> order;
 };
 
-/// Collectives that may be in flight at once of those that a block starts: with
-/// those of the blocks around it fewer than the 1024 of the runtime's ABI.
-size_t getMaxInFlight(Block &block) {
-  size_t count = 512;
-  for (Operation *op = block.getParentOp();
-       op->getBlock() && !isa<FunctionOpInterface>(op); op = op->getParentOp())
-    count = std::max<size_t>(1, count / 2);
-  return count;
-}
-
 } // namespace
 
 void mlir::weft::applySchedule(Block &block, const BlockProblem &problem,
@@ -97,26 +86,11 @@ void mlir::weft::applySchedule(Block &block, const BlockProblem &problem,
     if (!schedule.kept[i] && problem.problem.task(i).isCollective())
       waits[i] = startCollective(ops[i]);
   BlockOrder order(block);
-  // Those that are in flight, in the order of their starts.
-  llvm::SetVector<int> inFlight;
-  size_t maxInFlight = getMaxInFlight(block);
   for (const ScheduleEvent &event : schedule.result.events) {
     if (schedule.kept[event.task])
       continue;
-    if (event.kind == ScheduleEvent::Wait) {
-      if (inFlight.remove(event.task))
-        order.place(waits[event.task]);
-      continue;
-    }
-    if (waits[event.task]) {
-      // The oldest one is waited for earlier than was planned.
-      if (inFlight.size() == maxInFlight) {
-        order.place(waits[inFlight.front()]);
-        inFlight.remove(inFlight.front());
-      }
-      inFlight.insert(event.task);
-    }
-    order.place(ops[event.task]);
+    bool isWait = event.kind == ScheduleEvent::Wait;
+    order.place(isWait ? waits[event.task] : ops[event.task]);
   }
   order.finish();
   for (int i = 0, e = ops.size(); i < e; ++i)

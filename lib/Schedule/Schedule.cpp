@@ -6,6 +6,7 @@
 #include "BlockProblem.h"
 #include "DescribeSchedule.h"
 #include "GroupReductions.h"
+#include "InFlight.h"
 #include "weft/Schedule/FixedBytes.h"
 #include "weft/Schedule/Passes.h"
 
@@ -32,6 +33,33 @@ int64_t getTripCount(Operation *op) {
     return 1;
   std::optional<llvm::APInt> count = loop.getStaticTripCount();
   return count ? count->getSExtValue() : 1;
+}
+
+/// Collectives that may be in flight at once of those that a block starts: with
+/// those of the blocks around it fewer than the 1024 of the runtime's ABI.
+int getMaxInFlight(Block &block) {
+  int count = 512;
+  for (Operation *op = block.getParentOp();
+       op->getBlock() && !isa<func::FuncOp>(op); op = op->getParentOp())
+    count = std::max(1, count / 2);
+  return count;
+}
+
+/// Schedules a block, with no more in flight than the runtime has room for.
+Schedule scheduleBlock(Block &block, const ScheduleProblem &problem,
+                       const ScheduleOptions &options) {
+  Schedule schedule = makeSchedule(problem, options);
+  int most = getMaxInFlight(block);
+  auto numCollectives =
+      llvm::count_if(problem.getTasks(), [](const ScheduleTask &task) {
+        return task.isCollective();
+      });
+  if (numCollectives <= most)
+    return schedule;
+  ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
+  schedule.result =
+      replay(scheduled, limitInFlight(scheduled, schedule.result.events, most));
+  return schedule;
 }
 
 /// What holds for memory, in bytes; see Passes.td.
@@ -97,7 +125,7 @@ FailureOr<NestedCost> FunctionScheduling::scheduleInner(Block &block) {
   ScheduleOptions inner = options;
   if (options.isLean)
     inner.policy = SchedulePolicy::Sync;
-  Schedule schedule = makeSchedule(problem->problem, inner);
+  Schedule schedule = scheduleBlock(block, problem->problem, inner);
   applySchedule(block, *problem, schedule);
   return NestedCost{schedule.result.time, schedule.result.peakBytes};
 }
@@ -160,7 +188,7 @@ LogicalResult FunctionScheduling::scheduleOuter(Block &block) {
     return failure();
   problem->problem.fixedBytes = getFixedBytes(func);
   Schedule schedule =
-      makeSchedule(problem->problem, getOuterOptions(limits.within));
+      scheduleBlock(block, problem->problem, getOuterOptions(limits.within));
   if (!schedule.fits || limits.leastBytes > limits.limit)
     return reportTooLarge(*problem);
   // What the limit costs is told, not what the order kept to.
