@@ -160,7 +160,7 @@ void MemoryLoop::lookForLess(StringRef policy) {
 
 /// Nobody should have to ask for another policy to need less.
 void MemoryLoop::lookForLessElsewhere() {
-  if (options.policy != "best" || !getLeast().module)
+  if (!takesBest() || !getLeast().module)
     return;
   for (StringRef policy : kOthers)
     lookForLess(policy);
@@ -339,7 +339,7 @@ MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
   for (Diagnostic &diagnostic : plan.said)
     fused.getContext()->getDiagEngine().emit(std::move(diagnostic));
   return {std::move(plan.module), std::move(plan.scheduled), plan.bytes,
-          plan.nanoseconds, nullptr};
+          plan.nanoseconds,       plan.boundNanoseconds,     nullptr};
 }
 
 void MemoryLoop::reportTooLarge(int64_t bytes) {
@@ -401,7 +401,7 @@ MemoryLoop::Fitted MemoryLoop::fit() {
     }
   }
   Plan best = fitPolicy(options.policy, std::move(first));
-  if (options.policy == "best") {
+  if (takesBest()) {
     tryOtherPolicies(best);
     tryLessMemory(best);
   }

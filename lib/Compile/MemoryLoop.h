@@ -37,6 +37,8 @@ public:
     OwningOpRef<ModuleOp> scheduled;
     /// What the plan needs.
     int64_t bytes = 0, nanoseconds = 0;
+    /// No order of it is faster, if memory were no limit.
+    int64_t boundNanoseconds = 0;
     /// What it computes again, if anybody knows; see describeRecomputed.
     ArrayAttr recomputed;
   };
@@ -52,6 +54,9 @@ public:
   /// Lets plans need no more than `bytes` instead of the limit. What there is
   /// to say is still said of the limit.
   void keepWithin(int64_t bytes) { limit = within = bytes; }
+
+  /// Says whether the policy is `best`.
+  bool takesBest() const { return options.policy == "best"; }
 
   /// The plan, whose diagnostics and remarks are told.
   Fitted fit();

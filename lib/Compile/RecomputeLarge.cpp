@@ -21,6 +21,10 @@ static constexpr int64_t kLeftPercent = 1;
 static constexpr int kMaxRounds = 8;
 static constexpr int64_t kLowered[] = {0, 3, 10, 30};
 
+/// A plan that is more than one part in so many above its bound may lack room
+/// for what is ahead, which is one part in so many of the limit.
+static constexpr int64_t kBar = 100, kRoom = 50;
+
 namespace {
 
 /// Choices from the lowest price to the highest, with those between two of them
@@ -137,8 +141,10 @@ RecomputeSearch::Program RecomputeSearch::repeatMost(const Program &program,
 /// A plan that needs no more than `within` bytes, which may be more than the
 /// limit: of the step as written, unless that is clearly too large; else with
 /// what is handed on between layers kept, then without; else with single
-/// kernels computed again.
-RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within) {
+/// kernels computed again. By the estimate an order of it needs no more than
+/// `needed`.
+RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within,
+                                                   int64_t needed) {
   Found found;
   auto find = [&](Program &program) {
     found.attempt = attempt(program, within);
@@ -148,20 +154,20 @@ RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within) {
     return isFound;
   };
   Program least = getAsWritten();
-  if (estimatedAsWritten / 51 <= within / 50 && find(least))
+  if (estimatedAsWritten / 51 <= needed / 50 && find(least))
     return found;
   if (!plain && failed(makePlain()))
     return {};
   for (bool waists : {true, false}) {
-    Program program = chooseWithin(within, waists);
+    Program program = chooseWithin(needed, waists);
     if (!program.module)
       continue;
-    if (program.bytes <= within && find(program))
+    if (program.bytes <= needed && find(program))
       return found;
     if (least.bytes == 0 || program.bytes < least.bytes)
       least = std::move(program);
   }
-  Program repeated = repeat(least, within);
+  Program repeated = repeat(least, needed);
   if (!repeated.module || !find(repeated))
     return {};
   return found;
@@ -190,7 +196,8 @@ MemoryLoop::Fitted RecomputeSearch::fitLeastOfLarge() {
   for (int i = 0; i < kMaxRounds; ++i) {
     Found found;
     for (int64_t part : {10, 0}) {
-      found = findWithin(least.bytes - 1 - least.bytes / 1000 * part);
+      int64_t within = least.bytes - 1 - least.bytes / 1000 * part;
+      found = findWithin(within, within);
       if (found.program.module)
         break;
     }
@@ -205,9 +212,25 @@ MemoryLoop::Fitted RecomputeSearch::fitLeastOfLarge() {
   return {};
 }
 
+/// What fills the limit leaves no memory to gathers ahead, and each is waited
+/// for: computing some more again may take less time than that. Only with
+/// `best`, so that it is no slower than other policies.
+void RecomputeSearch::leaveRoom(Found &found) {
+  const MemoryLoop::Fitted &fitted = found.attempt.fitted;
+  bool isAtBar = fitted.nanoseconds - fitted.boundNanoseconds <=
+                 fitted.boundNanoseconds / kBar;
+  if (isAtBar || !makeLoop(fused).takesBest())
+    return;
+  Found other = findWithin(limit, limit - limit / kRoom);
+  if (other.program.module)
+    takeFaster(found.attempt, std::move(other.attempt));
+}
+
 MemoryLoop::Fitted RecomputeSearch::fitLarge() {
   estimatedAsWritten = makeLoop(fused).estimate().bytes;
-  if (Found found = findWithin(limit); found.program.module)
-    return tell(std::move(found.attempt));
-  return fitLeastOfLarge();
+  Found found = findWithin(limit, limit);
+  if (!found.program.module)
+    return fitLeastOfLarge();
+  leaveRoom(found);
+  return tell(std::move(found.attempt));
 }

@@ -89,7 +89,8 @@ private:
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted fitLarge();
   Program chooseWithin(int64_t within, bool waists);
-  Found findWithin(int64_t within);
+  Found findWithin(int64_t within, int64_t needed);
+  void leaveRoom(Found &found);
   MemoryLoop::Fitted fitLeastOfLarge();
   Program repeatMost(const Program &program, int64_t enough);
   MemoryLoop::Fitted tell(Attempt attempt);
