@@ -285,7 +285,8 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
     Plan order = attempt(chosen, /*plans=*/false);
     bool isKnown =
         order.module && (isLoose(order.estimatedBytes) || hasManyTasks());
-    // No plan is faster than its order: it only adds kernels.
+    // Few plans are faster than their orders: kernels between collectives go
+    // to their channels' streams, which orders know nothing of.
     if (!isKnown || !fits(best) ||
         order.estimatedNanoseconds < best.nanoseconds)
       takeFaster(best, fitPolicy(policy, attempt(chosen)));
