@@ -427,6 +427,11 @@ bool hasSumsInRows(const KernelShape &shape) {
   });
 }
 
+/// Says whether a row has as much to do as is cut into parts of a row each.
+bool hasLongRows(const KernelShape &shape) {
+  return shape.getWork() >= kLongSum * shape.getExtent();
+}
+
 bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group,
                             bool sharesLittle) {
   unsigned own = graph.getGroup(graph.getPosition(op));
@@ -451,8 +456,10 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group,
   if (delays(ops))
     return false;
   FailureOr<KernelShape> shape = analyzeDense(ops);
-  if (failed(shape) || !isProfitable(*shape) ||
-      (limits.spreadsSums && sharesLittle && hasSumsInRows(*shape)))
+  if (failed(shape) || !isProfitable(*shape))
+    return false;
+  if (limits.spreadsSums && (sharesLittle || hasLongRows(*shape)) &&
+      hasSumsInRows(*shape))
     return false;
   // Sums by rows and by columns would be one thread's together.
   if (isOneThreads(*shape)) {

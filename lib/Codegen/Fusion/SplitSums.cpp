@@ -21,9 +21,8 @@ using namespace mlir::weft;
 
 namespace {
 
-/// What a block of a GPU walks in some 10 microseconds, which is what a further
-/// kernel is worth, and the least that is left to it.
-constexpr int64_t kLongSum = 1 << 16, kLeastPart = 1 << 12;
+/// The least that is left to a block.
+constexpr int64_t kLeastPart = 1 << 12;
 /// Results that lie side by side are one block's, in such numbers.
 constexpr int64_t kColumns = 32;
 /// The most sums of parts that one block is left to join.

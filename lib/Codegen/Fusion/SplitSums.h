@@ -10,6 +10,10 @@
 
 namespace mlir::weft {
 
+/// What a block of a GPU walks in some 10 microseconds, which is what a further
+/// kernel is worth.
+constexpr int64_t kLongSum = 1 << 16;
+
 /// Splits the reductions of the block that have no order, few results, and many
 /// elements for each, into about `numParts` sums of parts, and sums of these.
 /// Both have the order that their kernels have, each time.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A quotient by the inverse: r = 1 / b, rounded to the nearest; q0 = a r; then
-// twice q += (a - q b) r, in fused products. After the first correction q is
+// twice q -= (q b - a) r, in fused products. After the first correction q is
 // within a unit of a / b, and after the second it is a / b rounded to the
 // nearest (Markstein, "Computation of elementary functions on the IBM RISC
 // System/6000 processor", 1990), if nothing overflows, the quotient is normal,
-// and remainders are exact: so |a| is 0 or from 2^-100 to 2^60, and |b| from
-// 2^-60 to 2^26. One branch for several quotients looks at that, where the
-// device's own division has one for each. What is not so is divided. Where bits
-// need not be the host's and quotients are rounded to bf16, a r is near enough,
-// for all a: its error is below 2^-23, and bf16 has 2^-9.
+// and remainders are exact: so |a| is 0 or from 2^-100 to 2^60, and b from
+// 2^-60 to 2^26. b is positive, so that -0 stays what it is: its remainders are
+// +0, and -0 - 0 is -0. One branch for several quotients looks at that, where
+// the device's own division has one for each. What is not so is divided. Where
+// bits need not be the host's and quotients are rounded to bf16, a r is near
+// enough, for all a: its error is below 2^-23, and bf16 has 2^-9.
 //
 // The instruction that rounds to bf16 gives the same bits as integer arithmetic
 // but for NaN, of which it has its own: an H200 did so for all 2^32 numbers.
@@ -108,10 +109,10 @@ Value *emitByInverse(IRBuilder<> &builder, Value *a, Value *b, Value *inverse) {
   auto fma = [&](Value *x, Value *y, Value *z) {
     return builder.CreateIntrinsic(Intrinsic::fma, {x->getType()}, {x, y, z});
   };
-  Value *negative = builder.CreateFNeg(b);
+  Value *fromA = builder.CreateFNeg(a), *down = builder.CreateFNeg(inverse);
   Value *quotient = builder.CreateFMul(a, inverse);
   for (int i = 0; i < 2; ++i)
-    quotient = fma(fma(quotient, negative, a), inverse, quotient);
+    quotient = fma(fma(quotient, b, fromA), down, quotient);
   return quotient;
 }
 
@@ -119,10 +120,11 @@ Value *emitByInverse(IRBuilder<> &builder, Value *a, Value *b, Value *inverse) {
 BasicBlock *replace(const Quotients &quotients) {
   IRBuilder<> builder(quotients.at);
   Value *divisor = quotients.at->getOperand(1);
-  Value *size = emitMagnitude(builder, divisor);
+  // Of negative numbers the bits are above those of all others.
+  Value *bits = builder.CreateBitCast(divisor, builder.getInt32Ty());
   Value *isMost = builder.CreateAnd(
-      builder.CreateICmpUGE(size, builder.getInt32(getBits(-60))),
-      builder.CreateICmpULE(size, builder.getInt32(getBits(26))));
+      builder.CreateICmpUGE(bits, builder.getInt32(getBits(-60) >> 1)),
+      builder.CreateICmpULE(bits, builder.getInt32(getBits(26) >> 1)));
   if (!quotients.areRough)
     isMost = builder.CreateAnd(isMost, emitAreWithin(builder, quotients));
   Instruction *most = nullptr, *any = nullptr;

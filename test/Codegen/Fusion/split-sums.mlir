@@ -165,3 +165,29 @@ func.func @host(%x: tensor<131072xf32>) -> tensor<f32> {
   } -> tensor<f32>
   return %sum : tensor<f32>
 }
+
+// -----
+
+// Those of 16 rows are 512 sums of parts, each of which is a row of its own: in
+// one kernel with what joins them they would be 16 rows.
+
+#all = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+module attributes {weft.target = #weft.target<"cuda">} {
+  // CHECK-LABEL: func.func @rows
+  // CHECK: %[[PARTS:.*]] = weft_rt.fused ins(%{{.*}} : tensor<16x32x4096xf32>) -> tensor<32x16xf32>
+  // CHECK: weft_rt.fused ins(%[[PARTS]] : tensor<32x16xf32>) -> tensor<16xf32>
+  func.func @rows(%x: tensor<16x131072xf32>) -> tensor<16xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<16xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+    %sum = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+        ins(%x : tensor<16x131072xf32>) outs(%z : tensor<16xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %r = arith.addf %o, %v : f32
+      linalg.yield %r : f32
+    } -> tensor<16xf32>
+    return %sum : tensor<16xf32>
+  }
+}

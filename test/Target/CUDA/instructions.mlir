@@ -7,10 +7,11 @@
 // PTXAS: sm_120: 1 kernels
 
 // Quotients of a row by its maximum: the inverse is taken once, where
-// magnitudes allow it, and where they do not, it divides. Results are rounded to
-// bf16 by the instruction for two numbers, which has a NaN of its own. Without
-// invariance the NaN stays, and products with the inverse, which are rounded to
-// bf16, need no corrections.
+// magnitudes allow it, and where they do not, it divides. What a product is too
+// much by is taken from it: so -0 stays -0. Results are rounded to bf16 by the
+// instruction for two numbers, which has a NaN of its own. Without invariance
+// the NaN stays, and products with the inverse, which are rounded to bf16, need
+// no corrections.
 
 #all = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
@@ -19,9 +20,13 @@ module attributes {weft.target = #weft.target<"cuda", {arch = "sm_90"}>} {
   // CHECK: .visible .entry weft_k0(
   // CHECK: min.u32
   // CHECK: max.u32
-  // CHECK: rcp.rn.f32
+  // CHECK: rcp.rn.f32 {{\\}}09[[INVERSE:%r[0-9]+]], [[DIVISOR:%r[0-9]+]];
   // CHECK-NOT: div.rn.f32
-  // CHECK: fma.rn.f32
+  // CHECK: neg.f32 {{\\}}09[[FROM:%r[0-9]+]], [[DIVIDEND:%r[0-9]+]];
+  // CHECK: neg.f32 {{\\}}09[[DOWN:%r[0-9]+]], [[INVERSE]];
+  // CHECK: mul.rn.f32 {{\\}}09[[PRODUCT:%r[0-9]+]], [[DIVIDEND]], [[INVERSE]];
+  // CHECK: fma.rn.f32 {{\\}}09[[TOO_MUCH:%r[0-9]+]], [[PRODUCT]], [[DIVISOR]], [[FROM]];
+  // CHECK: fma.rn.f32 {{\\}}09{{%r[0-9]+}}, [[TOO_MUCH]], [[DOWN]], [[PRODUCT]];
   // CHECK: div.rn.f32
   // CHECK-NOT: cvt.rn.bf16.f32
   // CHECK: cvt.rn.bf16x2.f32
