@@ -138,37 +138,50 @@ RecomputeSearch::Program RecomputeSearch::repeatMost(const Program &program,
   return best;
 }
 
+/// Takes a program that has a plan of no more than `within` bytes.
+bool RecomputeSearch::find(Program &program, int64_t within, Found &found) {
+  found.attempt = attempt(program, within);
+  bool isFound = bool(found.attempt.fitted.planned);
+  if (isFound)
+    found.program = std::move(program);
+  return isFound;
+}
+
+/// Whether the step as written is not clearly too large for so many bytes.
+bool RecomputeSearch::mayFitAsWritten(int64_t bytes) const {
+  return estimatedAsWritten / 51 <= bytes / 50;
+}
+
 /// A plan that needs no more than `within` bytes, which may be more than the
-/// limit: of the step as written, unless that is clearly too large; else with
-/// what is handed on between layers kept, then without; else with single
-/// kernels computed again. By the estimate an order of it needs no more than
-/// `needed`.
-RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within,
-                                                   int64_t needed) {
+/// limit: of the step as written, unless that is clearly too large; else of
+/// what computes more again.
+RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within) {
   Found found;
-  auto find = [&](Program &program) {
-    found.attempt = attempt(program, within);
-    bool isFound = bool(found.attempt.fitted.planned);
-    if (isFound)
-      found.program = std::move(program);
-    return isFound;
-  };
+  Program written = getAsWritten();
+  found.isAsWritten = mayFitAsWritten(within) && find(written, within, found);
+  return found.isAsWritten ? std::move(found) : findRecomputed(within, within);
+}
+
+/// A plan that needs no more than `within` bytes: with what is handed on
+/// between layers kept, then without; else with single kernels computed again.
+/// By the estimate an order of it needs no more than `needed`.
+RecomputeSearch::Found RecomputeSearch::findRecomputed(int64_t within,
+                                                       int64_t needed) {
+  Found found;
   Program least = getAsWritten();
-  if (estimatedAsWritten / 51 <= needed / 50 && find(least))
-    return found;
   if (!plain && failed(makePlain()))
     return {};
   for (bool waists : {true, false}) {
     Program program = chooseWithin(needed, waists);
     if (!program.module)
       continue;
-    if (program.bytes <= needed && find(program))
+    if (program.bytes <= needed && find(program, within, found))
       return found;
     if (least.bytes == 0 || program.bytes < least.bytes)
       least = std::move(program);
   }
   Program repeated = repeat(least, needed);
-  if (!repeated.module || !find(repeated))
+  if (!repeated.module || !find(repeated, within, found))
     return {};
   return found;
 }
@@ -196,8 +209,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeastOfLarge() {
   for (int i = 0; i < kMaxRounds; ++i) {
     Found found;
     for (int64_t part : {10, 0}) {
-      int64_t within = least.bytes - 1 - least.bytes / 1000 * part;
-      found = findWithin(within, within);
+      found = findWithin(least.bytes - 1 - least.bytes / 1000 * part);
       if (found.program.module)
         break;
     }
@@ -219,16 +231,19 @@ void RecomputeSearch::leaveRoom(Found &found) {
   const MemoryLoop::Fitted &fitted = found.attempt.fitted;
   bool isAtBar = fitted.nanoseconds - fitted.boundNanoseconds <=
                  fitted.boundNanoseconds / kBar;
-  if (isAtBar || !makeLoop(fused).takesBest())
+  // The step as written, where it needs so much less, has that room.
+  int64_t needed = limit - limit / kRoom;
+  if (isAtBar || (found.isAsWritten && mayFitAsWritten(needed)) ||
+      !makeLoop(fused).takesBest())
     return;
-  Found other = findWithin(limit, limit - limit / kRoom);
+  Found other = findRecomputed(limit, needed);
   if (other.program.module)
     takeFaster(found.attempt, std::move(other.attempt));
 }
 
 MemoryLoop::Fitted RecomputeSearch::fitLarge() {
   estimatedAsWritten = makeLoop(fused).estimate().bytes;
-  Found found = findWithin(limit, limit);
+  Found found = findWithin(limit);
   if (!found.program.module)
     return fitLeastOfLarge();
   leaveRoom(found);

@@ -65,6 +65,7 @@ private:
   struct Found {
     Attempt attempt;
     Program program;
+    bool isAsWritten = false;
   };
 
   Program getAsWritten();
@@ -89,7 +90,10 @@ private:
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted fitLarge();
   Program chooseWithin(int64_t within, bool waists);
-  Found findWithin(int64_t within, int64_t needed);
+  bool find(Program &program, int64_t within, Found &found);
+  bool mayFitAsWritten(int64_t bytes) const;
+  Found findWithin(int64_t within);
+  Found findRecomputed(int64_t within, int64_t needed);
   void leaveRoom(Found &found);
   MemoryLoop::Fitted fitLeastOfLarge();
   Program repeatMost(const Program &program, int64_t enough);

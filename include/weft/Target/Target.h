@@ -44,7 +44,8 @@ struct FusionLimits {
   /// so many sums of parts, and what joins them. 0: sums stay whole.
   int64_t sumParts = 0;
   /// Kernels stay apart if one would be a row with several results of a sum,
-  /// each of which is one thread's, and little is handed on between them.
+  /// each of which is one thread's, and little is handed on between them or the
+  /// sums are as long as those that are cut into parts.
   bool spreadsSums = false;
   /// Numbers of several tensors that one collective waits for are made by one
   /// kernel, one after the other.

@@ -10,7 +10,7 @@ constexpr int64_t alignment = 16; // bytes
 #define WEFT_DNN_CALL(api, function, ...)                                      \
   do {                                                                         \
     if (int result_ = (api).function(__VA_ARGS__))                             \
-      return cudnnError(#function, result_);                                   \
+      return statusError(#function, result_);                                  \
   } while (false)
 
 DnnDims denseStrides(const DnnDims &sizes) {

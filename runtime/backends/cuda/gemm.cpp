@@ -54,7 +54,7 @@ uint32_t alignmentOf(const void *address) {
 #define WEFT_LT_CALL(function, ...)                                            \
   do {                                                                         \
     if (int result_ = api->function(__VA_ARGS__))                              \
-      return cublasLtError(#function, result_);                                \
+      return statusError(#function, result_);                                  \
   } while (false)
 
 /// How one contraction is done.
@@ -145,13 +145,13 @@ Result<bool> Contractions::Plan::choose(LtContext *library, uint64_t alignment,
   result = result ? result : set(lt::alignmentC, ofC);
   result = result ? result : set(lt::alignmentD, ofC);
   if (result)
-    return cublasLtError("cublasLtMatmulPreferenceSetAttribute", result);
+    return statusError("cublasLtMatmulPreferenceSetAttribute", result);
   LtHeuristicResult found = {};
   int count = 0;
   result = api->cublasLtMatmulAlgoGetHeuristic(library, operation, x, y, c, c,
                                                preference, 1, &found, &count);
   if (result && result != lt::notSupported)
-    return cublasLtError("cublasLtMatmulAlgoGetHeuristic", result);
+    return statusError("cublasLtMatmulAlgoGetHeuristic", result);
   if (result || count == 0 || found.state != lt::success)
     return false;
   algo = found.algo;

@@ -172,12 +172,7 @@ Status ncclError(const NcclApi &api, const char *function, int result,
       format("%s: %s%s", function, text ? text : "failed", detail.c_str()));
 }
 
-Status cublasLtError(const char *function, int result) {
-  return Status(WEFT_RT_INCOMPATIBLE,
-                format("%s: failed with status %d", function, result));
-}
-
-Status cudnnError(const char *function, int result) {
+Status statusError(const char *function, int result) {
   return Status(WEFT_RT_INCOMPATIBLE,
                 format("%s: failed with status %d", function, result));
 }

@@ -25,8 +25,8 @@ Status driverError(const DriverApi &api, const char *function, int result);
 Status ncclError(const NcclApi &api, const char *function, int result,
                  ncclComm *communicator);
 
-Status cublasLtError(const char *function, int result);
-Status cudnnError(const char *function, int result);
+/// The same for libraries that are asked for no text: cuBLASLt and cuDNN.
+Status statusError(const char *function, int result);
 
 /// Adds who failed to a failure's message.
 Status within(const std::string &who, const Status &status);

@@ -103,11 +103,11 @@ Status CudaRank::prepare(const Rehearsal &rehearsal) {
   WEFT_RT_RETURN_IF_ERROR(flight.start());
   int64_t scratch = rehearsal.gemms.empty() ? 0 : workspaceBytes;
   for (const RehearsedAttention &one : rehearsal.attentions) {
-    Result<int64_t> bytes =
+    Result<AttentionPlan> plan =
         prepareAttention(*one.desc, one.buffers.data(), one.queryStart);
-    if (!bytes.ok())
-      return bytes.status();
-    scratch = std::max(scratch, *bytes);
+    if (!plan.ok())
+      return plan.status();
+    scratch = std::max(scratch, plan->scratchBytes);
   }
   WEFT_RT_RETURN_IF_ERROR(growWorkspace(scratch));
 
@@ -446,27 +446,25 @@ bool CudaRank::gemm(int32_t op, const weft_rt_gemm &desc, const void *a,
   return isRun;
 }
 
-/// The bytes of scratch memory that a call needs.
-Result<int64_t> CudaRank::prepareAttention(const weft_rt_attention &desc,
-                                           void *const *buffers,
-                                           int64_t queryStart) {
+Result<CudaRank::AttentionPlan>
+CudaRank::prepareAttention(const weft_rt_attention &desc, void *const *buffers,
+                           int64_t queryStart) {
   if (const DnnPlan *plan = dnnAttention->planFor(desc, buffers, queryStart))
-    return plan->workspaceBytes;
+    return AttentionPlan{plan, plan->workspaceBytes};
   WEFT_RT_RETURN_IF_ERROR(attentions.prepare(desc, buffers));
-  return attentionScratchBytes(desc);
+  return AttentionPlan{nullptr, attentionScratchBytes(desc)};
 }
 
 /// Also prepares it, where a step has no such call before a scalar that it
 /// reads.
 Status CudaRank::tryAttention(const weft_rt_attention &desc,
                               void *const *buffers, int64_t queryStart) {
-  Result<int64_t> bytes = prepareAttention(desc, buffers, queryStart);
-  if (!bytes.ok())
-    return bytes.status();
-  WEFT_RT_RETURN_IF_ERROR(growWorkspace(*bytes));
-  if (const DnnPlan *plan = dnnAttention->planFor(desc, buffers, queryStart))
-    return dnnAttention->run(*plan, desc, buffers, workspace.data);
-
+  Result<AttentionPlan> plan = prepareAttention(desc, buffers, queryStart);
+  if (!plan.ok())
+    return plan.status();
+  WEFT_RT_RETURN_IF_ERROR(growWorkspace(plan->scratchBytes));
+  if (plan->ofLibrary)
+    return dnnAttention->run(*plan->ofLibrary, desc, buffers, workspace.data);
   return attentions.run(desc, buffers, queryStart, workspace.data, stream);
 }
 

@@ -123,8 +123,14 @@ private:
   Result<const void *> onDevice(const void *source, int64_t bytes);
   Status stage(void *local, void *host, int64_t bytes, bool isUpload);
   Status growWorkspace(int64_t bytes);
-  Result<int64_t> prepareAttention(const weft_rt_attention &desc,
-                                   void *const *buffers, int64_t queryStart);
+  /// How a call is done: by cuDNN's plan, or else by kernels.
+  struct AttentionPlan {
+    const DnnPlan *ofLibrary;
+    int64_t scratchBytes;
+  };
+  Result<AttentionPlan> prepareAttention(const weft_rt_attention &desc,
+                                         void *const *buffers,
+                                         int64_t queryStart);
   Status tryAttention(const weft_rt_attention &desc, void *const *buffers,
                       int64_t queryStart);
   Status tryLaunch(const weft_rt_launch &launch, void *const *buffers,

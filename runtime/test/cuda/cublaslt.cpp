@@ -124,12 +124,6 @@ int setAttribute(LtOpaque *on, int attribute, const void *value, size_t bytes) {
 
 } // namespace
 
-#define FAIL_IF_TOLD()                                                         \
-  do {                                                                         \
-    if (int told_ = emulatedError(__func__))                                   \
-      return told_;                                                            \
-  } while (false)
-
 extern "C" {
 
 int cublasLtCreate(LtContext **context) {

@@ -306,12 +306,6 @@ bool isAlive(const std::shared_ptr<const CudnnOpaque> &one) {
 
 } // namespace
 
-#define FAIL_IF_TOLD()                                                         \
-  do {                                                                         \
-    if (int told_ = emulatedError(__func__))                                   \
-      return told_;                                                            \
-  } while (false)
-
 extern "C" {
 
 size_t cudnnGetVersion() {
@@ -411,7 +405,7 @@ int cudnnBackendFinalize(CudnnOpaque *one) {
   FAIL_IF_TOLD();
   if (one->isFinal)
     return badParam;
-  // Such graphs have a tensor for each of what is not of one element.
+  // What is at one address several times is not for it.
   if (one->kind == dnn::tensor)
     for (int64_t stride : one->numbers.at(dnn::tensorStrides))
       if (stride < 1)

@@ -162,12 +162,6 @@ extern "C" int emulatedDevice() {
     if (!(stream))                                                             \
       return emulated::refuseLegacy();                                         \
   } while (false)
-#define FAIL_IF_TOLD()                                                         \
-  do {                                                                         \
-    if (int told_ = emulatedError(__func__))                                   \
-      return told_;                                                            \
-  } while (false)
-
 extern "C" {
 
 int cuInit(unsigned) {

@@ -67,4 +67,12 @@ inline int64_t setting(const char *name, int64_t otherwise) {
 
 } // namespace emulated
 
+/// Of an exported function, first: returns what the environment says that this
+/// call fails with.
+#define FAIL_IF_TOLD()                                                         \
+  do {                                                                         \
+    if (int told_ = emulatedError(__func__))                                   \
+      return told_;                                                            \
+  } while (false)
+
 #endif // WEFT_RT_TEST_CUDA_EMULATED_H

@@ -198,12 +198,6 @@ int call(ncclComm *communicator, CUstream_st *stream, const Call &what) {
 
 } // namespace
 
-#define FAIL_IF_TOLD()                                                         \
-  do {                                                                         \
-    if (int told_ = emulatedError(__func__))                                   \
-      return told_;                                                            \
-  } while (false)
-
 extern "C" {
 
 int ncclGetVersion(int *version) {
