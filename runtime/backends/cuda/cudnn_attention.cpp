@@ -10,13 +10,18 @@
 namespace weft::rt::cuda {
 namespace {
 
-const weft_rt_attention_dim unit = {}; // of a dim that is not there
+/// A dim that is not there, as it has one element.
+weft_rt_attention_dim unitDim() {
+  weft_rt_attention_dim dim = {};
+  dim.size = 1;
+  return dim;
+}
+const weft_rt_attention_dim unit = unitDim();
 
-/// A call's dims by their roles, those of one element left out but for the four
-/// that are always there.
+/// A call's dims by their roles; batches and groups of one element are left
+/// out, and of the others there is one each.
 struct Roles {
-  const weft_rt_attention_dim *query = &unit, *key = &unit, *depth = &unit,
-                              *value = &unit;
+  const weft_rt_attention_dim *inner[WEFT_RT_ATTENTION_VALUE + 1] = {};
   std::vector<const weft_rt_attention_dim *> batches, groups;
 };
 
@@ -24,33 +29,13 @@ Roles rolesOf(const weft_rt_attention &desc) {
   Roles roles;
   for (int i = 0; i < desc.num_dims; ++i) {
     const weft_rt_attention_dim &dim = desc.dims[i];
-    switch (dim.role) {
-    case WEFT_RT_ATTENTION_QUERY:
-      roles.query = &dim;
-      break;
-    case WEFT_RT_ATTENTION_KEY:
-      roles.key = &dim;
-      break;
-    case WEFT_RT_ATTENTION_DEPTH:
-      roles.depth = &dim;
-      break;
-    case WEFT_RT_ATTENTION_VALUE:
-      roles.value = &dim;
-      break;
-    case WEFT_RT_ATTENTION_GROUP:
-      if (dim.size > 1)
-        roles.groups.push_back(&dim);
-      break;
-    default:
-      if (dim.size > 1)
-        roles.batches.push_back(&dim);
-    }
+    bool isGroup = dim.role == WEFT_RT_ATTENTION_GROUP;
+    if (!isGroup && dim.role != WEFT_RT_ATTENTION_BATCH)
+      roles.inner[dim.role] = &dim;
+    else if (dim.size > 1)
+      (isGroup ? roles.groups : roles.batches).push_back(&dim);
   }
   return roles;
-}
-
-int64_t sizeOf(const weft_rt_attention_dim *dim) {
-  return dim == &unit ? 1 : dim->size;
 }
 
 /// Whether a group's heads lie side by side in what queries have.
@@ -158,23 +143,25 @@ std::optional<DnnAttentionShape> dnnShapeOf(const weft_rt_attention &desc,
     return std::nullopt;
   const weft_rt_attention_dim *group =
       roles.groups.empty() ? heads : roles.groups[0];
-  int64_t queryHeads = sizeOf(heads) * (group == heads ? 1 : group->size);
-  auto queries = sizeOf(roles.query), keys = sizeOf(roles.key),
-       depth = sizeOf(roles.depth), values = sizeOf(roles.value);
+  const weft_rt_attention_dim &query = *roles.inner[WEFT_RT_ATTENTION_QUERY],
+                              &key = *roles.inner[WEFT_RT_ATTENTION_KEY];
+  int64_t queryHeads = heads->size * (group == heads ? 1 : group->size),
+          depth = roles.inner[WEFT_RT_ATTENTION_DEPTH]->size,
+          values = roles.inner[WEFT_RT_ATTENTION_VALUE]->size;
   DnnAttentionShape shape;
   shape.isCausal = isCausal;
-  shape.q = {sizeOf(batch), queryHeads, queries, depth};
-  shape.k = {sizeOf(batch), sizeOf(heads), depth, keys};
-  shape.v = {sizeOf(batch), sizeOf(heads), keys, values};
-  shape.out = {sizeOf(batch), queryHeads, queries, values};
-  shape.lse = {sizeOf(batch), queryHeads, queries, 1};
-  shape.qStrides = {batch->stride_q, group->stride_q, roles.query->stride_q, 1};
-  shape.kStrides = {batch->stride_k, heads->stride_k, 1, roles.key->stride_k};
-  shape.vStrides = {batch->stride_v, heads->stride_v, roles.key->stride_v, 1};
-  shape.outStrides = {batch->stride_out, group->stride_out,
-                      roles.query->stride_out, 1};
-  shape.lseStrides = {batch->stride_lse, group->stride_lse,
-                      roles.query->stride_lse, 1};
+  shape.q = {batch->size, queryHeads, query.size, depth};
+  shape.k = {batch->size, heads->size, depth, key.size};
+  shape.v = {batch->size, heads->size, key.size, values};
+  shape.out = {batch->size, queryHeads, query.size, values};
+  shape.lse = {batch->size, queryHeads, query.size, 1};
+  shape.qStrides = {batch->stride_q, group->stride_q, query.stride_q, 1};
+  shape.kStrides = {batch->stride_k, heads->stride_k, 1, key.stride_k};
+  shape.vStrides = {batch->stride_v, heads->stride_v, key.stride_v, 1};
+  shape.outStrides = {batch->stride_out, group->stride_out, query.stride_out,
+                      1};
+  shape.lseStrides = {batch->stride_lse, group->stride_lse, query.stride_lse,
+                      1};
   if (!isDense(shape.lse, shape.lseStrides) ||
       !completeStrides(shape.q, shape.qStrides) ||
       !completeStrides(shape.k, shape.kStrides) ||
