@@ -6,9 +6,12 @@
 
 #include "weft/Cost/CostModel.h"
 
+#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -27,12 +30,43 @@ static int64_t computeLinkWork(Block &block, const CostModel &cost) {
 }
 
 int64_t mlir::weft::computeLinkWork(ModuleOp fused, const Machine &machine) {
-  auto meshes = fused.getOps<MeshOp>();
-  CostModel cost(machine,
-                 meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+  CostModel cost(machine, fused);
   int64_t sum = 0;
   for (auto func : fused.getOps<func::FuncOp>())
     if (!func.isExternal())
       sum += ::computeLinkWork(func.getBody().front(), cost);
   return sum;
+}
+
+/// The kernels that take what `scatter` gives, waited for or not.
+static SmallVector<rt::FusedOp> getKernels(ReduceScatterOp scatter) {
+  SmallVector<rt::FusedOp> kernels;
+  auto add = [&](Operation *user) {
+    if (auto kernel = dyn_cast<rt::FusedOp>(user))
+      kernels.push_back(kernel);
+  };
+  for (Operation *user : scatter->getUsers()) {
+    add(user);
+    if (isa<WaitOp>(user))
+      llvm::for_each(user->getUsers(), add);
+  }
+  return kernels;
+}
+
+int64_t mlir::weft::computeMostSavedByStreams(ModuleOp fused,
+                                              const Machine &machine) {
+  CostModel cost(machine, fused);
+  int64_t sum = 0;
+  bool isInLoop = false;
+  fused.walk([&](ReduceScatterOp scatter) {
+    SmallVector<rt::FusedOp> kernels = getKernels(scatter);
+    if (kernels.empty())
+      return;
+    isInLoop |= !isa<func::FuncOp>(scatter->getParentOp());
+    if (std::optional<CollectiveCost> one = cost.getCollectiveCost(scatter))
+      sum += one->nanoseconds;
+    for (rt::FusedOp kernel : kernels)
+      sum += cost.getComputeNanoseconds(kernel);
+  });
+  return isInLoop ? std::numeric_limits<int64_t>::max() : sum;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What collectives take that no order saves.
+// What collectives take that no order saves, and what no order knows of.
 
 #ifndef WEFT_LIB_COMPILE_LINKWORK_H
 #define WEFT_LIB_COMPILE_LINKWORK_H
@@ -14,6 +14,12 @@ namespace mlir::weft {
 /// Nanoseconds of the busiest link of a fused module at least, where each
 /// gather is done; those of several functions together.
 int64_t computeLinkWork(ModuleOp fused, const Machine &machine);
+
+/// Nanoseconds by which plans of a fused module are faster than their orders
+/// at most: kernels that add what a reduce-scatter gives go to its channel's
+/// stream, with the wait for it (AssignStreams.cpp). The largest number where
+/// that is in a loop.
+int64_t computeMostSavedByStreams(ModuleOp fused, const Machine &machine);
 
 } // namespace mlir::weft
 

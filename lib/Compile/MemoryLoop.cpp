@@ -10,6 +10,7 @@
 
 #include "weft/Analysis/PlanSummary.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+#include "weft/Schedule/FixedBytes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -59,6 +60,19 @@ static bool isExplained(ModuleOp module) {
         func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr);
     return !figures || figures.contains("exposed");
   });
+}
+
+/// What all values of a fused module take together: a limit that is no less
+/// binds no order.
+static int64_t countBytes(ModuleOp fused) {
+  int64_t bytes = 0;
+  fused.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      bytes += getTensorBytes(type);
+    if (auto func = dyn_cast<func::FuncOp>(op))
+      bytes += getFixedBytes(func);
+  });
+  return bytes;
 }
 
 SchedulePassOptions MemoryLoop::choose(StringRef policy, int64_t reserve,
@@ -278,6 +292,7 @@ MemoryLoop::Plan MemoryLoop::fitPolicy(StringRef policy, Plan first) {
 void MemoryLoop::tryOtherPolicies(Plan &best) {
   if (beatsOtherPolicies(best))
     return;
+  int64_t mostSaved = computeMostSavedByStreams(fused, machine);
   for (StringRef policy : kOthers) {
     if (isAtBound(best) || isLastOfLarge(best))
       return;
@@ -285,10 +300,8 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
     Plan order = attempt(chosen, /*plans=*/false);
     bool isKnown =
         order.module && (isLoose(order.estimatedBytes) || hasManyTasks());
-    // Few plans are faster than their orders: kernels between collectives go
-    // to their channels' streams, which orders know nothing of.
     if (!isKnown || !fits(best) ||
-        order.estimatedNanoseconds < best.nanoseconds)
+        order.estimatedNanoseconds - best.nanoseconds < mostSaved)
       takeFaster(best, fitPolicy(policy, attempt(chosen)));
   }
 }
@@ -325,7 +338,7 @@ void MemoryLoop::tryLessMemory(Plan &best) {
     if (isEnough)
       return;
   }
-  if (isLimited())
+  if (limit < countBytes(fused))
     takeFaster(best, plan(-1));
 }
 

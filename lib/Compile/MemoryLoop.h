@@ -98,7 +98,6 @@ private:
   SchedulePassOptions choose(StringRef policy, int64_t reserve,
                              bool isLean) const;
   Plan attempt(const SchedulePassOptions &chosen, bool plans = true);
-  bool isLimited() const { return limit < std::numeric_limits<int64_t>::max(); }
   bool fits(const Plan &plan) const {
     return plan.module && plan.bytes <= limit;
   }

@@ -33,9 +33,7 @@ static constexpr int64_t kWorth = 1000;
 
 /// What the kernels and products of a fused module take.
 static int64_t getComputeNanoseconds(ModuleOp fused, const Machine &machine) {
-  auto meshes = fused.getOps<MeshOp>();
-  CostModel cost(machine,
-                 meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+  CostModel cost(machine, fused);
   int64_t sum = 0;
   for (auto func : fused.getOps<func::FuncOp>())
     if (!func.isExternal())

@@ -22,6 +22,14 @@ using namespace mlir::weft;
 CostModel::CostModel(const Machine &machine, MeshAttr mesh)
     : machine(machine), mesh(mesh) {}
 
+static MeshAttr getFirstMesh(ModuleOp module) {
+  auto meshes = module.getOps<MeshOp>();
+  return meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh();
+}
+
+CostModel::CostModel(const Machine &machine, ModuleOp module)
+    : CostModel(machine, getFirstMesh(module)) {}
+
 CostModel::~CostModel() = default;
 
 /// The nearest whole number; what would take longer than 11 days takes 11 days,

@@ -279,12 +279,6 @@ FailureOr<BlockProblem> buildTasks(func::FuncOp func, const CostModel &cost) {
                            llvm::DenseMap<Operation *, NestedCost>());
 }
 
-CostModel makeCostModel(ModuleOp module, const Machine &machine) {
-  auto meshes = module.getOps<MeshOp>();
-  return CostModel(machine,
-                   meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
-}
-
 struct ChooseSavedPass
     : public weft::impl::ChooseSavedPassBase<ChooseSavedPass> {
   using ChooseSavedPassBase::ChooseSavedPassBase;
@@ -330,7 +324,7 @@ struct ChooseSavedPass
           << ": prices are 0 or more, a share is 0 to 100 percent";
       return signalPassFailure();
     }
-    CostModel cost = makeCostModel(module, *description);
+    CostModel cost(*description, module);
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
@@ -353,7 +347,7 @@ struct ChooseSavedPass
 static std::vector<SavedProblem> findProblems(ModuleOp module,
                                               const Machine &machine,
                                               bool waists, bool savesTime) {
-  CostModel cost = makeCostModel(module, machine);
+  CostModel cost(machine, module);
   std::vector<SavedProblem> problems;
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal())

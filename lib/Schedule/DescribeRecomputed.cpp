@@ -216,9 +216,7 @@ std::vector<Row> makeRows(func::FuncOp func, const CostModel &cost) {
 ArrayAttr mlir::weft::describeRecomputed(ModuleOp module,
                                          const Machine &machine) {
   Builder builder(module.getContext());
-  auto meshes = module.getOps<MeshOp>();
-  CostModel cost(machine,
-                 meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+  CostModel cost(machine, module);
   SmallVector<Attribute> described;
   auto number = [&](StringRef name, int64_t value) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));

@@ -453,9 +453,7 @@ struct RecomputePass : public weft::impl::RecomputePassBase<RecomputePass> {
       module.emitError(error);
       return signalPassFailure();
     }
-    auto meshes = module.getOps<MeshOp>();
-    CostModel cost(*description,
-                   meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+    CostModel cost(*description, module);
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;

@@ -251,9 +251,7 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
                   reserve,
                   leastBytes,
                   brief};
-    auto meshes = module.getOps<MeshOp>();
-    CostModel cost(*description,
-                   meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh());
+    CostModel cost(*description, module);
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isExternal() &&
           failed(FunctionScheduling(func, cost, options, limits).run()))

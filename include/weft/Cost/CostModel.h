@@ -57,6 +57,8 @@ class CostModel {
 public:
   /// The machine is kept by reference. `mesh` may be null: one rank.
   CostModel(const Machine &machine, MeshAttr mesh);
+  /// For the first mesh of `module`.
+  CostModel(const Machine &machine, ModuleOp module);
   ~CostModel();
 
   /// How much longer compute takes because of the collectives beside it.
