@@ -298,14 +298,13 @@ static ScheduleResult searchPart(const ScheduleProblem &scheduled,
   return replaySunk(scheduled, options, std::move(events));
 }
 
-/// Says whether `schedule` is above its bound by more than 1 % of that, or of
-/// what can be hidden.
+/// Says whether `schedule` is above its bound by more than some percent of
+/// that, or of what can be hidden; 1 % is the bar.
 static bool missesBar(const ScheduleProblem &scheduled,
-                      const Schedule &schedule) {
-  constexpr int64_t kBar = 100;
+                      const Schedule &schedule, int64_t percent = 1) {
   return schedule.getAvoidableTime() >
          std::min(schedule.bound.get(), schedule.getHideableTime(scheduled)) /
-             kBar;
+             100 * percent;
 }
 
 /// The bound that parts of all schedules say. Those of which none is faster
@@ -333,15 +332,17 @@ static int64_t getBoundOfParts(const TaskGraph &graph, int64_t bound,
 /// Splits all schedules by the places of what is beside the longest path: none
 /// is faster than the least bound of the parts, and the search may find more
 /// where it keeps to the part that has it. Where memory matters, only the
-/// bound, with less effort: many schedules are made then.
+/// bound, with less effort, and not in brief: many schedules are made then. So
+/// little is won that what is far from the bar is left as it is.
 static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
   constexpr int kMaxTasks = 1000;
-  constexpr int64_t kEffort = 10000, kLimitedPart = 8;
-  if (scheduled.size() > kMaxTasks)
-    return;
+  constexpr int64_t kEffort = 10000, kLimitedPart = 8, kNear = 5;
   bool isLimited =
       options.memoryLimit > 0 && options.memoryLimit < scheduled.getMostBytes();
+  if (scheduled.size() > kMaxTasks || (isLimited && options.isBrief) ||
+      missesBar(scheduled, schedule, kNear))
+    return;
   TaskGraph graph(scheduled);
   std::vector<SchedulePart> parts =
       splitSchedules(graph, schedule.bound.get(), schedule.result.time,
