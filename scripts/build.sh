@@ -2,6 +2,7 @@
 # Configures (once) and builds weft in Release into build/. A warning is an error
 # here, as it is not for who builds weft with CMake alone (WEFT_WERROR). Where the
 # output is not a terminal, a line every 5 % or 30 seconds says how far the build is.
+# With WEFT_UNITY_BUILD=ON in the environment it is configured to compile in batches.
 #   build.sh [NINJA TARGETS...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +16,8 @@ if [ ! -f build/build.ninja ]; then
     launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
   echo "configuring"
-  cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DWEFT_WERROR=ON "${launcher[@]}" >build-configure.log 2>&1 ||
+  cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DWEFT_WERROR=ON \
+    -DWEFT_UNITY_BUILD="${WEFT_UNITY_BUILD:-OFF}" "${launcher[@]}" >build-configure.log 2>&1 ||
     { cat build-configure.log >&2; rm -f build-configure.log; exit 1; }
   mv build-configure.log build/configure.log
 fi

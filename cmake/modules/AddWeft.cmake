@@ -47,11 +47,17 @@ macro(add_weft_tablegen_target name)
   add_dependencies(weft-headers ${name})
 endmacro()
 
-# add_weft_library(NAME sources... [LINK_LIBS libs...]): LINK_LIBS are the
-# libraries of the folders that its files include, which lint checks.
+# add_weft_library(NAME sources... [APART sources...] [LINK_LIBS libs...]):
+# LINK_LIBS are the libraries of the folders that its files include, which lint
+# checks. APART are files that share no unit with others in a build of batches,
+# as names in them are others' too.
 function(add_weft_library name)
-  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
-  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  cmake_parse_arguments(ARG "" "" "APART;LINK_LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS} ${ARG_APART})
+  if(WEFT_UNITY_BUILD)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   set_property(GLOBAL APPEND PROPERTY WEFT_LIBRARIES ${name})
   target_link_libraries(${name} PUBLIC weft_mlir ${ARG_LINK_LIBS})
   add_dependencies(${name} weft-headers)

@@ -2,6 +2,7 @@
 
 option(WEFT_INCLUDE_TESTS "Build the tests" ON)
 option(WEFT_WERROR "Treat warnings as errors" OFF)
+option(WEFT_UNITY_BUILD "Compile files of the compiler in batches, for builds of all of it" OFF)
 option(WEFT_PRECOMPILED_HEADERS "Read MLIR's headers once, not for each file" ON)
 
 set(WEFT_LLVM_DIR "/usr/lib/llvm-22" CACHE PATH "Where LLVM and MLIR 22 are installed")

@@ -345,7 +345,8 @@ void MemoryLoop::tryLessMemory(Plan &best) {
 MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
   // The order of a quick search, or with less memory, is the same with all
   // bounds.
-  bool isBrief = plan.chosen.quick || plan.chosen.within > 0;
+  bool isBrief =
+      plan.chosen.quick || (plan.chosen.brief && plan.chosen.within > 0);
   if (plan.module && (isBrief || !isExplained(*plan.module))) {
     SchedulePassOptions again = plan.chosen;
     again.brief = false;

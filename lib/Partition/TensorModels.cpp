@@ -107,7 +107,7 @@ struct TensorModel : PartitionOpInterface::ExternalModel<TensorModel<Op>, Op> {
   }
 };
 
-template <typename... Ops> void attachTo(MLIRContext *context) {
+template <typename... Ops> void attachToTensorOps(MLIRContext *context) {
   (Ops::template attachInterface<TensorModel<Ops>>(*context), ...);
 }
 
@@ -115,10 +115,10 @@ template <typename... Ops> void attachTo(MLIRContext *context) {
 
 void mlir::weft::registerTensorPartitionModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    attachTo<tensor::ExpandShapeOp, tensor::ExtractSliceOp,
+    attachToTensorOps<tensor::ExpandShapeOp, tensor::ExtractSliceOp,
              tensor::InsertSliceOp, tensor::PadOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    attachTo<arith::ConstantOp>(context);
+    attachToTensorOps<arith::ConstantOp>(context);
   });
 }

@@ -131,10 +131,6 @@ std::optional<ShardingRule> getLinalgRule(linalg::LinalgOp op) {
 using State = PartialState;
 using MaybeState = std::optional<State>;
 
-bool isIdempotent(Reduction kind) {
-  return kind != Reduction::Sum && kind != Reduction::Prod;
-}
-
 /// The state of a sum, or of a choice between the two.
 MaybeState joinAdditive(State a, State b) {
   if (a == b)

@@ -15,10 +15,6 @@ using namespace mlir::weft;
 
 namespace {
 
-bool isIdempotent(Reduction kind) {
-  return kind != Reduction::Sum && kind != Reduction::Prod;
-}
-
 /// What each operand is to the op.
 SmallVector<PartialState>
 getContributions(Operation *op, ArrayRef<bool> isPartial, Reduction kind) {

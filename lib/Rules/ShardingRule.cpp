@@ -105,6 +105,10 @@ bool mlir::weft::isRematerializable(Operation *op) {
   return false;
 }
 
+bool mlir::weft::isIdempotent(Reduction kind) {
+  return kind != Reduction::Sum && kind != Reduction::Prod;
+}
+
 bool mlir::weft::isSafeInit(TypedAttr element, Reduction kind) {
   auto asFloat = dyn_cast_if_present<FloatAttr>(element);
   auto asInt = dyn_cast_if_present<IntegerAttr>(element);

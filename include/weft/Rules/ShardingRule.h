@@ -103,6 +103,9 @@ bool isRematerializable(Operation *op);
 /// movement of such.
 TypedAttr getSplatElement(Value value);
 
+/// Says whether what is combined any number of times counts once.
+bool isIdempotent(Reduction kind);
+
 /// Says whether `element` changes nothing when it is combined, or, for
 /// idempotent kinds, may be combined any number of times.
 bool isSafeInit(TypedAttr element, Reduction kind);

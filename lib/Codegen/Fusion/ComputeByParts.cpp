@@ -31,7 +31,7 @@ constexpr size_t kMaxParts = 4;
 
 /// Says whether the op makes one tensor, each element of those of its inputs at
 /// the same place.
-bool isElementwise(linalg::GenericOp op) {
+bool isPointwise(linalg::GenericOp op) {
   if (llvm::any_of(op.getBody()->getOperations(),
                    llvm::IsaPred<tensor::ExtractOp>))
     return false;
@@ -44,7 +44,7 @@ bool isElementwise(linalg::GenericOp op) {
 }
 
 bool isUnary(linalg::GenericOp op) {
-  return op && op.getNumDpsInputs() == 1 && isElementwise(op);
+  return op && op.getNumDpsInputs() == 1 && isPointwise(op);
 }
 
 /// The op on other inputs of one shape.
@@ -109,7 +109,7 @@ int findSeam(Padded &first, Padded &second) {
 /// Says whether the op adds its two inputs, of floats: of integers a part and 0
 /// is the part, and the proof would see other parts than there were.
 bool isSum(linalg::GenericOp op) {
-  if (op.getNumDpsInputs() != 2 || !isElementwise(op) ||
+  if (op.getNumDpsInputs() != 2 || !isPointwise(op) ||
       !llvm::hasNItems(op.getBody()->getOperations(), 2))
     return false;
   Operation &inner = op.getBody()->front();

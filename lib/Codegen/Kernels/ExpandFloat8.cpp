@@ -341,7 +341,7 @@ struct ExtendExponent : OpRewritePattern<arith::ExtFOp> {
 };
 
 /// f8 to any other float, by way of f32.
-struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
+struct ExtendFloat8ThroughF32 : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
@@ -361,7 +361,7 @@ struct ExtendThroughF32 : OpRewritePattern<arith::ExtFOp> {
 };
 
 /// Any other float to f8, by way of f32, to which ml_dtypes rounds f64 too.
-struct TruncateThroughF32 : OpRewritePattern<arith::TruncFOp> {
+struct TruncateToFloat8ThroughF32 : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::TruncFOp op,
@@ -384,7 +384,7 @@ struct ExpandFloat8Pass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<RoundToFloat8, ExtendFloat8, RoundToExponent, ExtendExponent,
-                 ExtendThroughF32, TruncateThroughF32>(&getContext());
+                 ExtendFloat8ThroughF32, TruncateToFloat8ThroughF32>(&getContext());
     if (failed(expandCasts(getOperation(), std::move(patterns), isFloat8)))
       signalPassFailure();
   }

@@ -71,7 +71,7 @@ static bool haveSameAxes(ArrayRef<DimShardingAttr> dims,
 
 /// What is said of an argument or result. On which ranks it is stored is
 /// inferred, and in which memory is for --offload to say.
-static bool isSameBorder(DictionaryAttr own, DictionaryAttr given) {
+static bool isGivenBorder(DictionaryAttr own, DictionaryAttr given) {
   auto drop = [](DictionaryAttr attrs) {
     NamedAttrList list(attrs);
     list.erase(WeftDialect::kShardingAttr);
@@ -92,7 +92,7 @@ static bool isSameBorder(DictionaryAttr own, DictionaryAttr given) {
 
 /// The sizes of axes may be others. A program without a mesh may have got one
 /// of one rank, which copies to the host's memory are on.
-static LogicalResult checkMeshes(ModuleOp canonical, ModuleOp source) {
+static LogicalResult checkGivenMeshes(ModuleOp canonical, ModuleOp source) {
   auto meshes = canonical.getOps<MeshOp>(), given = source.getOps<MeshOp>();
   auto haveSameAxes = [](MeshOp a, MeshOp b) {
     return a.getSymName() == b.getSymName() &&
@@ -201,8 +201,8 @@ LogicalResult weft::verifyCanonicalization(ModuleOp source, ModuleOp canonical,
   if (!func || !given)
     return (func ? source : canonical)
         .emitError("has no single public function to compare");
-  if (failed(checkMeshes(canonical, source)) ||
-      failed(checkBorder(func, given, isSameBorder)) ||
+  if (failed(checkGivenMeshes(canonical, source)) ||
+      failed(checkBorder(func, given, isGivenBorder)) ||
       failed(checkNotQuantized(canonical, source)) ||
       failed(verifySameProducts(canonical, source, what)) ||
       failed(checkOrders(canonical)))

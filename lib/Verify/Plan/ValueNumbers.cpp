@@ -121,7 +121,7 @@ void ValueNumbers::addScalars(Operation *op) {
 }
 
 /// How many of the buffers, from the first on, an op only reads.
-static unsigned getNumRead(Operation *op) {
+static unsigned getNumReadBuffers(Operation *op) {
   if (auto start = dyn_cast<rt::StartOp>(op))
     return start.getIns().size();
   if (auto fused = dyn_cast<rt::FusedOp>(op))
@@ -146,7 +146,7 @@ void ValueNumbers::addStep(Operation *op) {
     if (!buffer.getDefiningOp<memref::GetGlobalOp>())
       llvm::append_range(taken.parts, parts->describe(id, buffer));
   };
-  unsigned number = 0, numRead = getNumRead(op);
+  unsigned number = 0, numRead = getNumReadBuffers(op);
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<MemRefType>(operand.getType());
     if (!type) {

@@ -144,7 +144,7 @@ std::optional<ValueParts::Home> ValueParts::find(int64_t id,
 namespace {
 
 /// First in each description.
-enum Kind : uint64_t { InElements, InBytes };
+enum DescriptionKind : uint64_t { InElements, InBytes };
 
 void append(std::vector<uint64_t> &key, const std::vector<uint64_t> &part) {
   key.push_back(part.size());
