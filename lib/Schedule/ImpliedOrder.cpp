@@ -138,5 +138,8 @@ int64_t mlir::weft::getBoundBelow(const TaskGraph &graph,
   precedences = std::move(*all);
   TaskGraph ordered =
       graph.ordered(orderTasks(graph, precedences), precedences);
-  return std::min(end, computeLowerBound(ordered).get());
+  int64_t bound = computeWeightedPath(ordered, end);
+  if (bound < end)
+    bound = std::max(bound, computeLowerBound(ordered).get());
+  return std::min(end, bound);
 }

@@ -85,7 +85,7 @@ public:
     return takeBest();
   }
 
-  ScheduleResult anneal();
+  ScheduleResult anneal(bool isWide);
 
 private:
   void cool(int64_t most, std::mt19937 &random);
@@ -621,9 +621,9 @@ void OrderSearch::cool(int64_t most, std::mt19937 &random) {
 }
 
 /// Each time from the order as it is. Moves that cost what a few collectives
-/// take lead to orders that differ in much; those that cost one, to the best of
-/// what is alike.
-ScheduleResult OrderSearch::anneal() {
+/// take lead to orders that differ in much; those that cost one, or a part of
+/// one, to the best of what is alike.
+ScheduleResult OrderSearch::anneal(bool isWide) {
   int64_t sum = 0, count = 0;
   for (const ScheduleTask &task : problem.getTasks())
     if (task.isCollective() && task.duration > 0) {
@@ -635,12 +635,13 @@ ScheduleResult OrderSearch::anneal() {
   std::mt19937 random(1);
   bestOrder = current;
   const std::vector<int> firstOrder = current;
-  for (int64_t heat : {3, 1}) {
+  int64_t most = (isWide ? 3 : 1) * sum / count;
+  for (int64_t slack : {most, most / 3}) {
     bool isDone = best.time - bound <= bound / kTolerated;
-    if (isDone || (limit > 0 && heat > 1))
+    if (isDone || (limit > 0 && slack == most))
       continue;
     start(firstOrder);
-    cool(heat * sum / count, random);
+    cool(slack, random);
   }
   return takeBest();
 }
@@ -649,8 +650,9 @@ ScheduleResult OrderSearch::anneal() {
 
 ScheduleResult mlir::weft::annealOrder(const ScheduleProblem &problem,
                                        const ScheduleResult &first,
-                                       int64_t limit, int64_t bound) {
-  return OrderSearch(problem, first, limit, bound).anneal();
+                                       int64_t limit, int64_t bound,
+                                       bool isWide) {
+  return OrderSearch(problem, first, limit, bound).anneal(isWide);
 }
 
 ScheduleResult mlir::weft::improveOrder(const ScheduleProblem &problem,

@@ -18,10 +18,12 @@ ScheduleResult improveOrder(const ScheduleProblem &problem,
                             const ScheduleResult &first, int64_t limit,
                             int64_t bound);
 
-/// The same with a longer search that takes detours through slower orders.
+/// The same with a longer search that takes detours through slower orders. Of
+/// those between orders that differ in much, if `isWide`; else of less slow
+/// ones.
 ScheduleResult annealOrder(const ScheduleProblem &problem,
                            const ScheduleResult &first, int64_t limit,
-                           int64_t bound);
+                           int64_t bound, bool isWide = true);
 
 } // namespace mlir::weft
 

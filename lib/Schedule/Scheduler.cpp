@@ -284,18 +284,24 @@ static void anneal(const ScheduleProblem &scheduled,
     schedule.result = std::move(result);
 }
 
-/// The fastest schedule that is found in a part of all.
-static ScheduleResult searchPart(const ScheduleProblem &scheduled,
-                                 const ScheduleOptions &options,
-                                 const SchedulePart &of) {
-  std::vector<int> order = orderTasks(TaskGraph(scheduled), of.precedences);
-  ScheduleProblem part = scheduled.reordered(order, of.precedences);
-  ScheduleResult result = makeResult(part, options, of.bound);
-  result = annealOrder(part, result, options.memoryLimit, of.bound);
+/// Searches the first of parts, if there is one.
+static void searchFirst(const ScheduleProblem &scheduled,
+                        const ScheduleOptions &options,
+                        const std::vector<SchedulePart> &parts, bool isWide,
+                        Schedule &schedule) {
+  if (parts.empty())
+    return;
+  const auto &[precedences, bound] = parts.front();
+  std::vector<int> order = orderTasks(TaskGraph(scheduled), precedences);
+  ScheduleProblem part = scheduled.reordered(order, precedences);
+  ScheduleResult result = makeResult(part, options, bound);
+  result = annealOrder(part, result, options.memoryLimit, bound, isWide);
   std::vector<ScheduleEvent> events = sinkWaits(part, result.events);
   for (ScheduleEvent &event : events)
     event.task = order[event.task];
-  return replaySunk(scheduled, options, std::move(events));
+  result = replaySunk(scheduled, options, std::move(events));
+  if (result.time < schedule.result.time)
+    schedule.result = std::move(result);
 }
 
 /// Says whether `schedule` is above its bound by more than some percent of
@@ -329,32 +335,52 @@ static int64_t getBoundOfParts(const TaskGraph &graph, int64_t bound,
   return bound;
 }
 
-/// Splits all schedules by the places of what is beside the longest path: none
-/// is faster than the least bound of the parts, and the search may find more
-/// where it keeps to the part that has it. Where memory matters, only the
-/// bound, with less effort, and not in brief: many schedules are made then. So
-/// little is won that what is far from the bar is left as it is.
+/// Splits the schedules that take less than `enough` by the places of what is
+/// beside the longest path: none is faster than the least bound of the parts.
+static std::vector<SchedulePart> splitBelow(const TaskGraph &graph,
+                                            int64_t enough, int64_t effort,
+                                            Schedule &schedule) {
+  std::vector<SchedulePart> parts =
+      splitSchedules(graph, schedule.bound.get(), enough, effort);
+  schedule.bound.workAndWaits =
+      std::max(schedule.bound.workAndWaits,
+               parts.empty() ? enough : parts.front().bound);
+  return parts;
+}
+
+/// Looks at parts of all schedules, and then of those that are faster by half
+/// of what is above the bound: another part may have the least bound of these,
+/// and orders that differ in much are in others. The search may find more where
+/// it keeps to that part. Where memory matters, only at the bound, with less
+/// effort, and not in brief: many schedules are made then. So little is won
+/// that what is far from the bar is left as it is.
 static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
   constexpr int kMaxTasks = 1000;
-  constexpr int64_t kEffort = 10000, kLimitedPart = 8, kNear = 5;
+  constexpr int64_t kEffort = 10000, kLimitedPart = 8, kFasterPart = 6,
+                    kNear = 5;
   bool isLimited =
       options.memoryLimit > 0 && options.memoryLimit < scheduled.getMostBytes();
-  if (scheduled.size() > kMaxTasks || (isLimited && options.isBrief) ||
-      missesBar(scheduled, schedule, kNear))
+  if (scheduled.size() > kMaxTasks || (isLimited && options.isBrief))
     return;
   TaskGraph graph(scheduled);
-  std::vector<SchedulePart> parts =
-      splitSchedules(graph, schedule.bound.get(), schedule.result.time,
-                     isLimited ? kEffort / kLimitedPart : kEffort);
   schedule.bound.workAndWaits =
       std::max(schedule.bound.workAndWaits,
-               parts.empty() ? schedule.result.time : parts.front().bound);
-  if (isLimited || parts.empty() || !missesBar(scheduled, schedule))
+               computeWeightedPath(graph, schedule.result.time));
+  if (missesBar(scheduled, schedule, kNear))
     return;
-  ScheduleResult result = searchPart(scheduled, options, parts.front());
-  if (result.time < schedule.result.time)
-    schedule.result = std::move(result);
+  std::vector<SchedulePart> parts =
+      splitBelow(graph, schedule.result.time,
+                 isLimited ? kEffort / kLimitedPart : kEffort, schedule);
+  if (isLimited || !missesBar(scheduled, schedule))
+    return;
+  searchFirst(scheduled, options, parts, /*isWide=*/true, schedule);
+  if (!missesBar(scheduled, schedule))
+    return;
+  int64_t bound = schedule.bound.get();
+  parts = splitBelow(graph, bound + (schedule.result.time - bound) / 2,
+                     kEffort / kFasterPart, schedule);
+  searchFirst(scheduled, options, parts, /*isWide=*/false, schedule);
   if (missesBar(scheduled, schedule))
     schedule.bound.workAndWaits =
         std::max(schedule.bound.workAndWaits,

@@ -83,6 +83,13 @@ int64_t computeWorkAndEnds(const TaskGraph &graph,
                            const std::vector<int64_t> &heads,
                            const std::vector<int64_t> &tails);
 
+/// How long the parts of the longest path take with all that is done beside
+/// them, if each resource counts for a share of each part. Shares are looked
+/// for that say most, until the bound is `enough`, the time of a schedule, say:
+/// steps towards them are as long as what is missing. Zero for very large
+/// problems.
+int64_t computeWeightedPath(const TaskGraph &graph, int64_t enough);
+
 /// The same of the compute stream if no more than `limit` bytes are alive at
 /// any time, as the problem counts them.
 int64_t computeWorkAndWaitsWithin(const ScheduleProblem &problem,
