@@ -84,8 +84,9 @@ LogicalResult StepPlanner::fuse() {
   // What is taken of them is checked when it is ordered.
   if (failed(runner.runPasses(*module, buildKernelPipeline)))
     return failure();
-  if (gain > 0 && gain >= getComputeNanoseconds(*module, *machine) / kWorth &&
-      failed(repeatCheap(*machine)))
+  int64_t before = gain > 0 ? getComputeNanoseconds(*module, *machine) : 0;
+  if (gain > 0 && gain >= before / kWorth &&
+      failed(repeatCheap(*machine, before)))
     return failure();
   if (getMemoryLimit() <= 0)
     unfused = nullptr;
@@ -93,8 +94,9 @@ LogicalResult StepPlanner::fuse() {
 }
 
 /// What costs less to compute again than to keep, where memory costs nothing,
-/// is computed again: as far as the kernels that come of it take less time.
-LogicalResult StepPlanner::repeatCheap(const Machine &machine) {
+/// is computed again: as far as the kernels that come of it take less time than
+/// `before`, which those of the module take.
+LogicalResult StepPlanner::repeatCheap(const Machine &machine, int64_t before) {
   OwningOpRef<ModuleOp> changed = unfused->clone();
   ChooseSavedPassOptions pass;
   pass.machine = options.machine;
@@ -108,7 +110,6 @@ LogicalResult StepPlanner::repeatCheap(const Machine &machine) {
     return success();
   if (failed(runner.runPasses(*changed, buildKernelPipeline)))
     return failure();
-  int64_t before = getComputeNanoseconds(*module, machine);
   if (before - getComputeNanoseconds(*changed, machine) <= before / kWorth)
     return success();
   module = std::move(changed);

@@ -50,7 +50,7 @@ private:
   SchedulePassOptions getScheduleOptions() const;
   LogicalResult fuse();
   LogicalResult schedule();
-  LogicalResult repeatCheap(const Machine &machine);
+  LogicalResult repeatCheap(const Machine &machine, int64_t before);
   void noteRecomputed();
   LogicalResult plan(ModuleOp on, OwningOpRef<ModuleOp> &kept);
   LogicalResult planScheduled();

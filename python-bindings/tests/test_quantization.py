@@ -27,14 +27,14 @@ ROWS, COLUMNS = 32, 256
 # -- bytes
 
 
-def numbers():
+def numbers(shape=(ROWS, COLUMNS)):
     rng = np.random.default_rng(1)
-    draw = functools.partial(rng.standard_normal, (ROWS, COLUMNS))
+    draw = functools.partial(rng.standard_normal, shape)
     yield "normal", draw()
-    yield "wide", draw() * 2.0 ** rng.integers(-30, 30, (ROWS, COLUMNS))
+    yield "wide", draw() * 2.0 ** rng.integers(-30, 30, shape)
     yield "subnormal", draw() * 1e-38
     yield "huge", draw() * 1e38
-    zeros = np.zeros((ROWS, COLUMNS))
+    zeros = np.zeros(shape)
     zeros[::2] = -0.0
     yield "zeros", zeros
     special = draw()
@@ -44,13 +44,13 @@ def numbers():
     infinite[7, 40] = np.inf
     yield "infinite", infinite
     ties = [0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 6, -0.25, -0.75, -2.5, -5, 448, 464, -17, 17, 18, 19, 22]
-    yield "ties", rng.choice(ties, (ROWS, COLUMNS))
+    yield "ties", rng.choice(ties, shape)
 
 
-def program(dtype, counts, format, element):
+def program(dtype, counts, format, element, shape=(ROWS, COLUMNS)):
     """Text that gives the numbers that are stood for, the scales, and the elements of 8 bits."""
-    whole, blocks, scale = f"{ROWS}x{COLUMNS}", "x".join(map(str, counts)), SCALES[format]
-    lengths = f"{ROWS // counts[0]}, {COLUMNS // counts[1]}"
+    whole, blocks, scale = "x".join(map(str, shape)), "x".join(map(str, counts)), SCALES[format]
+    lengths = f"{shape[0] // counts[0]}, {shape[1] // counts[1]}"
     narrow = format == "nvfp4"
     stored = "" if narrow else f', tensor<{whole}x{element}> {{weft.name = "q"}}'
     of_tensor = f"""
@@ -83,24 +83,26 @@ def bits(array):
     return array.view(f"u{array.itemsize}")
 
 
+def check_bytes(compiled, x, format, counts, element, name):
+    block = None if format == "fp8" else (x.shape[0] // counts[0], x.shape[1] // counts[1])
+    wanted, (back, scales, *data) = quantization.quantize(x, format, block=block, element=ELEMENTS[element]), map(np.asarray, compiled(x))
+    assert np.array_equal(bits(scales), bits(np.reshape(wanted.scales, counts))), name
+    assert not data or np.array_equal(bits(data[0]), bits(wanted.data)), name
+    # The scale of a tensor in nvfp4 is another op's.
+    of_blocks = quantization.Quantized(wanted.data, wanted.scales, None, format, wanted.block)
+    assert np.array_equal(back, quantization.dequantize(of_blocks), equal_nan=True), name
+
+
 @pytest.mark.parametrize("format, counts, element", CASES)
 @pytest.mark.parametrize("dtype, cpu", [*[(dtype, None) for dtype in TYPES], ("bf16", "x86-64"), ("bf16", "x86-64-v3")])
 def test_bytes_are_those_of_the_reference(tmp_path, dtype, cpu, format, counts, element):
     path = tmp_path / "f.mlir"
     path.write_text(program(dtype, counts, format, element))
     compiled = weft.compile(path, cpu=cpu)
-    block = None if format == "fp8" else (ROWS // counts[0], COLUMNS // counts[1])
     for name, wide in numbers():
         with np.errstate(over="ignore"):
             x = wide.astype(np.float32).astype(TYPES[dtype])
-        back, scales, *data = (np.asarray(result) for result in compiled(x))
-        wanted = quantization.quantize(x, format, block=block, element=ELEMENTS[element])
-        assert np.array_equal(bits(scales), bits(np.reshape(wanted.scales, counts))), name
-        if data:
-            assert np.array_equal(bits(data[0]), bits(wanted.data)), name
-        # The scale of a tensor in nvfp4 is another op's.
-        of_blocks = quantization.Quantized(wanted.data, wanted.scales, None, format, wanted.block)
-        assert np.array_equal(back, quantization.dequantize(of_blocks), equal_nan=True), name
+        check_bytes(compiled, x, format, counts, element, name)
 
 
 def test_magnitudes_of_unequal_parts_keep_denormals(tmp_path):

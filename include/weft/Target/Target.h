@@ -50,6 +50,9 @@ struct FusionLimits {
   /// Numbers of several tensors that one collective waits for are made by one
   /// kernel, one after the other.
   bool joinsNumbers = false;
+  /// How the target cuts a kernel's rows before it makes code of it: what later
+  /// phases read is as much as a part has. Null: rows stay whole.
+  void (*tileRows)(KernelShape &) = nullptr;
 };
 
 /// The buffers of a kernel: each that its op takes once.

@@ -331,7 +331,7 @@ private:
   void findCollectives();
   void tryJoin(linalg::GenericOp op);
   bool tryJoinGroup(linalg::GenericOp op, unsigned group, bool sharesLittle);
-  bool isProfitable(const KernelShape &shape);
+  bool isProfitable(const KernelShape &shape, bool isNear);
   bool delays(ArrayRef<linalg::GenericOp> ops);
   SmallVector<Operation *> getOps(unsigned group) const;
   void reorder();
@@ -397,10 +397,8 @@ bool isOneThreads(const KernelShape &shape) {
   return shape.getExtent() < 8 && shape.getWork() > (1 << 16);
 }
 
-/// What a joint kernel must keep: enough rows to share out, little scratch.
-bool Grouping::isProfitable(const KernelShape &shape) {
-  if (shape.phases.size() > 1 && isOneThreads(shape))
-    return false;
+/// Bytes of a row that wait for later phases.
+int64_t getScratchBytes(const KernelShape &shape) {
   int64_t scratch = 0;
   for (auto &[value, dims] : shape.valueDims) {
     bool waits = false;
@@ -412,7 +410,23 @@ bool Grouping::isProfitable(const KernelShape &shape) {
       scratch += shape.getRowElements(value) *
                  rt::getElementBytes(getElementTypeOrSelf(value));
   }
-  return scratch <= limits.scratchBytes;
+  return scratch;
+}
+
+/// What a joint kernel must keep: enough rows to share out, little scratch.
+/// Rows are cut for ops that are near each other: in place of what waits for a
+/// far one, as what is quantized for the backward pass, what it is made of
+/// would be kept, which may be wider.
+bool Grouping::isProfitable(const KernelShape &shape, bool isNear) {
+  if (shape.phases.size() > 1 && isOneThreads(shape))
+    return false;
+  if (getScratchBytes(shape) <= limits.scratchBytes)
+    return true;
+  if (!limits.tileRows || !isNear)
+    return false;
+  KernelShape tiled = shape;
+  limits.tileRows(tiled);
+  return getScratchBytes(tiled) <= limits.scratchBytes;
 }
 
 /// Says whether a row has several results of a sum.
@@ -444,6 +458,11 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group,
   }
   if (group == own || ops.size() >= limits.numOps)
     return false;
+  auto isNear = [&](linalg::GenericOp member) {
+    return graph.getPosition(op) - graph.getPosition(member) <
+           kMaxSiblingDistance;
+  };
+  bool areNear = llvm::all_of(ops, isNear);
   ops.push_back(op);
   size_t cost = 0;
   for (linalg::GenericOp member : ops)
@@ -456,7 +475,7 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group,
   if (delays(ops))
     return false;
   FailureOr<KernelShape> shape = analyzeDense(ops);
-  if (failed(shape) || !isProfitable(*shape))
+  if (failed(shape) || !isProfitable(*shape, areNear))
     return false;
   if (limits.spreadsSums && (sharesLittle || hasLongRows(*shape)) &&
       hasSumsInRows(*shape))

@@ -50,6 +50,7 @@ public:
   FusionLimits getFusionLimits(ModuleOp) const override {
     FusionLimits limits = {32 << 10, 48, 2048};
     limits.joinsNumbers = true;
+    limits.tileRows = tileRows;
     return limits;
   }
 
