@@ -86,8 +86,8 @@ def make_scan(seed, folder):
 
 
 def make_small(kind, seed, folder):
-    import small_steps
-    step = small_steps.SmallStep(seed, kind)
+    import small_step
+    step = small_step.SmallStep(seed, kind)
     path = save(step.export(), folder / f"{kind}{seed}.mlir", *step.arguments())
     return Program(path, {mode: step.meshes for mode in PLAIN}, step.options, None if step.formats else ["--attention", "keep"])
 
