@@ -139,8 +139,8 @@ class SmallStep:
 
     def long(self, x, w):
         """A loop that is not written out."""
-        decay = jax.nn.sigmoid(w["a"])
-        return lax.scan(lambda h, _: (h * decay + x * 0.1, None), lax.stop_gradient(x), None, length=300)[0]
+        decay, x = lax.stop_gradient(jax.nn.sigmoid(w["a"])), x.astype(jnp.float32)
+        return lax.fori_loop(0, 300, lambda _, h: h * decay + lax.stop_gradient(x) * 0.1, lax.stop_gradient(x)) * w["a"] + x
 
     # ---- the step
 
