@@ -117,6 +117,9 @@ class Mutator:
         self.random.shuffle(sites)
         return sites
 
+    def with_text(self, site, text):
+        return [*self.body[:site], Statement(text.split("\n")), *self.body[site + 1:]]
+
     def wait_of(self, start):
         ticket = next(iter(self.body[start].defines))
         return next(i for i, s in enumerate(self.body)
@@ -198,9 +201,7 @@ class Mutator:
         return [i for i in self.at("weft_rt.buffer") if " arena " in self.body[i].text]
 
     def with_offset(self, site, offset):
-        body = list(self.body)
-        body[site] = Statement([re.sub(r"arena \d+", f"arena {offset}", body[site].text)])
-        return body
+        return self.with_text(site, re.sub(r"arena \d+", f"arena {offset}", self.body[site].text))
 
     def offset(self, site):
         return int(BUFFER.search(self.body[site].text).group(3))
@@ -235,9 +236,16 @@ class Mutator:
             match = re.search(r" at (\d+)", self.body[site].text)
             step = self.random.choice([-1, 1])
             if int(match.group(1)) + step >= 0:
-                body = list(self.body)
-                body[site] = replaced(body[site], match.group(0), f" at {int(match.group(1)) + step}")
-                yield body
+                yield self.with_text(site, self.body[site].text.replace(match[0], f" at {int(match[1]) + step}", 1))
+
+    def make_iterator(self):
+        """A loop of a kernel is a reduction where all outputs have it, or is none where one does not."""
+        others = {"parallel": "reduction", "reduction": "parallel"}
+        for site in self.at("weft_rt.fused"):
+            parts = re.split(r"\b(parallel|reduction)\b", self.body[site].text)
+            if len(parts) > 1:
+                i = self.random.randrange(1, len(parts), 2)
+                yield self.with_text(site, "".join([*parts[:i], others[parts[i]], *parts[i + 1:]]))
 
     def make_wrong_buffer(self):
         """An op reads another buffer of the same type; which part of one it reads is make_shifted_view's."""
@@ -253,10 +261,8 @@ class Mutator:
             root = self.program.root
             others = [n for n in types if types[n] == types[name] and root[n] != root[name]]
             if others:
-                body = list(self.body)
-                body[site] = Statement(re.sub(re.escape(name) + r"\b", self.random.choice(others),
-                                              body[site].text, count=1).split("\n"))
-                yield body
+                yield self.with_text(site, re.sub(re.escape(name) + r"\b", self.random.choice(others),
+                                                  self.body[site].text, count=1))
 
     def make_in_place(self):
         """A kernel writes over what it reads."""
@@ -367,10 +373,7 @@ class Mutator:
             for name, source, types in views:
                 others = [v[0] for v in views if v[1:] == (source, types) and v[0] != name]
                 if name in names and others:
-                    body = list(self.body)
-                    body[site] = Statement(re.sub(name + r"\b", self.random.choice(others),
-                                                  body[site].text, count=1).split("\n"))
-                    yield body
+                    yield self.with_text(site, re.sub(name + r"\b", self.random.choice(others), self.body[site].text, count=1))
 
     def make_rank_shifted_view(self):
         yield from self.make_shifted_view()

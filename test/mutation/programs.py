@@ -2,6 +2,7 @@
 """Programs of several kinds whose dumps tokens.py edits: modules with their inputs,
 and the meshes and options with which they are compiled."""
 import dataclasses
+import functools
 import json
 import os
 import shutil
@@ -24,7 +25,8 @@ class Program:
     path: Path
     # By mode.
     meshes: dict[str, list[str]] = dataclasses.field(default_factory=lambda: PLAIN)
-    options: list[str] = dataclasses.field(default_factory=list)
+    # By the phase of what is compiled.
+    options: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     # Those with which the canonical form is the user's program; None: there are none.
     plain_options: list[str] | None = dataclasses.field(default_factory=list)
 
@@ -69,7 +71,7 @@ def make_quantized(seed, folder):
     meshes = [f"mb=1,dp=1,{mesh}" for mesh in MODEL]
     # Blocks of 128 divide few of its sizes, and an entry that takes nothing is an error.
     formats = dict.fromkeys(entry.replace("fp8-block", "mxfp8") for entry in model.formats)
-    return Program(path, {mode: meshes for mode in PLAIN}, ["--quantize", ",".join(formats)], None)
+    return Program(path, {mode: meshes for mode in PLAIN}, {"source": ["--quantize", ",".join(formats)]}, None)
 
 
 def make_scan(seed, folder):
@@ -83,4 +85,12 @@ def make_scan(seed, folder):
     return Program(path)
 
 
-MAKERS = {"integers": make_integers, "attention": make_attention, "quantized": make_quantized, "scan": make_scan}
+def make_small(kind, seed, folder):
+    import small_step
+    step = small_step.SmallStep(seed, kind)
+    path = save(step.export(), folder / f"{kind}{seed}.mlir", *step.arguments())
+    return Program(path, {mode: step.meshes for mode in PLAIN}, step.options, None if step.formats else ["--attention", "keep"])
+
+
+MAKERS = {"integers": make_integers, "attention": make_attention, "quantized": make_quantized, "scan": make_scan,
+          **{kind: functools.partial(make_small, kind) for kind in ("state", "ring", "narrow", "memory", "microbatches", "mixed")}}

@@ -8,24 +8,30 @@ Programs are modules, or else those of programs.py: random ones of integers, tra
 steps with attention and with narrow operands, loops. Each goes on one mesh, in fast
 or invariant mode, from step to step. What a step made must be accepted, then
 tokens and lines of it are changed (token_edits.py), or properties, operands and
-arguments in generic form (generic_edits.py), and `weft-verify --from` is asked
-again. What it accepts runs without further proofs, and must give the same bytes, or
+arguments in generic form (generic_edits.py), or what is said beside these
+(attribute_edits.py), or two places at once, and `weft-verify --from` is asked again. What it accepts runs without further proofs, and must give the same bytes, or
 over the reals the same numbers. See driver.py.
 """
 import argparse
 import concurrent.futures
+import itertools
 import os
 import random
 import tempfile
 import time
 from pathlib import Path
 
+import attribute_edits
 import generic_edits
+import token_edits
+from attribute_edits import AttributeEdits
 from driver import Check, Example, are_close
+from generic_edits import GenericEdits
 from programs import MAKERS, Program
 from run import BIN, call
-from token_edits import KINDS, TokenEdits
+from token_edits import TokenEdits
 
+KINDS = [*token_edits.KINDS, *generic_edits.KINDS, *attribute_edits.KINDS, "two_edits"]
 PHASES = ["source", "global", "local", "scheduled", "planned"]
 
 
@@ -40,12 +46,12 @@ class Step(Example):
         after = PHASES.index(self.phase) + 1
         own = module.with_suffix(".safetensors")
         self.given = own if own.exists() else None
-        asked = program.plain_options if self.phase == "source" else program.options
-        options = ["--mesh", mesh, *asked, *(["--invariant=mesh"] if mode == "invariant" else [])]
+        asked = {"source": program.plain_options} if self.phase == "source" else program.options
+        options = ["--mesh", mesh, *(["--invariant=mesh"] if mode == "invariant" else [])]
         made = self.step
-        for phase in PHASES[1:after + 1]:
+        for before, phase in itertools.pairwise(PHASES[:after + 1]):
             self.before, made = made, folder / f"{phase}.mlir"
-            self.make("weft-compile", self.before, made, "--to", phase, *options)
+            self.make("weft-compile", self.before, made, "--to", phase, *options, *asked.get(before, []))
             options = []
         self.program = made
         self.text = self.print_plain(made), self.print_generic()
@@ -88,11 +94,22 @@ class Edits:
     """Of both forms of a program."""
 
     def __init__(self, text, seed):
-        plain, generic = text
-        self.makers = [TokenEdits(plain, seed), generic_edits.GenericEdits(generic, seed)]
+        self.plain, self.generic = text
+        self.random = random.Random(seed)
+        self.makers = [TokenEdits(self.plain, seed), GenericEdits(self.generic, seed), AttributeEdits(self.generic, seed)]
 
     def __getattr__(self, name):
         return next(getattr(maker, name) for maker in self.makers if hasattr(maker, name))
+
+    def make_two_edits(self):
+        """One after the other, mostly of one kind: what is wrong with the one may hide what is with the other."""
+        while True:
+            maker, kinds, text = self.random.choice([(TokenEdits, token_edits.KINDS, self.plain),
+                                                     (GenericEdits, generic_edits.KINDS, self.generic)])  # fmt: skip
+            first = self.random.choice(kinds)
+            for kind in (first, first if self.random.random() < 0.7 else self.random.choice(kinds)):
+                text = next(getattr(maker(text, self.random.random()), "make_" + kind)(), text)
+            yield text
 
 
 def draw_settings(program):
@@ -106,7 +123,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--programs", default=",".join(MAKERS), help="kinds of programs, if no module is given")
     parser.add_argument("--seeds", default="0:4", help="of programs of each kind")
-    parser.add_argument("--kinds", default=",".join(KINDS + generic_edits.KINDS), help="of edits")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="of edits")
     parser.add_argument("--per-kind", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=90, help="begin no program after this")
     parser.add_argument("modules", nargs="*", type=Path)

@@ -85,8 +85,9 @@ private:
       auto isKept = [&](StringRef name) {
         return get(own, name) == get(other, name);
       };
+      // In which memory it lies is for offloading to choose.
       return type == globalType && isKept(WeftDialect::kAliasAttr) &&
-             isKept(WeftDialect::kNameAttr) && isKept(WeftDialect::kHostAttr);
+             isKept(WeftDialect::kNameAttr);
     };
     for (unsigned i = 0; i < func.getNumArguments(); ++i)
       if (!isSame(func.getArgAttrDict(i), func.getArgumentTypes()[i],

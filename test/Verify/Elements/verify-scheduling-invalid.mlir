@@ -290,3 +290,107 @@ module {
     }
   }
 }
+
+// -----
+
+// An order on one op of a body: the op around it says how it combines.
+
+module {
+  func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      // expected-error @+1 {{'arith.addf' op has the order #weft.order<leaves = 2>, but combines nothing}}
+      %p = arith.addf %x, %o {weft.order = #weft.order<leaves = 2>} : f32
+      linalg.yield %p : f32
+    } -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @local {
+    func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) {
+      ^bb0(%x: f32, %o: f32):
+        %p = arith.addf %x, %o : f32
+        linalg.yield %p : f32
+      } -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// A single leaf on what combines nothing.
+
+module {
+  func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @+1 {{'linalg.generic' op has the order #weft.order<leaves = 1>, but combines nothing}}
+    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"], weft.order = #weft.order<leaves = 1>} ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %p = arith.addf %x, %o : f32
+      linalg.yield %p : f32
+    } -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @local {
+    func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) {
+      ^bb0(%x: f32, %o: f32):
+        %p = arith.addf %x, %o : f32
+        linalg.yield %p : f32
+      } -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Lanes where no loop is a reduction.
+
+module {
+  func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @+1 {{'linalg.generic' op has the order #weft.order<leaves = 2, lanes = 2>, but no last loop that is a reduction, which has lanes}}
+    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"], weft.order = #weft.order<leaves = 2, lanes = 2>} ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %p = arith.addf %x, %o : f32
+      linalg.yield %p : f32
+    } -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @local {
+    func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) {
+      ^bb0(%x: f32, %o: f32):
+        %p = arith.addf %x, %o : f32
+        linalg.yield %p : f32
+      } -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+// Leaves that are rounded one by one are a contraction's.
+
+module {
+  func.func @f(%a: tensor<4xf32>, %b: tensor<f32>) -> tensor<f32> {
+    // expected-error @+1 {{'linalg.generic' op has the order #weft.order<leaves = 1, rounded = true>, but only contractions round their leaves}}
+    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"], weft.order = #weft.order<leaves = 1, rounded = true>} ins(%a : tensor<4xf32>) outs(%b : tensor<f32>) {
+    ^bb0(%x: f32, %o: f32):
+      %p = arith.addf %x, %o : f32
+      linalg.yield %p : f32
+    } -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+  module @local {
+    func.func @f(%a: tensor<4xf32>, %b: tensor<f32>) -> tensor<f32> {
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%a : tensor<4xf32>) outs(%b : tensor<f32>) {
+      ^bb0(%x: f32, %o: f32):
+        %p = arith.addf %x, %o : f32
+        linalg.yield %p : f32
+      } -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+}

@@ -265,3 +265,19 @@ module {
     }
   }
 }
+
+// -----
+
+// `--offload` puts an argument into the host's memory.
+
+// CHECK-LABEL: func.func @offloaded
+module {
+  func.func @offloaded(%x: tensor<4xf32> {weft.host, weft.name = "x"}) -> (tensor<4xf32> {weft.alias = 0 : index}) {
+    return %x : tensor<4xf32>
+  }
+  module @global {
+    func.func @offloaded(%x: tensor<4xf32> {weft.name = "x"}) -> (tensor<4xf32> {weft.alias = 0 : index}) {
+      return %x : tensor<4xf32>
+    }
+  }
+}

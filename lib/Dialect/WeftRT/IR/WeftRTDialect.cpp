@@ -225,9 +225,33 @@ LogicalResult verifyLookup(FusedOp fused, Operation *op) {
   return success();
 }
 
+/// Checks that a loop is a reduction just where some output does not tell its
+/// passes apart. Passes of another one could be done in any order, or at once,
+/// and would overwrite each other.
+LogicalResult verifyIterators(linalg::GenericOp op) {
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    bool isInAll = llvm::all_of(
+        op.getDpsInitsMutable(), [&, loop = loop](OpOperand &init) {
+          return op.getMatchingIndexingMap(&init).isFunctionOfDim(loop);
+        });
+    if (isInAll == (kind == utils::IteratorType::parallel))
+      continue;
+    auto expected = isInAll ? utils::IteratorType::parallel
+                            : utils::IteratorType::reduction;
+    return op.emitOpError("has loop d") // fused_c6
+           << loop << " as '" << utils::stringifyIteratorType(kind)
+           << "', expected '" << utils::stringifyIteratorType(expected)
+           << (isInAll ? "': all outputs have it"
+                       : "': an output does not have it");
+  }
+  return success();
+}
+
 LogicalResult verifyOps(FusedOp fused) {
   for (Operation &op : fused.getBody().front().without_terminator()) {
     if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      if (failed(verifyIterators(generic)))
+        return failure();
       WalkResult result = generic.getBody()->walk([&](Operation *inner) {
         return WalkResult(verifyLookup(fused, inner));
       });

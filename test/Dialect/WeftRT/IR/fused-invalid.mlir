@@ -149,6 +149,42 @@ func.func @fused_c5_body(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+func.func @fused_c6_reduction(%x: tensor<8x2xf32>) -> tensor<8xf32> {
+  %0 = weft_rt.fused ins(%x : tensor<8x2xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8x2xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    // expected-error @+1 {{'linalg.generic' op has loop d1 as 'parallel', expected 'reduction': an output does not have it}}
+    %g = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "parallel"]}
+        ins(%a : tensor<8x2xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %s = arith.addf %v, %o : f32
+      linalg.yield %s : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %g : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+#row = affine_map<(i) -> (i)>
+func.func @fused_c6_parallel(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = weft_rt.fused ins(%x : tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    // expected-error @+1 {{'linalg.generic' op has loop d0 as 'reduction', expected 'parallel': all outputs have it}}
+    %g = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["reduction"]}
+        ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      linalg.yield %v : f32
+    } -> tensor<8xf32>
+    weft_rt.yield %g : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 func.func @fused_c2_no_yield() {
   // expected-error @+1 {{'weft_rt.fused' op does not end in a 'weft_rt.yield' op}}
   weft_rt.fused ins() {

@@ -38,6 +38,8 @@ def WeftRT_FusedOp : WeftRT_Op<"fused",
     5. (c5) the region contains linalg.generic and linalg.fill on tensors,
        tensor.empty, tensor.extract of inputs of rank 0, and ops on scalars. A
        generic's body takes elements only of inputs.
+    6. (c6) a loop of a linalg.generic is parallel if the maps of all outputs have
+       it, and else a reduction.
 
     Example: twice a tensor, before and after buffers are planned.
     ```mlir
