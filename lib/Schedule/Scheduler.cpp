@@ -358,7 +358,7 @@ static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
   constexpr int kMaxTasks = 1000;
   constexpr int64_t kEffort = 10000, kLimitedPart = 8, kFasterPart = 6,
-                    kNear = 5;
+                    kNear = 10;
   bool isLimited =
       options.memoryLimit > 0 && options.memoryLimit < scheduled.getMostBytes();
   if (scheduled.size() > kMaxTasks || (isLimited && options.isBrief))
