@@ -24,8 +24,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 
-#define DEBUG_TYPE "weft-insert-reshards"
-
 namespace mlir::weft {
 #define GEN_PASS_DEF_INSERTRESHARDSPASS
 #include "weft/Propagation/Passes.h.inc"

@@ -22,8 +22,6 @@
 
 #include <deque>
 
-#define DEBUG_TYPE "weft-propagate-shardings"
-
 namespace mlir::weft {
 #define GEN_PASS_DEF_PROPAGATESHARDINGSPASS
 #include "weft/Propagation/Passes.h.inc"

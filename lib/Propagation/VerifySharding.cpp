@@ -11,8 +11,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#define DEBUG_TYPE "weft-verify-sharding"
-
 namespace mlir::weft {
 #define GEN_PASS_DEF_VERIFYSHARDINGPASS
 #include "weft/Propagation/Passes.h.inc"
