@@ -116,7 +116,7 @@ template <typename... Ops> void attachToTensorOps(MLIRContext *context) {
 void mlir::weft::registerTensorPartitionModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     attachToTensorOps<tensor::ExpandShapeOp, tensor::ExtractSliceOp,
-             tensor::InsertSliceOp, tensor::PadOp>(context);
+                      tensor::InsertSliceOp, tensor::PadOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attachToTensorOps<arith::ConstantOp>(context);

@@ -384,7 +384,8 @@ struct ExpandFloat8Pass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<RoundToFloat8, ExtendFloat8, RoundToExponent, ExtendExponent,
-                 ExtendFloat8ThroughF32, TruncateToFloat8ThroughF32>(&getContext());
+                 ExtendFloat8ThroughF32, TruncateToFloat8ThroughF32>(
+        &getContext());
     if (failed(expandCasts(getOperation(), std::move(patterns), isFloat8)))
       signalPassFailure();
   }
