@@ -6,6 +6,8 @@
   tidy.py --changed REF   those that differ from REF, and those that are not committed
   tidy.py FILE...         these
 
+--build names another build than build/: one that compiles files in batches does not say how each is compiled.
+
 A file takes several seconds, so this is no part of the lint suite: scripts/nightly runs it.
 """
 import argparse
@@ -23,11 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LLVM_BIN = "/usr/lib/llvm-22/bin"
 
 
-def sources(build: Path) -> list[Path]:
-    """What is compiled, less what the build itself wrote."""
-    files = {Path(entry["directory"], entry["file"]).resolve()
-             for entry in json.loads((build / "compile_commands.json").read_text())}
-    return sorted(file for file in files if build not in file.parents)
+def compiled(build: Path) -> set[Path]:
+    return {Path(entry["directory"], entry["file"]).resolve()
+            for entry in json.loads((build / "compile_commands.json").read_text())}
 
 
 def changed(top: Path, reference: str) -> set[Path]:
@@ -54,13 +54,18 @@ def main():
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--changed", metavar="REF")
     parser.add_argument("--top", type=Path, default=ROOT)
+    parser.add_argument("--build", type=Path)
     options = parser.parse_args()
     top = options.top.resolve()
-    build = top / "build"
+    build = (options.build or top / "build").resolve()
     tool = shutil.which("clang-tidy", path=LLVM_BIN) or shutil.which("clang-tidy-22")
     if tool is None:
         return finish(["clang-tidy-22 is not installed: scripts/install-deps.sh --build"])
-    files = sources(build)
+    made = {top / "build", build}
+    files = compiled(build)
+    if any(file.parent.name == "Unity" for file in files):
+        return finish([f"{build}: compiles files in batches: give another one as --build (WEFT_UNITY_BUILD=OFF)"])
+    files = sorted(file for file in files if made.isdisjoint(file.parents))  # less what the build itself wrote
     if options.changed:
         files = sorted(set(files) & changed(top, options.changed))
     if options.files:

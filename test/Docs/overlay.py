@@ -80,36 +80,49 @@ class Overlay:
         entries = json.loads((self.build_folder / "compile_commands.json").read_text())
         return {Path(entry["file"]): entry["command"] for entry in entries}
 
+    def batches(self) -> dict[Path, Path]:
+        """Of each source that is compiled in a batch, the file that includes all of it."""
+        return {Path(source): batch for batch in sorted((self.build_folder / "lib").rglob("Unity/*.cxx"))
+                for source in re.findall(r'^#include "(.+)"$', batch.read_text(), re.M)}
+
     def command_for(self, source: Path, known: dict[Path, str]) -> tuple[str, Path]:
         """A new source is compiled as its neighbours are, if CMakeLists.txt beside it lists it."""
-        original = self.root / source.relative_to(self.folder)
-        if original in known:
-            command = known[original]
+        if source in known:
+            command = known[source]
         else:
-            listing = (source.parent / "CMakeLists.txt").read_text()
-            if not re.search(rf"(?<![\w/]){re.escape(source.name)}(?!\w)", listing):
+            beside = self.folder / source.relative_to(self.root).parent
+            if not re.search(rf"(?<![\w/]){re.escape(source.name)}(?!\w)", (beside / "CMakeLists.txt").read_text()):
                 raise subprocess.CalledProcessError(1, "build", f"CMakeLists.txt does not list {source.name}\n")
-            like = next((path for path in known if path.parent == original.parent),
-                        self.root / REGISTRATION)  # any other, if the folder is new
-            made = Path(original.relative_to(self.root).parent, f"{original.name}.o")
-            command = re.sub(r"-o \S+", f"-o {made}", known[like].replace(str(like), str(original)))
+            compiled = {**{path: path for path in known}, **self.batches()}
+            like = next((file for path, file in compiled.items() if path.parent == source.parent),
+                        compiled[self.root / REGISTRATION])  # any other, if the folder is new
+            made = Path(source.relative_to(self.root).parent, f"{source.name}.o")
+            command = re.sub(r"-o \S+", f"-o {made}", known[like].replace(str(like), str(source)))
         command = self.moved(command)
         words = shlex.split(command)
         return command, self.out / words[words.index("-o") + 1]
 
     def compile(self, sources: list[Path]) -> None:
-        sources = [source for source in sources if source not in self.objects]  # a second tool has the same ones
+        """A batch is compiled again as a whole: of an archive's object either all is linked or nothing."""
+        batches = self.batches()
+        originals = [self.root / source.relative_to(self.folder) for source in sources]
+        units = sorted({batches.get(original, original) for original in originals})
+        units = [unit for unit in units if unit not in self.objects]  # a second tool has the same ones
         known = self.compile_commands()
         launcher = "ccache " if shutil.which("ccache") else ""
 
         def one(source: Path) -> None:
             command, result = self.command_for(source, known)
             result.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_relative_to(self.build_folder):
+                batch = Path(self.moved(str(source)))
+                batch.parent.mkdir(parents=True, exist_ok=True)
+                batch.write_text(source.read_text().replace(f'"{self.root}/lib/', f'"{self.folder}/lib/'))
             run(launcher + command, self.out, self.environment())
             self.objects[source] = result
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(one, sources))
+            list(pool.map(one, units))
 
     def link(self, tool: str) -> None:
         command = self.commands_of(f"bin/{tool}")[-1]

@@ -54,3 +54,12 @@ def test_header(sources):
 
 def test_unknown(sources):
     assert tidy(sources, str(sources.folder / "lib/none.cpp"))[0].endswith("none.cpp: is no source of the build")
+
+
+def test_batches(sources):
+    """Nothing says how each file of a batch is compiled: another build has to."""
+    entries = (sources.folder / "build/compile_commands.json").read_text()
+    sources.write("build/plain/compile_commands.json", entries)
+    sources.write("build/compile_commands.json", entries.replace("lib/good.cpp", "build/lib/Unity/unity_0_cxx.cxx"))
+    assert "compiles files in batches" in tidy(sources)[0]
+    assert len(tidy(sources, "--build", str(sources.folder / "build/plain"))) == len(BAD)
