@@ -343,11 +343,8 @@ void MemoryLoop::tryLessMemory(Plan &best) {
 }
 
 MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
-  // The order of a quick search, or with less memory, is the same with all
-  // bounds.
-  bool isBrief =
-      plan.chosen.quick || (plan.chosen.brief && plan.chosen.within > 0);
-  if (plan.module && (isBrief || !isExplained(*plan.module))) {
+  // The order of a quick search is the same with all bounds.
+  if (plan.module && (plan.chosen.quick || !isExplained(*plan.module))) {
     SchedulePassOptions again = plan.chosen;
     again.brief = false;
     plan = attempt(again);

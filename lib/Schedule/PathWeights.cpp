@@ -28,6 +28,7 @@
 
 #include "weft/Schedule/Bound.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -334,7 +335,16 @@ int64_t PathWeights::getBound(int64_t enough) {
 
 } // namespace
 
+/// Says whether all durations together, weighed, have more than 64 bits.
+static bool isTooLong(const TaskGraph &graph) {
+  int64_t left = std::numeric_limits<int64_t>::max() / kUnit;
+  return std::any_of(graph.durations.begin(), graph.durations.end(),
+                     [&](int64_t duration) { return (left -= duration) < 0; });
+}
+
 int64_t mlir::weft::computeWeightedPath(const TaskGraph &graph,
                                         int64_t enough) {
-  return graph.size() == 0 ? 0 : PathWeights(graph).getBound(enough);
+  return graph.size() == 0 || isTooLong(graph)
+             ? 0
+             : PathWeights(graph).getBound(enough);
 }

@@ -352,8 +352,8 @@ static std::vector<SchedulePart> splitBelow(const TaskGraph &graph,
 /// of what is above the bound: another part may have the least bound of these,
 /// and orders that differ in much are in others. The search may find more where
 /// it keeps to that part. Where memory matters, only at the bound, with less
-/// effort, and not in brief: many schedules are made then. So little is won
-/// that what is far from the bar is left as it is.
+/// effort: many schedules are made then. So little is won that what is far from
+/// the bar is left as it is.
 static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
   constexpr int kMaxTasks = 1000;
@@ -361,7 +361,7 @@ static void tryParts(const ScheduleProblem &scheduled,
                     kNear = 10;
   bool isLimited =
       options.memoryLimit > 0 && options.memoryLimit < scheduled.getMostBytes();
-  if (scheduled.size() > kMaxTasks || (isLimited && options.isBrief))
+  if (scheduled.size() > kMaxTasks)
     return;
   TaskGraph graph(scheduled);
   schedule.bound.workAndWaits =

@@ -107,6 +107,23 @@ TEST(PathWeightsTest, WhatOneResourceIsSparedTheOtherDoes) {
   EXPECT_LE(bound, fastest);
 }
 
+TEST(PathWeightsTest, WhatIsTooLongToBeWeighedHasNoBound) {
+  ScheduleProblem problem;
+  constexpr int kNumTasks = 140;
+  constexpr int64_t kLong = int64_t(1) << 40;
+  for (int i = 0; i < kNumTasks; ++i) {
+    ScheduleTask task;
+    task.duration = kLong;
+    problem.addTask(task);
+    if (i > 0)
+      problem.addDependence(i - 1, i);
+  }
+  problem.finalize();
+  TaskGraph graph(problem);
+  EXPECT_EQ(computeWeightedPath(graph, kNever), 0);
+  EXPECT_EQ(computeLowerBound(graph).path, kNumTasks * kLong);
+}
+
 TEST(PathWeightsTest, NothingIsBoundedByNothing) {
   ScheduleProblem problem;
   problem.finalize();

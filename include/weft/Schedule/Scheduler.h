@@ -67,7 +67,7 @@ struct ScheduleOptions {
   LeanOrders *leanOrders = nullptr;
   /// Of program order, or a quick search, it need not be known how much faster
   /// another order could be at most: of its bounds only that of compute is
-  /// made. Of what a limit binds, none by parts.
+  /// made.
   bool isBrief = false;
 };
 
