@@ -352,11 +352,11 @@ static std::vector<SchedulePart> splitBelow(const TaskGraph &graph,
 /// of what is above the bound: another part may have the least bound of these,
 /// and orders that differ in much are in others. The search may find more where
 /// it keeps to that part. Where memory matters, only at the bound, with less
-/// effort: many schedules are made then. So little is won that what is far from
-/// the bar is left as it is.
+/// effort: many schedules are made then. Of more than a few tasks so little is
+/// won that what is far from the bar is left as it is.
 static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
-  constexpr int kMaxTasks = 1000;
+  constexpr int kMaxTasks = 1000, kFewTasks = 100;
   constexpr int64_t kEffort = 10000, kLimitedPart = 8, kFasterPart = 6,
                     kNear = 10;
   bool isLimited =
@@ -367,7 +367,7 @@ static void tryParts(const ScheduleProblem &scheduled,
   schedule.bound.workAndWaits =
       std::max(schedule.bound.workAndWaits,
                computeWeightedPath(graph, schedule.result.time));
-  if (missesBar(scheduled, schedule, kNear))
+  if (scheduled.size() > kFewTasks && missesBar(scheduled, schedule, kNear))
     return;
   std::vector<SchedulePart> parts =
       splitBelow(graph, schedule.result.time,
