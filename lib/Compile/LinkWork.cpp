@@ -11,7 +11,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -38,35 +37,15 @@ int64_t mlir::weft::computeLinkWork(ModuleOp fused, const Machine &machine) {
   return sum;
 }
 
-/// The kernels that take what `scatter` gives, waited for or not.
-static SmallVector<rt::FusedOp> getKernels(ReduceScatterOp scatter) {
-  SmallVector<rt::FusedOp> kernels;
-  auto add = [&](Operation *user) {
-    if (auto kernel = dyn_cast<rt::FusedOp>(user))
-      kernels.push_back(kernel);
+bool mlir::weft::mayBeFasterThanOrders(ModuleOp fused) {
+  auto takes = [](Value value) {
+    return llvm::any_of(value.getUsers(), llvm::IsaPred<rt::FusedOp>);
   };
-  for (Operation *user : scatter->getUsers()) {
-    add(user);
-    if (isa<WaitOp>(user))
-      llvm::for_each(user->getUsers(), add);
-  }
-  return kernels;
-}
-
-int64_t mlir::weft::computeMostSavedByStreams(ModuleOp fused,
-                                              const Machine &machine) {
-  CostModel cost(machine, fused);
-  int64_t sum = 0;
-  bool isInLoop = false;
-  fused.walk([&](ReduceScatterOp scatter) {
-    SmallVector<rt::FusedOp> kernels = getKernels(scatter);
-    if (kernels.empty())
-      return;
-    isInLoop |= !isa<func::FuncOp>(scatter->getParentOp());
-    if (std::optional<CollectiveCost> one = cost.getCollectiveCost(scatter))
-      sum += one->nanoseconds;
-    for (rt::FusedOp kernel : kernels)
-      sum += cost.getComputeNanoseconds(kernel);
+  WalkResult result = fused.walk([&](ReduceScatterOp scatter) {
+    bool isTaken = llvm::any_of(scatter->getResults(), takes);
+    for (Operation *user : scatter->getUsers())
+      isTaken |= isa<WaitOp>(user) && llvm::any_of(user->getResults(), takes);
+    return isTaken ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return isInLoop ? std::numeric_limits<int64_t>::max() : sum;
+  return result.wasInterrupted();
 }

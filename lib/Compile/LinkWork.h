@@ -15,11 +15,10 @@ namespace mlir::weft {
 /// gather is done; those of several functions together.
 int64_t computeLinkWork(ModuleOp fused, const Machine &machine);
 
-/// Nanoseconds by which plans of a fused module are faster than their orders
-/// at most: kernels that add what a reduce-scatter gives go to its channel's
-/// stream, with the wait for it (AssignStreams.cpp). The largest number where
-/// that is in a loop.
-int64_t computeMostSavedByStreams(ModuleOp fused, const Machine &machine);
+/// Says whether plans of a fused module may be faster than their orders:
+/// kernels that add what a reduce-scatter gives go to its channel's stream,
+/// with the wait for it (AssignStreams.cpp), which may be for all of the link.
+bool mayBeFasterThanOrders(ModuleOp fused);
 
 } // namespace mlir::weft
 

@@ -292,7 +292,7 @@ MemoryLoop::Plan MemoryLoop::fitPolicy(StringRef policy, Plan first) {
 void MemoryLoop::tryOtherPolicies(Plan &best) {
   if (beatsOtherPolicies(best))
     return;
-  int64_t mostSaved = computeMostSavedByStreams(fused, machine);
+  bool mayBeFaster = mayBeFasterThanOrders(fused);
   for (StringRef policy : kOthers) {
     if (isAtBound(best) || isLastOfLarge(best))
       return;
@@ -300,8 +300,8 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
     Plan order = attempt(chosen, /*plans=*/false);
     bool isKnown =
         order.module && (isLoose(order.estimatedBytes) || hasManyTasks());
-    if (!isKnown || !fits(best) ||
-        order.estimatedNanoseconds - best.nanoseconds < mostSaved)
+    if (!isKnown || !fits(best) || mayBeFaster ||
+        order.estimatedNanoseconds < best.nanoseconds)
       takeFaster(best, fitPolicy(policy, attempt(chosen)));
   }
 }

@@ -87,15 +87,15 @@ int64_t computeWorkAndEnds(const TaskGraph &graph,
 /// them, if each resource counts for a share of each part. Shares are looked
 /// for that say most, until the bound is `enough`, the time of a schedule, say:
 /// steps towards them are as long as what is missing. Zero for very large
-/// problems.
+/// or very long problems.
 int64_t computeWeightedPath(const TaskGraph &graph, int64_t enough);
 
-/// The same of the compute stream if no more than `limit` bytes are alive at
-/// any time, as the problem counts them.
+/// computeWorkAndWaits of the compute stream if no more than `limit` bytes are
+/// alive at any time, as the problem counts them.
 int64_t computeWorkAndWaitsWithin(const ScheduleProblem &problem,
                                   int64_t limit);
 
-/// The same of parts if no more than `limit` bytes are alive at any time.
+/// computeLengthOfParts if no more than `limit` bytes are alive at any time.
 int64_t computeLengthOfPartsWithin(const ScheduleProblem &problem,
                                    int64_t limit);
 
