@@ -144,7 +144,8 @@ def suite_pytest():
     folder = install_package()
     if folder is None:
         return Count(failed=1)
-    environment = dict(os.environ, PYTHONPATH=str(folder), JAX_PLATFORMS="cpu")
+    environment = dict(os.environ, PYTHONPATH=str(folder), JAX_PLATFORMS="cpu",
+                       WEFT_TEST_EFFORT="full" if NIGHTLY else "quick")
     only = [] if NIGHTLY else ["-m", "not nightly"]
     # A file's tests stay in one process: they share what they compile.
     run([sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()),

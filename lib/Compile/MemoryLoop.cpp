@@ -311,7 +311,7 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
 /// order that is found with more memory than it needs is mostly found again
 /// with less, down to that, so those rungs are passed over.
 void MemoryLoop::tryLessMemory(Plan &best) {
-  if (!best.module ||
+  if (!best.module || options.quick ||
       getScheduleFigure(*best.module, "communication_ns") == 0 ||
       hasManyTasks() || isLastOfLarge(best))
     return;
@@ -344,7 +344,8 @@ void MemoryLoop::tryLessMemory(Plan &best) {
 
 MemoryLoop::Fitted MemoryLoop::tell(Plan plan) {
   // The order of a quick search is the same with all bounds.
-  if (plan.module && (plan.chosen.quick || !isExplained(*plan.module))) {
+  bool isBounded = !plan.chosen.quick || !plan.chosen.brief;
+  if (plan.module && (!isBounded || !isExplained(*plan.module))) {
     SchedulePassOptions again = plan.chosen;
     again.brief = false;
     plan = attempt(again);

@@ -51,6 +51,7 @@ std::optional<Machine> StepPlanner::loadMachine() const {
 SchedulePassOptions StepPlanner::getScheduleOptions() const {
   SchedulePassOptions pass;
   pass.policy = options.schedule;
+  pass.quick = options.effort == "quick";
   pass.machine = options.machine;
   pass.memoryLimit = options.memoryLimit;
   return pass;

@@ -5,7 +5,7 @@
 import subprocess
 
 import numpy as np
-from conftest import ROOT
+from conftest import EFFORT, ROOT
 from weft import safetensors
 
 BIN = ROOT / "build/bin"
@@ -13,7 +13,8 @@ BIN = ROOT / "build/bin"
 
 def tool(name, *arguments):
     """Runs a tool; what it prints. Fails with its diagnostics if it does."""
-    done = subprocess.run([str(BIN / name), *map(str, arguments)], text=True, capture_output=True)
+    effort = ["--effort", EFFORT] if name == "weft-compile" else []
+    done = subprocess.run([str(BIN / name), *effort, *map(str, arguments)], text=True, capture_output=True)
     assert done.returncode == 0, f"{name} ended with {done.returncode}:\n{done.stderr[:3000]}"
     return done.stdout
 

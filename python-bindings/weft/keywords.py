@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     quantize: narrow operands of linear layers: fp8, fp8-block, mxfp8 or nvfp4; with
         =PATTERN of weights with such names
     schedule: order of the step (default: best)
+    effort: how long orders are searched: quick takes the best of a few (default: full)
     machine: the machine that it is ordered for; if not given, the target's
     memory_limit: what a rank may use at most, as in 8GiB, or none; else the machine's
     recompute: what is computed again instead of kept (default: auto)
@@ -64,6 +65,7 @@ class Options(TypedDict, total=False):
     ring_attention: Literal["never", "auto", "always", "balanced"] | None
     quantize: str | Sequence[str] | None
     schedule: Literal["sync", "next-layer", "greedy", "best"] | None
+    effort: Literal["quick", "full"] | None
     machine: str | bytes | os.PathLike | None
     memory_limit: int | str | None
     recompute: Literal["none", "marked", "auto"] | None
