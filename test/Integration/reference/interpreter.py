@@ -7,6 +7,7 @@ values of all ranks at once. An element that a map of a linalg op says does not
 exist is an error here; one that a computed index says is zero.
 """
 
+import functools
 import itertools
 import re
 
@@ -89,9 +90,12 @@ def scalar(value, dtype):
 
 def index_into(array, indices):
     for dim, index in enumerate(indices):
-        if np.any(np.asarray(index) < 0) or np.any(np.asarray(index) >= array.shape[dim]):
+        size = array.shape[dim]
+        # Most are numbers, for which numpy takes long.
+        inside = 0 <= index < size if isinstance(index, int) else np.all((index >= 0) & (index < size))
+        if not inside:
             raise Fault(f"element outside dim {dim} of {array.shape}")
-    return array[tuple(np.asarray(i) for i in indices)]
+    return array[tuple(indices)]
 
 
 def extract(array, indices):
@@ -105,9 +109,14 @@ def extract(array, indices):
     return np.where(inside, found, missing_element(array.dtype))
 
 
+@functools.cache
+def compiled(expr):
+    return eval(f"lambda d: {expr}", {})
+
+
 def mapped(map, d):
-    """Returns the indices that the map gives, as arrays over the loops."""
-    return [np.asarray(eval(expr, {}, {"d": d})) for expr in map.results]
+    """Returns the indices that the map gives: numbers, or arrays over the loops."""
+    return [compiled(expr)(d) for expr in map.results]
 
 
 def matmul(op, lhs, rhs):
@@ -357,7 +366,7 @@ class Interpreter:
             values = self.body(op, args, d, env)
             for out, map, value in zip(outs, maps[num_ins:], values):
                 where = mapped(map, d)
-                shape = np.broadcast_shapes(*(w.shape for w in where), np.shape(value))
+                shape = np.broadcast_shapes(*(np.shape(w) for w in where), np.shape(value))
                 out[tuple(where)] = np.broadcast_to(value, shape) if where else value
         return [sums.join(i) for i in range(len(outs))] if sums else outs
 
