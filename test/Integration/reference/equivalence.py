@@ -219,7 +219,7 @@ def run_host(text, arrays, ring):
                  for a, array, t in zip(func.attrs.get("arg_attrs", []), arrays, types)}  # fmt: skip
         write_safetensors(folder / "in.safetensors", named)
         run_command("weft-compile", folder / "step.mlir", "-o", folder / "step.so",
-                    f"--ring-attention={ring}")  # fmt: skip
+                    "--effort", "quick", f"--ring-attention={ring}")  # fmt: skip
         run_command("weft-run", folder / "step.so", "--ranks", mesh.ranks,
                     "--inputs", folder / "in.safetensors",
                     "--outputs", folder / "out.safetensors")  # fmt: skip

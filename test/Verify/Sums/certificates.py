@@ -102,7 +102,7 @@ def digest(name, old, new, options):
             if value in new:
                 text = text.replace("  %z = tensor.expand", definition + "  %z = tensor.expand", 1)
     invariant = [] if any("--invariant" in option for option in options) else ["--invariant"]
-    command = ["weft-compile", "-", "-o", "-", "--to", "scheduled", *invariant, *options]
+    command = ["weft-compile", "-", "-o", "-", "--to", "scheduled", "--effort", "quick", *invariant, *options]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{name}: {' '.join(command)}: {done.stderr}")

@@ -4,7 +4,7 @@
 
     examples.py PROGRAM INPUTS FOLDER STAND-INS MESH... [--invariant] [--gpus]
 
-Compiles the program for each mesh with weft-compile's default options. In fast
+Compiles the program for each mesh with weft-compile's default options, but for the effort. In fast
 mode, results have to be close to those of the host on the same mesh; with
 --invariant, two steps have the same bits as on the host. With --gpus each rank
 has a GPU of its own, else all share one.
@@ -51,8 +51,8 @@ def main():
 def compare(arguments, mesh, options):
     folder = pathlib.Path(arguments.folder, mesh)
     folder.mkdir(parents=True, exist_ok=True)
-    output_of(sys.executable, HERE / "emulate.py", arguments.program, folder, *options)
-    output_of("weft-compile", arguments.program, *options, "-o", folder / "host.so")
+    output_of(sys.executable, HERE / "emulate.py", arguments.program, folder, "--effort", "quick", *options)
+    output_of("weft-compile", arguments.program, "--effort", "quick", *options, "-o", folder / "host.so")
     device = {"LD_LIBRARY_PATH": arguments.stand_ins, "WEFT_EMULATED_IMAGES": str(folder.resolve()),
               "EMULATED_GPUS": str(ranks_of(mesh) if arguments.gpus else 1)}
 

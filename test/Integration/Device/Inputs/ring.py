@@ -47,7 +47,7 @@ def compare(folder, stand_ins, ring, name, element, tolerance):
     program, inputs = folder / "step.mlir", folder / "inputs.safetensors"
     program.write_text(text)
     safetensors.save(inputs, make_inputs(element))
-    options = ["--mesh", MESH, "--ring-attention", ring]
+    options = ["--mesh", MESH, "--ring-attention", ring, "--effort", "quick"]
     run(sys.executable, HERE / "emulate.py", program, folder, *options)
     run("weft-compile", program, *options, "-o", folder / "host.so")
     device = {"LD_LIBRARY_PATH": stand_ins, "WEFT_EMULATED_IMAGES": str(folder.resolve()), "EMULATED_GPUS": "1"}

@@ -56,7 +56,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "kernels.ptx")
         for name in names:
-            text = run("weft-compile", program, "--target", f"cuda:{name}", "--target-options", "cubin=never",
+            text = run("weft-compile", program, "--target", f"cuda:{name}", "--target-options", "cubin=never", "--effort", "quick",
                        "--to", "llvm", "-o", "-", *options)
             ptx = read_image(text)
             if left := re.search(r"\.extern \.func.*", ptx):
