@@ -162,3 +162,6 @@ func.func @main() {
     done = subprocess.run([sys.executable, str(script), str(tmp_path), "--results", str(results)], text=True, capture_output=True)
     assert done.returncode == 1 and "1 right, 1 wrong" in done.stdout, done.stdout + done.stderr
     assert "[0] is 2, expected 3" in done.stdout
+    few = [sys.executable, str(script), str(tmp_path), "--results", str(tmp_path / "few.jsonl"), "--every", "2"]
+    done = subprocess.run(few, text=True, capture_output=True)
+    assert done.returncode == 0 and done.stdout.endswith("\n1 right\n"), done.stdout + done.stderr

@@ -11,8 +11,9 @@ from jaxlib.mlir import ir
 from weft.jax import _export
 from weft.jax._errors import ExportError
 
-# Ways in which each case runs: are inputs arguments, which dimension is cut, how many ranks.
-WAYS = {"alone": (True, None, 1), "constant": (False, None, 1), "cut": (True, 0, 2), "cut-last": (True, -1, 2)}
+# Ways in which each case runs: are inputs arguments, which dimension is cut, how many ranks, in invariant mode or not.
+WAYS = {"alone": (True, None, 1, False), "constant": (False, None, 1, False), "cut": (True, 0, 2, False),
+        "cut-last": (True, -1, 2, False), "invariant": (True, 0, 2, True)}  # fmt: skip
 
 # What the expected values, which XLA computed, may be off by as well (relative).
 CLOSE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -26,7 +27,7 @@ class Result:
 
 
 def run(checkout, context, name, way):
-    is_argument, dim, ranks = WAYS[way]
+    is_argument, dim, ranks, is_invariant = WAYS[way]
     with context, ir.Location.unknown():
         case = cases.load(checkout, name, not is_argument)
         cuts = [_cut(type, dim) for type in case.types]
@@ -36,7 +37,7 @@ def run(checkout, context, name, way):
         module = _exported(case, cuts, ranks)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            program = weft.compile(module, threads=1)
+            program = weft.compile(module, threads=1, invariant=is_invariant)
     except (ExportError, weft.CompileError) as error:
         return Result("refused", str(error))
     found = program(*case.arguments)
