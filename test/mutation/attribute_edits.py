@@ -61,6 +61,8 @@ class AttributeEdits(LineEdits):
             new = match[0][:one.start()] + other + match[0][one.end():]
             if self.random.random() < 0.2:
                 new = re.sub(r", storage = {[^}]*}", "", match[0])
+            if new == match[0]:
+                continue
             if self.random.random() < 0.3:
                 yield self.text([line.replace(match[0], new) for line in self.lines])
             else:
