@@ -6,6 +6,7 @@ import functools
 
 import families
 import families_mixed
+import families_science
 import families_state
 import families_text
 import jax
@@ -29,7 +30,7 @@ FAMILIES = {
     "lstm": families_state.lstm, "gru": families_state.gru, "mamba": families_state.mamba,
     "linear_attention": families_state.linear_attention, "dlrm": families_mixed.dlrm,
     "diffusion": families_mixed.diffusion, "clip": families_mixed.clip, "graph": families_mixed.graph,
-    "codebook": families_mixed.codebook, "experts": families_mixed.experts,
+    "codebook": families_mixed.codebook, "experts": families_mixed.experts, **families_science.FAMILIES,
 }
 MESHES = {"eight": (2, 2, 2), "one": (1, 1, 1), "threes": (1, 3, 2), "nine": (3, 1, 3), "five": (1, 1, 5)}
 TOLERANCE = 1e-5
@@ -37,13 +38,14 @@ TOLERANCE = 1e-5
 
 def cases():
     """Each family on eight ranks and on two of the other meshes in turn. One of the three is the day's: of every second
-    family that of eight ranks."""
+    family that of eight ranks, and of those of other fields none."""
     others = list(MESHES)[1:]
     for i, name in enumerate(FAMILIES):
         pair = [others[(i + k) % len(others)] for k in (0, 1)]
         day = pair[i // 4 % 2] if i % 2 else "eight"
+        is_daily = name not in families_science.FAMILIES
         for mesh in ["eight", *pair]:
-            yield (name, mesh) if mesh == day else nightly(name, mesh)
+            yield (name, mesh) if mesh == day and is_daily else nightly(name, mesh)
 
 
 def sizes(mesh):

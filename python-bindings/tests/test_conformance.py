@@ -146,6 +146,31 @@ def test_the_page_names_what_is_tested():
     assert right == {*UNARY, *BINARY, *INTEGER_UNARY, *INTEGER_BINARY, *SHAPES} - {"windows at indices"}
 
 
+def test_sums_of_a_scatter_may_be_rounded_once(tmp_path):
+    """0 where each addition is rounded to f16, as the file expects, and 4 where all are rounded at the end."""
+    folder = tmp_path / "stablehlo/tests/interpret"
+    folder.mkdir(parents=True)
+    (folder / "scatter.mlir").write_text("""
+func.func @main() {
+  %x = stablehlo.constant dense<[2048.0, 2048.0]> : tensor<2xf16>
+  %at = stablehlo.constant dense<0> : tensor<5x1xi32>
+  %updates = stablehlo.constant dense<[1.0, 1.0, 1.0, 1.0, -2048.0]> : tensor<5xf16>
+  %sum = "stablehlo.scatter"(%x, %at, %updates) ({
+  ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+    %c = stablehlo.add %a, %b : tensor<f16>
+    stablehlo.return %c : tensor<f16>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+      : (tensor<2xf16>, tensor<5x1xi32>, tensor<5xf16>) -> tensor<2xf16>
+  %expected = stablehlo.constant dense<[0.0, 2048.0]> : tensor<2xf16>
+  check.expect_close %sum, %expected : tensor<2xf16>, tensor<2xf16>
+  func.return
+}
+""")
+    script = ROOT / "test/conformance/run.py"
+    done = subprocess.run([sys.executable, str(script), str(tmp_path), "--results", str(tmp_path / "results.jsonl")], text=True, capture_output=True)
+    assert done.returncode == 0 and done.stdout.endswith("\n1 right\n"), done.stdout + done.stderr
+
+
 def test_the_runner_of_stablehlo_data_tells_right_from_wrong(tmp_path):
     case = """
 func.func @main() {
@@ -162,3 +187,6 @@ func.func @main() {
     done = subprocess.run([sys.executable, str(script), str(tmp_path), "--results", str(results)], text=True, capture_output=True)
     assert done.returncode == 1 and "1 right, 1 wrong" in done.stdout, done.stdout + done.stderr
     assert "[0] is 2, expected 3" in done.stdout
+    few = [sys.executable, str(script), str(tmp_path), "--results", str(tmp_path / "few.jsonl"), "--every", "2"]
+    done = subprocess.run(few, text=True, capture_output=True)
+    assert done.returncode == 0 and done.stdout.endswith("\n1 right\n"), done.stdout + done.stderr

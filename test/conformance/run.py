@@ -6,7 +6,7 @@
     PYTHONPATH=build/python JAX_PLATFORMS=cpu test/conformance/run.py CHECKOUT --results FILE [FILTER ...]
 
 CHECKOUT is a checkout of StableHLO. Each case runs with arguments on one rank, as
-constants, and with its arguments cut in two ways over two ranks. What is in FILE
+constants, and with its arguments cut in two ways over two ranks, and in one in invariant mode. What is in FILE
 already is not run again, so that a run may be stopped and go on. The exit code is 1
 if a result is wrong or anything ends by other than a diagnostic.
 """
@@ -126,8 +126,9 @@ def main():
                     results[name][way] = worker.run(name, way)
                     file.write(json.dumps([name, way, *results[name][way]]) + "\n")
                     file.flush()
-    show({name: results[name] for name in names if results[name]})
-    return int(any(word in BAD for row in table(results).values() for word in row))
+    known = {name: results[name] for name in names if results[name]}
+    show(known)
+    return int(any(word in BAD for row in table(known).values() for word in row))
 
 
 if __name__ == "__main__":

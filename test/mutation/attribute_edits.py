@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Edits of what a module in MLIR's generic form says of its ops beside their
-properties, and of itself: orders, meshes, the mode, the certificate, donations."""
+properties, and of itself: orders, what attention weighs, shardings, meshes, the mode, the certificate, donations."""
 import re
 
 from line_edits import LineEdits
 
-KINDS = ["order", "added_order", "mesh", "mode", "certificate", "donation", "names"]
+KINDS = ["order", "added_order", "attention", "sharding", "mesh", "mode", "certificate", "donation", "names"]
 ORDER = r"weft\.order = #weft\.order<([^>]*)>"
 # An op, or the end of one with regions.
 OP = r"(?P<head>\s+(?:(?:%\S+ = )?\"(?P<name>[\w.]+)\"\([^)]*\)(?: <{.*}>)?|}\)))(?: {(?P<attributes>[^{}]*)})?(?P<type> : \(.*)"
@@ -33,6 +33,40 @@ class AttributeEdits(LineEdits):
         for i, match in sites:
             attributes = ", ".join([*([match["attributes"]] if match["attributes"] else []), self.draw_order()])
             yield self.with_line(i, f"{match['head']} {{{attributes}}}{match['type']}")
+
+    def make_attention(self):
+        """Which keys a query sees, and how it weighs them."""
+        def edit(match):
+            entries = dict(entry.split(" = ") for entry in match[1].split(", "))
+            key = self.random.choice(["scale", "softcap", "fill", "left", "right", "dropout"])
+            if key != "scale" and key in entries and self.random.random() < 0.5:
+                del entries[key]
+            else:
+                window = key in ("left", "right")
+                entries[key] = str(self.random.choice([0, 1, 2, 7])) if window else f"{self.random.choice([0.125, 0.5, 2.0, -3.0])} : f32"
+            return f"#weft.attention<{', '.join(f'{key} = {value}' for key, value in entries.items())}>"
+        return self.at_matches(r"#weft\.attention<([^>]*)>", edit)
+
+    def make_sharding(self):
+        """Of one value, or of all that have it: other axes cut a dimension, or it is stored in other parts."""
+        known = sorted({axes for line in self.lines for text in re.findall(r"#weft\.sharding<[^>]*>", line)
+                        for axes in re.findall(r"{[^{}]*}", text)} | {"{}"})
+        while len(known) > 1:
+            places = [(i, match) for i, line in enumerate(self.lines) for match in re.finditer(r"#weft\.sharding<[^>]*>", line)]
+            i, match = self.random.choice(places)
+            groups = list(re.finditer(r"{[^{}]*}", match[0]))
+            if not groups:
+                continue
+            one, other = self.random.choice(groups), self.random.choice(known)
+            new = match[0][:one.start()] + other + match[0][one.end():]
+            if self.random.random() < 0.2:
+                new = re.sub(r", storage = {[^}]*}", "", match[0])
+            if new == match[0]:
+                continue
+            if self.random.random() < 0.3:
+                yield self.text([line.replace(match[0], new) for line in self.lines])
+            else:
+                yield self.with_line(i, self.lines[i][:match.start()] + new + self.lines[i][match.end():])
 
     def make_mesh(self):
         """Another size of an axis, or axes that change places."""

@@ -19,7 +19,7 @@ ENUMS = [
 # Of ops that print them only where they have them.
 UNITS = {"arith.divsi": "isExact", "arith.divui": "isExact", "arith.shrsi": "isExact", "arith.shrui": "isExact",
          "arith.extui": "nonNeg", "arith.uitofp": "nonNeg", "arith.index_castui": "nonNeg", "arith.ori": "isDisjoint",
-         "scf.for": "unsignedCmp", "tensor.pad": "nofold", "weft.attention": "causal", "weft.attention_grad": "causal"}  # fmt: skip
+         "scf.for": "unsignedCmp", "tensor.pad": "nofold"}  # fmt: skip
 AXES = r"#weft\.axes<[^>]*>"
 
 

@@ -25,7 +25,7 @@ import attribute_edits
 import generic_edits
 import token_edits
 from attribute_edits import AttributeEdits
-from driver import Check, Example, are_close
+from driver import HALF_TOLERANCE, TOLERANCE, Check, Example, are_close
 from generic_edits import GenericEdits
 from programs import MAKERS, Program
 from run import BIN, call
@@ -87,7 +87,9 @@ class Step(Example):
             super().make_inputs()
 
     def are_same(self, one, other):
-        return are_close(one, other) if self.phase in ("source", "global") else one == other
+        if self.phase not in ("source", "global"):
+            return one == other
+        return are_close(one, other, HALF_TOLERANCE if "bf16" in self.text[0] else TOLERANCE)
 
 
 class Edits:

@@ -321,8 +321,7 @@ bool LocalLifter::gatherRows(AllGatherOp gatherOp, unsigned index,
   groupSize = numShards(group);
   LocalDim &outer = value.dims[dim], &inner = value.dims[dim + 1];
   int64_t rows = expand.getResultType().getDimSize(dim);
-  if (outer.extent != 1 || !outer.chunk || !inner.chunk || rows <= 0 ||
-      groupSize % rows != 0)
+  if (outer.extent != 1 || !outer.chunk || rows <= 0 || groupSize % rows != 0)
     return false;
   int64_t columns = groupSize / rows;
   for (auto [i, other] : llvm::enumerate(value.dims)) {
@@ -335,12 +334,15 @@ bool LocalLifter::gatherRows(AllGatherOp gatherOp, unsigned index,
     return false;
   auto join = [&](LocalDim &own, int64_t count,
                   function_ref<int64_t(int64_t)> getIndex) {
+    own.extent *= count;
+    own.likeness = nullptr;
+    // What does not change along it is as much as members have.
+    if (!own.chunk)
+      return true;
     own.chunk = joinMembers(
         own.chunk, count, groupSize, getIndex,
         [&](int64_t rank, int64_t member) { return getMember(rank, member); },
         [&](function_ref<int64_t(int64_t)> get) { return perRank(get); });
-    own.extent *= count;
-    own.likeness = nullptr;
     return own.chunk != nullptr;
   };
   if (!join(outer, rows, [&](int64_t member) { return member / columns; }) ||

@@ -153,6 +153,7 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   LocalValue value = getTensor(op.getSource());
   Form form{FormKind::Tensor, "pad", "", {value.form, *padding}};
   LocalValue padded = value;
+  SmallVector<int64_t> sizes = getSizes(value.dims);
   for (auto [i, dim] : llvm::enumerate(padded.dims)) {
     int64_t low = op.getStaticLow()[i], high = op.getStaticHigh()[i];
     form.details += std::to_string(low) + "/" + std::to_string(high) + ' ';
@@ -163,6 +164,7 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
       fix(dim);
     // Where the padding begins.
     form.details += "of " + std::to_string(dim.size) + ' ';
+    sizes[i] = dim.size;
     dim = {dim.size + low + high, dim.extent + low + high, dim.chunk};
   }
   form.shape = getSizes(padded.dims);
@@ -189,8 +191,8 @@ LogicalResult LocalLifter::liftPad(tensor::PadOp op) {
   if (isReference && !isLast)
     forms.notePad(value.form,
                   {*padding, SmallVector<int64_t>(op.getStaticLow()),
-                   SmallVector<int64_t>(op.getStaticHigh()),
-                   getSizes(value.dims), padded.form});
+                   SmallVector<int64_t>(op.getStaticHigh()), std::move(sizes),
+                   padded.form});
   // It may be the other one all the same.
   if (isLast)
     std::swap(forRanks, padded);

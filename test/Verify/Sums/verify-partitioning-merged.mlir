@@ -218,3 +218,81 @@ module {
     }
   }
 }
+
+// -----
+
+// A column of one number, with a column of zeros behind it and, in the same op, rows that make three of them equal parts.
+// Of how many rows the column has nothing else says.
+
+// CHECK-LABEL: func.func @a_column_that_is_padded_twice
+module {
+  weft.mesh @mesh = <["t"=2]>
+  func.func @a_column_that_is_padded_twice(%c: tensor<f32>) -> (tensor<2x2xf32> {weft.global_type = tensor<3x2xf32>, weft.sharding = #weft.sharding<@mesh, [{"t"}, {}]>}) {
+    %zero = arith.constant 0.0 : f32
+    %two = arith.constant 2 : index
+    %r = weft.axis_index @mesh <{"t"}>
+    %begin = arith.muli %r, %two : index
+    %e = tensor.empty() : tensor<3xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%c : tensor<f32>) outs(%e : tensor<3xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<3xf32>
+    %1 = tensor.expand_shape %0 [[0, 1]] output_shape [3, 1] : tensor<3xf32> into tensor<3x1xf32>
+    %2 = tensor.pad %1 low[0, 0] high[1, 1] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %zero : f32
+    } : tensor<3x1xf32> to tensor<4x2xf32>
+    %3 = tensor.extract_slice %2[%begin, 0] [2, 2] [1, 1] : tensor<4x2xf32> to tensor<2x2xf32>
+    return %3 : tensor<2x2xf32>
+  }
+  module @global {
+    func.func @a_column_that_is_padded_twice(%c: tensor<f32>) -> tensor<3x2xf32> {
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<3xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%c : tensor<f32>) outs(%e : tensor<3xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<3xf32>
+      %1 = tensor.expand_shape %0 [[0, 1]] output_shape [3, 1] : tensor<3xf32> into tensor<3x1xf32>
+      %2 = tensor.pad %1 low[0, 0] high[0, 1] {
+      ^bb0(%i: index, %j: index):
+        tensor.yield %zero : f32
+      } : tensor<3x1xf32> to tensor<3x2xf32>
+      return %2 : tensor<3x2xf32>
+    }
+  }
+}
+
+// -----
+
+// Rows and columns that are gathered as one, where a row does not change along it.
+
+// CHECK-LABEL: func.func @rows_that_do_not_change
+module {
+  weft.mesh @mesh = <["z"=2, "x"=2]>
+  func.func @rows_that_do_not_change(%v: tensor<1xf32> {weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{"z"}]>}) -> (tensor<2x2xf32> {weft.global_type = tensor<2x2xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+    %e = tensor.empty() : tensor<1x1xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%v : tensor<1xf32>) outs(%e : tensor<1x1xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x1xf32>
+    %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<1x1xf32> into tensor<1xf32>
+    %2 = weft.all_gather %1 on @mesh <{"z", "x"}> dims [0] : (tensor<1xf32>) -> tensor<4xf32>
+    %3 = tensor.expand_shape %2 [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+    return %3 : tensor<2x2xf32>
+  }
+  module @global {
+    func.func @rows_that_do_not_change(%v: tensor<2xf32>) -> tensor<2x2xf32> {
+      %e = tensor.empty() : tensor<2x2xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+          ins(%v : tensor<2xf32>) outs(%e : tensor<2x2xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<2x2xf32>
+      return %0 : tensor<2x2xf32>
+    }
+  }
+}
