@@ -107,9 +107,8 @@ LogicalResult weft::compile(MLIRContext &context, const CompileOptions &asked,
       parse(context, place, std::move(input), runner);
   if (!module || failed(settleMachine(place, *module, options)))
     return failure();
-  auto driver =
-      std::make_unique<Driver>(std::move(module), options, outputs.getPhase(),
-                               place, **remarks, runner);
+  auto driver = std::make_unique<Driver>(
+      std::move(module), options, outputs.getPhase(), place, **remarks, runner);
   // To free large modules op by op takes as long as to plan their memory.
   llvm::scope_exit atEnd([&] {
     if (options.endsProcess)
