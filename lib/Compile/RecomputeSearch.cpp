@@ -428,11 +428,15 @@ bool RecomputeSearch::isFastEnough(const MemoryLoop::Fitted &fitted,
 }
 
 /// Says whether another program may be faster, however much memory there is:
-/// marks have it compute more, and what waits has time to do so.
+/// marks have it compute more, and what waits has time to do so. Where nobody
+/// says how much memory there is, marks do, and to search within that takes
+/// long.
 bool RecomputeSearch::mayBeBeaten(const MemoryLoop::Fitted &fitted) const {
+  bool isMarked = hasBarriers(unfused);
   int64_t bound = fitted.boundNanoseconds;
-  return hasBarriers(unfused) ||
-         fitted.nanoseconds - bound > bound / kTolerated;
+  if (isMarked && limit == kUnlimited)
+    return isTiny;
+  return isMarked || fitted.nanoseconds - bound > bound / kTolerated;
 }
 
 /// The step as written, or the program that is fastest by a quick order, if its
@@ -452,8 +456,10 @@ MemoryLoop::Fitted RecomputeSearch::fitFastest(MemoryLoop &asWritten,
     least = nanoseconds;
     fastest = &program;
   }
+  bool isBound = limit == kUnlimited && hasBarriers(unfused);
   if (fastest)
-    takeFaster(written, attempt(*fastest));
+    takeFaster(written,
+               attempt(*fastest, isBound ? written.fitted.bytes : limit));
   return tell(std::move(written));
 }
 
@@ -470,7 +476,7 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
   MemoryLoop asWritten = makeLoop(fused);
   Attempt written = attempt(asWritten, recomputed);
   if (written.fitted.planned && isFastEnough(written.fitted, asWritten))
-    return mayBeBeaten(written.fitted)
+    return asWritten.takesBest() && mayBeBeaten(written.fitted)
                ? fitFastest(asWritten, std::move(written))
                : tell(std::move(written));
   return fitSmall(asWritten, std::move(written));
