@@ -111,6 +111,7 @@ static int runTool(const char *program, ArrayRef<StringRef> arguments) {
   }
   options.runtimeDir = findRuntimeDir(program);
   options.progress = llvm::sys::Process::StandardErrIsDisplayed();
+  options.endsProcess = true;
   return compileFile(options);
 }
 

@@ -15,6 +15,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/BuryPointer.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -106,22 +107,27 @@ LogicalResult weft::compile(MLIRContext &context, const CompileOptions &asked,
       parse(context, place, std::move(input), runner);
   if (!module || failed(settleMachine(place, *module, options)))
     return failure();
-  Driver driver(std::move(module), options, outputs.getPhase(), place,
-                **remarks, runner);
-  if (failed(driver.plan()))
+  auto driver = std::make_unique<Driver>(
+      std::move(module), options, outputs.getPhase(), place, **remarks, runner);
+  // To free large modules op by op takes as long as to plan their memory.
+  llvm::scope_exit atEnd([&] {
+    if (options.endsProcess)
+      llvm::BuryPointer(std::move(driver));
+  });
+  if (failed(driver->plan()))
     return failure();
   std::string page;
   if (!options.report.empty()) {
     FailureOr<std::string> written =
         ReportPage(options, place, **remarks)
-            .write(driver.getModule(), driver.takeUnscheduled());
+            .write(driver->getModule(), driver->takeUnscheduled());
     if (failed(written))
       return failure();
     page = std::move(*written);
   }
-  if (failed(driver.lower()))
+  if (failed(driver->lower()))
     return failure();
-  return outputs.write(driver.getModule(), page, runner);
+  return outputs.write(driver->getModule(), page, runner);
 }
 
 OwningOpRef<ModuleOp>

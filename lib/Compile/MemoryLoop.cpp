@@ -394,6 +394,13 @@ int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
   return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
 }
 
+int64_t MemoryLoop::estimateQuickNanoseconds() {
+  SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
+  chosen.within = -1;
+  chosen.brief = chosen.quick = true;
+  return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
+}
+
 MemoryLoop::Fitted MemoryLoop::fit() {
   Plan first = attempt(choose(options.policy, 0, /*isLean=*/false));
   if (isLastOfLarge(first))

@@ -82,6 +82,9 @@ public:
   /// The time of an order that no limit binds, as the scheduler counts it.
   int64_t estimateUnlimitedNanoseconds();
 
+  /// As far as an order tells that is found at once.
+  int64_t estimateQuickNanoseconds();
+
 private:
   /// What came of scheduling and planning, and what was said meanwhile. A null
   /// module: it failed.

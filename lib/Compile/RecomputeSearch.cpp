@@ -18,6 +18,7 @@
 #include "mlir/Transforms/Passes.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -37,6 +38,9 @@ static constexpr int64_t kMaxTinyOps = 1000;
 /// faster is looked for where such a part of the time can be won at most.
 static constexpr int64_t kLoosePercent = 80, kTolerated = 200;
 
+/// What a limit is if there is none.
+static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
 /// How often what lies between two programs is halved.
 static constexpr int kMaxHalvings = 3;
 
@@ -52,9 +56,12 @@ void RecomputeSearch::add(Program program) {
   MemoryLoop loop = makeLoop(*program.module);
   program.estimate = loop.estimate();
   // Another order than that of the program may need much less.
-  program.leanBytes =
-      isTiny ? loop.getLeastBytes()
-             : std::min(program.estimate.bytes, loop.estimateLeanBytes());
+  if (isLoose(program.estimate.bytes))
+    program.leanBytes = program.estimate.bytes;
+  else
+    program.leanBytes =
+        isTiny ? loop.getLeastBytes()
+               : std::min(program.estimate.bytes, loop.estimateLeanBytes());
   if (program.leanBytes <= 0) // It has no plan.
     return;
   programs.push_back(std::move(program));
@@ -239,12 +246,16 @@ void RecomputeSearch::describe(const Attempt &chosen) {
   int64_t more =
       chosen.estimate.computeNanoseconds - written.computeNanoseconds;
   int64_t fewer = written.bytes - chosen.estimate.bytes;
+  std::string why =
+      limit < kUnlimited
+          ? "as the memory limit is " + std::to_string(limit) + " bytes"
+          : "or kept instead of that, to save time";
   remark::passed(
       (*funcs.begin()).getLoc(),
       remark::RemarkOpts::name("recompute").category("weft-recompute"))
-      << remark::add("values are computed again, as the memory limit is {0} "
-                     "bytes: {1} compute, {2} bytes in program order",
-                     limit, more > 0 ? "more" : "no more",
+      << remark::add("values are computed again, {0}: {1} compute, {2} bytes "
+                     "in program order",
+                     why, more > 0 ? "more" : "no more",
                      fewer > 0 ? "fewer" : "no fewer")
       << remark::metric("ns", more) << remark::metric("bytes", fewer);
 }
@@ -402,14 +413,58 @@ static int64_t countOps(ModuleOp module) {
   return count;
 }
 
+bool RecomputeSearch::isLoose(int64_t bytes) const {
+  return bytes / kLoosePercent < limit / 100;
+}
+
 /// Says whether hardly anything can be faster: what computes more than an order
 /// that no limit binds is not.
 bool RecomputeSearch::isFastEnough(const MemoryLoop::Fitted &fitted,
                                    MemoryLoop &loop) const {
-  if (fitted.bytes / kLoosePercent < limit / 100)
+  if (isLoose(fitted.bytes))
     return true;
   int64_t unlimited = loop.estimateUnlimitedNanoseconds();
   return fitted.nanoseconds - unlimited <= unlimited / kTolerated;
+}
+
+/// Says whether another program may be faster, however much memory there is:
+/// marks have it compute more, and what waits has time to do so. Where nobody
+/// says how much memory there is, marks do, and to search within that takes
+/// long.
+bool RecomputeSearch::mayBeBeaten(const MemoryLoop::Fitted &fitted) const {
+  bool isMarked = hasBarriers(unfused);
+  int64_t bound = fitted.boundNanoseconds;
+  if (isMarked && limit == kUnlimited)
+    return isTiny;
+  return isMarked || fitted.nanoseconds - bound > bound / kTolerated;
+}
+
+/// The step as written, or the program that is fastest by a quick order, if its
+/// plan is faster. Else it would be found within less memory alone.
+MemoryLoop::Fitted RecomputeSearch::fitFastest(MemoryLoop &asWritten,
+                                               Attempt written) {
+  if (failed(collect()))
+    return {};
+  const Program *fastest = nullptr;
+  int64_t least = asWritten.estimateQuickNanoseconds();
+  for (const Program &program : programs) {
+    if (!canFit(program.leanBytes))
+      continue;
+    int64_t nanoseconds = makeLoop(*program.module).estimateQuickNanoseconds();
+    if (least - nanoseconds <= least / kTolerated)
+      continue;
+    least = nanoseconds;
+    fastest = &program;
+  }
+  bool isBound = limit == kUnlimited && hasBarriers(unfused);
+  if (fastest)
+    takeFaster(written,
+               attempt(*fastest, isBound ? written.fitted.bytes : limit));
+  return tell(std::move(written));
+}
+
+bool RecomputeSearch::isSmall(ModuleOp unfused) {
+  return countOps(unfused) <= kMaxOps;
 }
 
 MemoryLoop::Fitted RecomputeSearch::fit() {
@@ -421,6 +476,8 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
   MemoryLoop asWritten = makeLoop(fused);
   Attempt written = attempt(asWritten, recomputed);
   if (written.fitted.planned && isFastEnough(written.fitted, asWritten))
-    return tell(std::move(written));
+    return asWritten.takesBest() && mayBeBeaten(written.fitted)
+               ? fitFastest(asWritten, std::move(written))
+               : tell(std::move(written));
   return fitSmall(asWritten, std::move(written));
 }

@@ -28,6 +28,9 @@ public:
         machineName(machineName), machine(machine), limit(limit),
         remarks(remarks), runner(runner), makeLoop(makeLoop) {}
 
+  /// Says whether another program is looked for without a limit as well.
+  static bool isSmall(ModuleOp unfused);
+
   /// The plan, whose diagnostics and remarks are told.
   MemoryLoop::Fitted fit();
 
@@ -81,6 +84,8 @@ private:
   Attempt attempt(const Program &program, int64_t within);
   Attempt attempt(MemoryLoop &loop, ArrayAttr recomputed);
   bool canFit(int64_t least) const;
+  bool isLoose(int64_t bytes) const;
+  bool mayBeBeaten(const MemoryLoop::Fitted &fitted) const;
   bool isFastEnough(const MemoryLoop::Fitted &fitted, MemoryLoop &loop) const;
   int64_t getLeast(ModuleOp module) const;
   int64_t getLeast(const Program &program) const;
@@ -88,6 +93,7 @@ private:
   Program recompute(const Program &program, int64_t needed);
   MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
+  MemoryLoop::Fitted fitFastest(MemoryLoop &asWritten, Attempt written);
   MemoryLoop::Fitted fitLarge();
   Program chooseWithin(int64_t within, bool waists);
   bool find(Program &program, int64_t within, Found &found);

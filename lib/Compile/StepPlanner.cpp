@@ -80,7 +80,10 @@ LogicalResult StepPlanner::fuse() {
   bool isAuto = machine && options.recompute == "auto";
   // What a user marked is to be as it was marked.
   int64_t gain = isAuto && !isMarked ? getCheapGain(*module, *machine) : 0;
-  if (gain > 0 || (isAuto && getMemoryLimit() > 0))
+  bool isSearched =
+      isAuto && (getMemoryLimit() > 0 || (options.schedule == "best" &&
+                                          RecomputeSearch::isSmall(*module)));
+  if (gain > 0 || isSearched)
     unfused = module->clone();
   // What is taken of them is checked when it is ordered.
   if (failed(runner.runPasses(*module, buildKernelPipeline)))
@@ -89,7 +92,7 @@ LogicalResult StepPlanner::fuse() {
   if (gain > 0 && gain >= before / kWorth &&
       failed(repeatCheap(*machine, before)))
     return failure();
-  if (getMemoryLimit() <= 0)
+  if (!isSearched)
     unfused = nullptr;
   return success();
 }

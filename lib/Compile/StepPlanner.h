@@ -68,7 +68,8 @@ private:
   LeanOrders leanOrders;
   /// With proofs: what was planned here.
   OwningOpRef<ModuleOp> scheduled;
-  /// With `--recompute auto` and a limit: the module before it was fused.
+  /// With `--recompute auto`, and a limit or a small step: the module before it
+  /// was fused.
   OwningOpRef<ModuleOp> unfused;
   /// What the module computes again; see describeRecomputed.
   ArrayAttr recomputed;

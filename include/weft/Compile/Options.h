@@ -28,6 +28,8 @@ struct CompileOptions {
   std::string runtimeDir;
   /// Print the name of the running pass to standard error.
   bool progress = false;
+  /// Nothing follows but the end of the process, which frees all memory.
+  bool endsProcess = false;
 };
 
 /// What is written to the output.
