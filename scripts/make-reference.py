@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -38,10 +39,12 @@ def tblgen(table: Path, *flags: str) -> str:
 
 
 def dialect_page(name: str, folder: Path) -> str:
-    """All tables of a dialect lie in one folder; the one that CMake names includes the others."""
-    listing = (folder / "CMakeLists.txt").read_text()
-    table = re.search(r"LLVM_TARGET_DEFINITIONS (\w+\.td)", listing)[1]
-    body = tblgen(folder / table, "-gen-dialect-doc", f"-dialect={name}").replace("[TOC]\n\n", "")
+    """All tables of a dialect lie in one folder; those that CMake names include the others."""
+    tables = re.findall(r"LLVM_TARGET_DEFINITIONS (\w+\.td)", (folder / "CMakeLists.txt").read_text())
+    with tempfile.NamedTemporaryFile("w", suffix=".td") as whole:
+        whole.writelines(f'include "{(folder / table).relative_to(INCLUDE)}"\n' for table in tables)
+        whole.flush()
+        body = tblgen(Path(whole.name), "-gen-dialect-doc", f"-dialect={name}").replace("[TOC]\n\n", "")
     body = re.sub(r"^# '\w+' Dialect$", f"# The dialect `{name}`", body, flags=re.M)
     return MADE.format(source=folder.relative_to(ROOT)) + body
 

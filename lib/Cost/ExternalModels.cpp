@@ -5,6 +5,7 @@
 
 #include "weft/Cost/ExternalModels.h"
 
+#include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 #include "weft/Interfaces/CostOpInterface.h"
 
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -31,8 +33,28 @@ OpWork getCopyWork(Type type) {
 // Structured ops
 //===----------------------------------------------------------------------===//
 
+/// Of formulas of quantization as many as they have ops of arith, but for those
+/// of the tensor's scale alone, which is the same for all elements.
+std::optional<int> getFormulaWeight(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<int>>(op)
+      .Case<MultiplierOfOp>([](auto) { return 11; })
+      .Case<ScaleOfOp>([](auto) { return 9; })
+      .Case<RoundF8Op>([](RoundF8Op op) {
+        return isa<Float8E5M2Type>(op.getType()) ? 5 : 3;
+      })
+      .Case<RoundF4Op>([](RoundF4Op op) { return op.getRandom() ? 23 : 18; })
+      .Case<DecodeOp>([](DecodeOp op) {
+        return isa<IntegerType>(op.getValue().getType()) ? 10 : 5;
+      })
+      .Case<MixBitsOp>([](auto) { return 8; })
+      .Case<RandomBitsOp>([](auto) { return 22; })
+      .Default(std::nullopt);
+}
+
 /// How many additions an op on elements takes about as long as.
 int getWeight(Operation *op) {
+  if (std::optional<int> weight = getFormulaWeight(op))
+    return *weight;
   if (isa<arith::ConstantOp, arith::BitcastOp, linalg::IndexOp,
           linalg::YieldOp>(op))
     return 0;

@@ -169,19 +169,14 @@ float weft::getGreatest(Type element) {
       .convertToDouble();
 }
 
-Value weft::emitDecode(OpBuilder &builder, Location loc, Value value,
-                       Type element) {
+Value weft::emitDecode(OpBuilder &builder, Location loc, Value value) {
   Scalars s(builder, loc);
-  if (element.isF32())
-    return value;
-  if (isa<Float8E8M0FNUType>(element)) {
+  if (isa<Float8E8M0FNUType>(value.getType())) {
     Value byte = s.cast<arith::BitcastOp>(builder.getI8Type(), value);
     Value exponent = s.cast<arith::ExtUIOp>(s.i32, byte);
     Value isNaN = s.compare(arith::CmpIPredicate::eq, exponent, 255);
     return s.toFloat(s.select(isNaN, s.bits(kNaN), powerOfTwo(s, exponent)));
   }
-  if (!isa<Float4E2M1FNType>(element))
-    return s.cast<arith::ExtFOp>(s.f32, value);
   // Two bits of exponent and one of mantissa; without exponent it is 0 or 0.5.
   using Predicate = arith::CmpIPredicate;
   Value code = s.andI(value, 7);
@@ -283,13 +278,9 @@ static Value mix(Scalars &s, Value x) {
   return s.xorI(x, s.right(x, 16));
 }
 
-std::pair<Value, Value> weft::emitRandomKeys(OpBuilder &builder, Location loc,
-                                             Value key, int64_t seed) {
+Value weft::emitMix(OpBuilder &builder, Location loc, Value value) {
   Scalars s(builder, loc);
-  Value first = mix(s, s.xorI(key, s.bits(0x9e3779b9)));
-  Value second = mix(s, s.xorI(first, s.bits(static_cast<uint32_t>(seed) ^
-                                             uint32_t(0x85ebca6b))));
-  return {first, second};
+  return mix(s, value);
 }
 
 Value weft::emitRandom(OpBuilder &builder, Location loc, Value first,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The formulas of quantization on one element, as arithmetic on f32 and on its
-// bits: what weft.block_scale, weft.quantize and weft.dequantize do in each
-// block. docs/quantization.md has them in words; python-bindings' module
+// bits: what the ops of WeftQuantizeOps.td on numbers become.
+// docs/quantization.md has them in words; python-bindings' module
 // weft.quantization in numpy.
 
 #ifndef WEFT_LIB_QUANTIZE_FORMULAS_H
@@ -15,9 +15,9 @@ namespace mlir::weft {
 /// The greatest finite number of f8E4M3FN, f8E5M2 or f4E2M1FN.
 float getGreatest(Type element);
 
-/// The f32 that a scale or a narrow element stands for: f32, f8E8M0FNU, an f8,
-/// or the low 4 bits of an i32 for f4E2M1FN.
-Value emitDecode(OpBuilder &builder, Location loc, Value value, Type element);
+/// The f32 that an f8E8M0FNU stands for, or the low 4 bits of an i32 as
+/// f4E2M1FN.
+Value emitDecode(OpBuilder &builder, Location loc, Value value);
 
 struct Scale {
   Value multiplier, scale;
@@ -37,9 +37,8 @@ Value emitCast8(OpBuilder &builder, Location loc, Value product, Type element);
 Value emitCast4(OpBuilder &builder, Location loc, Value product, Value random,
                 Value shift);
 
-/// Two i32 that follow from the key (i32) and the seed, for emitRandom.
-std::pair<Value, Value> emitRandomKeys(OpBuilder &builder, Location loc,
-                                       Value key, int64_t seed);
+/// A bijection of 32 bits that mixes high into low ones, and back.
+Value emitMix(OpBuilder &builder, Location loc, Value value);
 
 /// 8 random bits, in an i32, that follow from two keys and the index of an
 /// element (i64, or i32 if that holds all of them).

@@ -6,7 +6,7 @@
 #include "weft/Quantize/Passes.h"
 
 #include "BlockView.h"
-#include "Formulas.h"
+#include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
@@ -52,6 +52,14 @@ struct LoopSplit {
   int64_t count = 0;
   bool isSplit() const { return count != 0; }
 };
+
+/// The f32 that a scale or a narrow element stands for; of f4E2M1FN the low 4
+/// bits of an i32.
+Value decode(OpBuilder &b, Location loc, Value value) {
+  if (isa<Float8E8M0FNUType, IntegerType>(value.getType()))
+    return DecodeOp::create(b, loc, b.getF32Type(), value);
+  return toF32(b, loc, value);
+}
 
 class Lowering {
 public:
@@ -315,9 +323,15 @@ void Lowering::lowerScale(BlockScaleOp op) {
       loc, {type, type.clone(scaleType)}, inputs, maps,
       [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
         Value tensorAmax = op.getTensorAmax() ? toF32(b, l, args[1]) : Value();
-        Scale made = emitScale(b, l, toF32(b, l, args[0]), tensorAmax,
-                               op.getElement(), scaleType, op.getPowerOfTwo());
-        return {made.multiplier, made.scale};
+        Value amax = toF32(b, l, args[0]);
+        Type element = op.getElement();
+        bool powerOfTwo = op.getPowerOfTwo();
+        Value multiplier =
+            MultiplierOfOp::create(b, l, b.getF32Type(), amax, tensorAmax,
+                                   element, scaleType, powerOfTwo);
+        Value scale = ScaleOfOp::create(b, l, scaleType, amax, tensorAmax,
+                                        element, powerOfTwo);
+        return {multiplier, scale};
       });
   for (auto [result, made] :
        llvm::zip(op->getResults(), generic.getResults())) {
@@ -356,7 +370,7 @@ void Lowering::lowerQuantize(QuantizeOp op) {
       [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
         Value product =
             arith::MulFOp::create(b, l, toF32(b, l, args[0]), args[1]);
-        return {emitCast8(b, l, product, element)};
+        return {RoundF8Op::create(b, l, element, product).getResult()};
       });
   op.replaceAllUsesWith(view.collapse(builder, loc, generic.getResult(0)));
   op.erase();
@@ -418,8 +432,18 @@ SmallVector<Value> Lowering::makeRandomKeys(QuantizeOp op) {
       op.getLoc(), {type, type}, toScalarTensor(op.getLoc(), op.getKey()),
       builder.getEmptyAffineMap(),
       [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-        auto [first, second] = emitRandomKeys(b, l, args[0], op.getSeed());
-        return {first, second};
+        auto bits = [&](uint32_t value) -> Value {
+          return arith::ConstantOp::create(
+              b, l, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+        };
+        auto mix = [&](Value value, uint32_t other) -> Value {
+          return MixBitsOp::create(
+              b, l, b.getI32Type(),
+              arith::XOrIOp::create(b, l, value, bits(other)));
+        };
+        Value first = mix(args[0], 0x9e3779b9);
+        uint32_t seed = static_cast<uint32_t>(op.getSeed());
+        return {first, mix(first, seed ^ uint32_t(0x85ebca6b))};
       });
   return {keys.getResult(0), keys.getResult(1)};
 }
@@ -456,11 +480,13 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
             arith::MulFOp::create(b, l, toF32(b, l, args[0]), args[1]);
         Value random;
         if (op.getKey())
-          random = emitRandom(b, l, args[2], args[3], emitIndex(b, l, halves));
+          random = RandomBitsOp::create(b, l, b.getI32Type(), args[2], args[3],
+                                        emitIndex(b, l, halves));
         Value half = emitIndexOf(b, l, rank, b.getI32Type());
         Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
-        Value placed = emitCast4(b, l, product, random,
-                                 arith::MulIOp::create(b, l, half, four));
+        Value shift = arith::MulIOp::create(b, l, half, four);
+        Value placed =
+            RoundF4Op::create(b, l, b.getI32Type(), product, shift, random);
         Value byte = arith::TruncIOp::create(b, l, b.getI8Type(), placed);
         linalg::YieldOp::create(
             b, l, arith::OrIOp::create(b, l, args.back(), byte).getResult());
@@ -474,9 +500,7 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
   BlockView view(getTensor(op.getInput()).getShape(),
                  getTensor(op.getScale()).getShape());
   Value scale = view.squeeze(builder, loc, op.getScale());
-  Type from = getTensor(op.getInput()).getElementType(),
-       scaleType = getTensor(scale).getElementType(),
-       to = getTensor(op).getElementType();
+  Type to = getTensor(op).getElementType();
   auto type = RankedTensorType::get(view.shape, to);
   unsigned rank = view.getRank();
   if (!isNibble(op.getInput())) {
@@ -485,9 +509,8 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
         loc, type, {input, scale},
         {builder.getMultiDimIdentityMap(rank), view.getScaleMap(context)},
         [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-          Value product =
-              arith::MulFOp::create(b, l, emitDecode(b, l, args[0], from),
-                                    emitDecode(b, l, args[1], scaleType));
+          Value product = arith::MulFOp::create(b, l, decode(b, l, args[0]),
+                                                decode(b, l, args[1]));
           return {fromF32(b, l, product, to)};
         });
     return replaceDequantized(op, view, generic.getResult(0));
@@ -513,9 +536,8 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
         Value wide = arith::ExtUIOp::create(b, l, b.getI32Type(), args[0]);
         Value code = arith::ShRUIOp::create(
             b, l, wide, arith::MulIOp::create(b, l, half, four));
-        Value product =
-            arith::MulFOp::create(b, l, emitDecode(b, l, code, from),
-                                  emitDecode(b, l, args[1], scaleType));
+        Value product = arith::MulFOp::create(b, l, decode(b, l, code),
+                                              decode(b, l, args[1]));
         return {fromF32(b, l, product, to)};
       });
   Value blocked = tensor::CollapseShapeOp::create(
@@ -648,8 +670,7 @@ LogicalResult Lowering::lowerScales(MatmulOp op) {
       dims.push_back(builder.getAffineDimExpr(
           *own.getResultPosition(scaleMap.getResult(dim))));
     RankedTensorType type = getTensor(operand);
-    Type from = type.getElementType(),
-         scaleType = getTensor(scale).getElementType();
+    Type scaleType = getTensor(scale).getElementType();
     Type to = scaleType.isF32() ? Type(builder.getF32Type())
                                 : Type(builder.getBF16Type());
     auto generic = makeElementwise(
@@ -657,9 +678,8 @@ LogicalResult Lowering::lowerScales(MatmulOp op) {
         {builder.getMultiDimIdentityMap(type.getRank()),
          AffineMap::get(type.getRank(), 0, dims, op.getContext())},
         [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-          Value product =
-              arith::MulFOp::create(b, l, emitDecode(b, l, args[0], from),
-                                    emitDecode(b, l, args[1], scaleType));
+          Value product = arith::MulFOp::create(b, l, decode(b, l, args[0]),
+                                                decode(b, l, args[1]));
           return {fromF32(b, l, product, to)};
         });
     operands.push_back(generic.getResult(0));

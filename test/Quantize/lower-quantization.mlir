@@ -13,10 +13,11 @@ func.func @mxfp8(%x: tensor<8x64xbf16>) -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8
   // CHECK: arith.maximumf %{{.*}} : bf16
   %a = weft.amax %x {blocks = array<i64: 1, 32>} : tensor<8x64xbf16> -> tensor<8x2xf32>
   // CHECK: %[[S:.*]]:2 = linalg.generic {{.*}} ins(%[[A]] : tensor<8x2xbf16>) outs({{.*}} : tensor<8x2xf32>, tensor<8x2xf8E8M0FNU>)
-  // CHECK: arith.bitcast %{{.*}} : i8 to f8E8M0FNU
+  // CHECK: weft.multiplier_of %{{.*}} {element = f8E4M3FN, scale = f8E8M0FNU}
+  // CHECK: weft.scale_of %{{.*}} {element = f8E4M3FN} : f8E8M0FNU
   %m, %s = weft.block_scale %a {element = f8E4M3FN} : (tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf8E8M0FNU>)
   // CHECK: %[[Q:.*]] = linalg.generic {indexing_maps = [#[[$ALL]], #[[$BLOCK]], #[[$ALL]]]
-  // CHECK: arith.truncf %{{.*}} : f32 to f8E4M3FN
+  // CHECK: weft.round_f8 %{{.*}} : f8E4M3FN
   // CHECK: %[[C:.*]] = tensor.collapse_shape %[[Q]]
   %q = weft.quantize %x, %m : tensor<8x64xbf16>, tensor<8x2xf32> -> tensor<8x64xf8E4M3FN>
   // CHECK: return %[[C]], %[[S]]#1
@@ -106,7 +107,9 @@ func.func @nibbles(%x: tensor<32x64xf32>, %m: tensor<2x64xf32>, %s: tensor<2x64x
   // The seed is in a tensor: kernels of others are the same.
   // CHECK: linalg.generic {{.*}} iterator_types = []} ins(%{{.*}} : tensor<i32>) outs(%{{.*}}, %{{.*}} : tensor<i32>, tensor<i32>)
   // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<2x16x32x2xf32>, tensor<2x32x2xf32>, tensor<i32>, tensor<i32>) outs(%{{.*}} : tensor<2x16x32xi8>)
+  // CHECK: weft.random_bits %{{.*}}, %{{.*}}, %{{.*}} : i32
   // CHECK: linalg.index 3
+  // CHECK: weft.round_f4 %{{.*}} at %{{.*}} random %{{.*}}
   // CHECK: arith.ori
   // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<2x16x32xi8>, tensor<2x32x2xf8E4M3FN>) outs(%{{.*}} : tensor<2x16x32x2xf32>)
   // CHECK-NOT: f4E2M1FN

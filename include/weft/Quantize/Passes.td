@@ -77,7 +77,8 @@ def LowerQuantizationPass : Pass<"weft-lower-quantization", "::mlir::ModuleOp"> 
   let summary = "write the ops of quantization as linalg on blocks";
   let description = [{
     weft.amax, weft.block_scale, weft.quantize and weft.dequantize become
-    linalg.generic, so that all later passes and proofs know what they do. A
+    linalg.generic, so that all later passes and proofs know what they do; what
+    they do to a number is one op, such as weft.round_f8. A
     dimension that has several blocks is seen as two, which block and where in
     it: scales are indexed by the first, and ranks get whole blocks. Contractions
     of such tensors loop over both. f4E2M1FN is stored two elements a byte, the
@@ -105,12 +106,8 @@ def LowerQuantizationPass : Pass<"weft-lower-quantization", "::mlir::ModuleOp"> 
       %1 = linalg.generic {indexing_maps = [#map, #map1, #map], iterator_types = ["parallel"]} ins(%x, %collapsed : tensor<8xf32>, tensor<f32>) outs(%0 : tensor<8xf8E4M3FN>) {
       ^bb0(%in: f32, %in_0: f32, %out: f8E4M3FN):
         %2 = arith.mulf %in, %in_0 : f32
-        %cst = arith.constant -4.480000e+02 : f32
-        %cst_1 = arith.constant 4.480000e+02 : f32
-        %3 = arith.minimumf %2, %cst_1 : f32
-        %4 = arith.maximumf %3, %cst : f32
-        %5 = arith.truncf %4 : f32 to f8E4M3FN
-        linalg.yield %5 : f8E4M3FN
+        %3 = weft.round_f8 %2 : f8E4M3FN
+        linalg.yield %3 : f8E4M3FN
       } -> tensor<8xf8E4M3FN>
       return %1 : tensor<8xf8E4M3FN>
     }
@@ -121,6 +118,38 @@ def LowerQuantizationPass : Pass<"weft-lower-quantization", "::mlir::ModuleOp"> 
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::weft::WeftDialect", "::mlir::weft::rt::WeftRTDialect"
   ];
+}
+
+def ExpandFormulasPass : Pass<"weft-expand-formulas", "::mlir::ModuleOp"> {
+  let summary = "write the formulas of quantization as arithmetic";
+  let description = [{
+    weft.multiplier_of, weft.scale_of, weft.round_f8, weft.round_f4, weft.decode,
+    weft.mix_bits and weft.random_bits become ops of arith.
+
+    *Requires*: nothing.
+
+    *Ensures*: none of these ops is left.
+
+    Example:
+    ```mlir
+    func.func @f(%x: f32) -> f8E4M3FN {
+      %0 = weft.round_f8 %x : f8E4M3FN
+      return %0 : f8E4M3FN
+    }
+    ```
+    `weft-opt --weft-expand-formulas` makes of it:
+    ```mlir
+    func.func @f(%x: f32) -> f8E4M3FN {
+      %cst = arith.constant -4.480000e+02 : f32
+      %cst_0 = arith.constant 4.480000e+02 : f32
+      %0 = arith.minimumf %x, %cst_0 : f32
+      %1 = arith.maximumf %0, %cst : f32
+      %2 = arith.truncf %1 : f32 to f8E4M3FN
+      return %2 : f8E4M3FN
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 #endif // WEFT_QUANTIZE_PASSES_TD

@@ -7,6 +7,7 @@
 #include "FuseElementwise.h"
 
 #include "weft/Codegen/Fusion/Orders.h"
+#include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
@@ -52,6 +53,14 @@ bool isFormulaOfLongRows(linalg::GenericOp op, int64_t scratchBytes) {
     return false;
   int64_t row = type.getShape().back();
   return row * rt::getElementBytes(type.getElementType()) > scratchBytes;
+}
+
+/// Ops of a body, with those that code is made of for formulas.
+size_t countOps(linalg::GenericOp op) {
+  size_t count = 0;
+  for (Operation &inner : *op.getBody())
+    count += getFormulaSize(&inner).value_or(1);
+  return count;
 }
 
 /// Ops of a producer that may be computed again. Without a bound, a chain whose
@@ -103,8 +112,7 @@ bool isCheapToRepeat(linalg::GenericOp producer) {
   for (Value input : producer.getDpsInputs())
     read += getNumElements(input);
   return read * 8 <= getNumElements(producer->getResult(0)) &&
-         producer.getBody()->getOperations().size() <= kMaxRepeatedOps &&
-         !isHeavy(producer);
+         countOps(producer) <= kMaxRepeatedOps && !isHeavy(producer);
 }
 
 /// Ops after which a tensor's memory is taken to be still its own.
@@ -142,10 +150,6 @@ bool isReadSoon(linalg::GenericOp producer) {
 /// would grow with the cube of its length. What is not fused here is computed
 /// in one kernel all the same, if its group has room.
 constexpr size_t kMaxBodyOps = 64;
-
-size_t countOps(linalg::GenericOp op) {
-  return op.getBody()->getOperations().size();
-}
 
 /// Says whether the producer may be computed again in this consumer. What is
 /// repeated to spare memory has to become one body with it: copies that stay
@@ -400,6 +404,26 @@ bool repeatForReaders(func::FuncOp func, int64_t scratchBytes) {
   return !producers.empty();
 }
 
+/// Applies patterns of generics until nothing changes. Bodies are looked at
+/// only where they are made: rounds would go through all their ops.
+LogicalResult rewriteGenerics(func::FuncOp func,
+                              const FrozenRewritePatternSet &patterns,
+                              GreedyRewriteConfig config) {
+  config.setScope(&func.getBody());
+  bool changed = true;
+  while (changed) {
+    SmallVector<Operation *> ops;
+    func.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      ops.push_back(op);
+      return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                       : WalkResult::advance();
+    });
+    if (failed(applyOpPatternsGreedily(ops, patterns, config, &changed)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult fuseOnce(func::FuncOp func, int64_t scratchBytes) {
   widenInReaders(func, scratchBytes);
   RewritePatternSet patterns(func.getContext());
@@ -412,7 +436,7 @@ LogicalResult fuseOnce(func::FuncOp func, int64_t scratchBytes) {
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
   config.enableFolding(false);
-  if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
+  if (failed(rewriteGenerics(func, std::move(patterns), config)))
     return failure();
   // Afterwards: a result that lost its last reader is not visited again. What
   // can be folded was so before; the rest is where bodies came together.

@@ -6,6 +6,7 @@
 #include "weft/Codegen/Kernels/Pipelines.h"
 
 #include "weft/Codegen/Kernels/Passes.h"
+#include "weft/Quantize/Passes.h"
 
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -25,6 +26,7 @@ static void addEmulation(OpPassManager &pm,
 }
 
 void weft::buildDefineResultsPipeline(OpPassManager &pm, StringRef target) {
+  pm.addPass(createExpandFormulasPass());
   // No processor decides what a program computes.
   pm.addPass(createDefineValuesPass({target.str()}));
   // Functions of narrow floats are computed in f32, and round once.

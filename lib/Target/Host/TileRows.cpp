@@ -9,6 +9,7 @@
 
 #include "TileRows.h"
 
+#include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -81,10 +82,9 @@ void joinShortRows(KernelShape &shape) {
       return;
     for (unsigned member : phase.members)
       if (phase.loops.empty())
-        numOps += linalg::GenericOp(shape.members[member].op)
-                      .getBody()
-                      ->getOperations()
-                      .size();
+        for (Operation &op :
+             *linalg::GenericOp(shape.members[member].op).getBody())
+          numOps += getFormulaSize(&op).value_or(1);
   }
   int dim = shape.rows.back();
   int64_t most = std::min(kMaxRows, shape.getExtent() / kMinExtent);

@@ -8,6 +8,7 @@
 #include "LocalLifter.h"
 #include "Uninterpreted.h"
 
+#include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Math/Expand.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -511,7 +512,8 @@ LogicalResult BodyLifter::liftOther(Operation *op) {
     return op->emitOpError(
         "is not known to the proof (lib/Verify/Sums): it may "
         "have an order that cannot be followed");
-  if (!lifter.forms.isOfReals() && !hasDeclaredResult(op))
+  if (!lifter.forms.isOfReals() && !hasDeclaredResult(op) &&
+      !getFormulaSize(op))
     return op->emitOpError("has no declared result: its bits may depend on how "
                            "it is compiled");
   Form form{FormKind::Scalar, op->getName().getStringRef().str()};

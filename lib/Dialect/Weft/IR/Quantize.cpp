@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the ops of quantization demand: blocks that divide, and element types.
+// What the ops of quantization demand: blocks that divide, and element types;
+// and its formulas, which are ops on numbers.
 
+#include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -42,6 +48,25 @@ LogicalResult verifySame(Operation *op, RankedTensorType a,
   return success();
 }
 
+/// Checks that scales of `type` are ones that the op's elements have, and that
+/// it knows the tensor's magnitude exactly if these need it.
+template <typename Op> LogicalResult verifyScale(Op op, Type type) {
+  Type element = op.getElement();
+  bool fits = isa<Float32Type, Float8E4M3FNType>(type) ||
+              (isa<Float8E8M0FNUType>(type) && !isa<Float4E2M1FNType>(element));
+  if (!isNarrow(element) || !fits || (op.getPowerOfTwo() && !type.isF32()))
+    return op.emitOpError("has no scales of ")
+           << type << (op.getPowerOfTwo() ? " that are powers of two" : "")
+           << " for " << element;
+  bool hasWhole = op.getTensorAmax() != nullptr;
+  if (isa<Float8E4M3FNType>(type) != hasWhole)
+    return op.emitOpError(
+               hasWhole ? "has a magnitude of the tensor, but scales of "
+                        : "has no magnitude of the tensor, but scales of ")
+           << type;
+  return success();
+}
+
 } // namespace
 
 LogicalResult AmaxOp::verify() {
@@ -76,21 +101,11 @@ LogicalResult BlockScaleOp::verify() {
   if (!amax.getElementType().isF32() || !multiplier.getElementType().isF32())
     return emitOpError("expected magnitudes and multipliers in f32, got ")
            << amax << " and " << multiplier;
-  // block_scale_c2
-  Type element = getElement(), type = scale.getElementType();
-  bool fits = isa<Float32Type, Float8E4M3FNType>(type) ||
-              (isa<Float8E8M0FNUType>(type) && !isa<Float4E2M1FNType>(element));
-  if (!isNarrow(element) || !fits || (getPowerOfTwo() && !type.isF32()))
-    return emitOpError("has no scales of ")
-           << type << (getPowerOfTwo() ? " that are powers of two" : "")
-           << " for " << element;
-  // block_scale_c3
+  // block_scale_c2, block_scale_c3
+  if (failed(verifyScale(*this, scale.getElementType())))
+    return failure();
   RankedTensorType whole =
       getTensorAmax() ? getTensor(getTensorAmax()) : RankedTensorType();
-  if (isa<Float8E4M3FNType>(type) != (whole != nullptr))
-    return emitOpError(whole ? "has a magnitude of the tensor, but scales of "
-                             : "has no magnitude of the tensor, but scales of ")
-           << type;
   if (whole && (!whole.getElementType().isF32() || whole.getNumElements() != 1))
     return emitOpError("expected one f32 for the tensor, got ") << whole;
   return success();
@@ -147,3 +162,49 @@ LogicalResult DequantizeOp::verify() {
     return failure();
   return verifyBlocks(*this, input, scale); // dequantize_c2
 }
+
+LogicalResult MultiplierOfOp::verify() {
+  return verifyScale(*this, getScale()); // multiplier_of_c1
+}
+
+LogicalResult ScaleOfOp::verify() {
+  return verifyScale(*this, getScale().getType()); // scale_of_c1
+}
+
+/// Beside the multiplier of the same block most of it is there.
+static int getScaleSize(ScaleOfOp op) {
+  bool isBeside = llvm::any_of(op.getAmax().getUsers(), [&](Operation *user) {
+    return isa<MultiplierOfOp>(user) && user->getBlock() == op->getBlock();
+  });
+  Type type = op.getScale().getType();
+  if (isa<Float8E8M0FNUType>(type))
+    return isBeside ? 5 : 18;
+  if (isa<Float8E4M3FNType>(type))
+    return isBeside ? 1 : 18;
+  return isBeside ? 4 : op.getPowerOfTwo() ? 21 : 12;
+}
+
+std::optional<int> weft::getFormulaSize(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<int>>(op)
+      .Case([](MultiplierOfOp op) {
+        if (isa<Float8E8M0FNUType>(op.getScale()))
+          return 21;
+        if (isa<Float8E4M3FNType>(op.getScale()))
+          return 23;
+        return op.getPowerOfTwo() ? 17 : 8;
+      })
+      .Case([](ScaleOfOp op) { return getScaleSize(op); })
+      .Case([](RoundF8Op op) {
+        return isa<Float8E5M2Type>(op.getType()) ? 11 : 5;
+      })
+      .Case([](RoundF4Op op) { return op.getRandom() ? 41 : 33; })
+      .Case([](DecodeOp op) {
+        return isa<IntegerType>(op.getValue().getType()) ? 19 : 11;
+      })
+      .Case([](MixBitsOp) { return 12; })
+      .Case([](RandomBitsOp) { return 29; })
+      .Default(std::nullopt);
+}
+
+#define GET_OP_CLASSES
+#include "weft/Dialect/Weft/IR/WeftFormulaOps.cpp.inc"

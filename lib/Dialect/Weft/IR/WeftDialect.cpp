@@ -5,6 +5,7 @@
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
+#include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Dialect/Weft/IR/ScaledContraction.h"
 
 #include "mlir/IR/Builders.h"
@@ -30,6 +31,10 @@ void WeftDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "weft/Dialect/Weft/IR/WeftOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "weft/Dialect/Weft/IR/WeftFormulaOps.cpp.inc"
       >();
 }
 

@@ -213,3 +213,27 @@ func.func @matmul_c5_loop(%a: tensor<8x4xf8E4M3FN>, %b: tensor<4x16xf8E4M3FN>, %
   %0 = weft.matmul %a, %b scales %s, %t : tensor<16xf32>, tensor<16xf32> {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (j)>, affine_map<(i, j, k) -> (j)>]} : tensor<8x4xf8E4M3FN>, tensor<4x16xf8E4M3FN> -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
+
+// -----
+
+func.func @multiplier_of_c1(%a: f32) -> f32 {
+  // expected-error @+1 {{has no scales of 'f8E8M0FNU' for 'f4E2M1FN'}}
+  %0 = weft.multiplier_of %a {element = f4E2M1FN, scale = f8E8M0FNU}
+  return %0 : f32
+}
+
+// -----
+
+func.func @scale_of_c1(%a: f32) -> f8E4M3FN {
+  // expected-error @+1 {{has no magnitude of the tensor, but scales of 'f8E4M3FN'}}
+  %0 = weft.scale_of %a {element = f4E2M1FN} : f8E4M3FN
+  return %0 : f8E4M3FN
+}
+
+// -----
+
+func.func @scale_of_c1_element(%a: f32) -> f32 {
+  // expected-error @+1 {{has no scales of 'f32' for 'f64'}}
+  %0 = weft.scale_of %a {element = f64} : f32
+  return %0 : f32
+}
