@@ -22,7 +22,15 @@ import weft  # noqa: E402
 
 # What steps compute is tested here: scripts/run-tests.py asks for quick orders, but by night. A test about orders says effort="full".
 EFFORT = os.environ.get("WEFT_TEST_EFFORT", "full")
-weft.compile = functools.partial(weft.compile, effort=EFFORT)
+_compile = weft.compile
+
+
+@functools.wraps(_compile)
+def compile_with_effort(*args, effort=EFFORT, **options):
+    return _compile(*args, effort=effort, **options)
+
+
+weft.compile = compile_with_effort
 
 ROOT = pathlib.Path(__file__).parents[2]
 TOOLS = {"weft-opt": [ROOT / "build/bin/weft-opt"],

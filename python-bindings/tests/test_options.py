@@ -67,7 +67,7 @@ def test_a_value_that_is_none_gets_one_sentence(step, name):
 GOOD = {"target": "host", "target_options": {"cpu": "x86-64-v2"}, "cpu": "x86-64-v3", "tf32": True,
         "mesh": {"dp": 4, "tp": 1}, "ranks": 4,
         "infer_storage": False, "invariant": ["dp", "tp"], "attention": "keep", "ring_attention": "never", "quantize": ["fp8=w", "mxfp8"],
-        "schedule": "sync", "machine": "h100x8",
+        "schedule": "sync", "effort": "quick", "machine": "h100x8",
         "memory_limit": 1 << 20, "recompute": "auto", "merge_channels": True,
         "offload": ["none"], "proofs": False, "stats": True, "timing": True,
         "linker": "none-such"}
