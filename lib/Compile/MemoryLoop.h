@@ -58,6 +58,9 @@ public:
   /// Says whether the policy is `best`.
   bool takesBest() const { return options.policy == "best"; }
 
+  /// Says whether orders are to be found at once.
+  bool isQuick() const { return options.quick; }
+
   /// The plan, whose diagnostics and remarks are told.
   Fitted fit();
 

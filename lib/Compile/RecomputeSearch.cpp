@@ -476,7 +476,8 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
   MemoryLoop asWritten = makeLoop(fused);
   Attempt written = attempt(asWritten, recomputed);
   if (written.fitted.planned && isFastEnough(written.fitted, asWritten))
-    return asWritten.takesBest() && mayBeBeaten(written.fitted)
+    return asWritten.takesBest() && !asWritten.isQuick() &&
+                   mayBeBeaten(written.fitted)
                ? fitFastest(asWritten, std::move(written))
                : tell(std::move(written));
   return fitSmall(asWritten, std::move(written));
