@@ -387,17 +387,11 @@ int64_t MemoryLoop::estimateLeanBytes() {
                      : std::numeric_limits<int64_t>::max();
 }
 
-int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
+int64_t MemoryLoop::estimateUnlimitedNanoseconds(bool isAtOnce) {
   SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
   chosen.within = -1;
   chosen.brief = true;
-  return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
-}
-
-int64_t MemoryLoop::estimateQuickNanoseconds() {
-  SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
-  chosen.within = -1;
-  chosen.brief = chosen.quick = true;
+  chosen.quick |= isAtOnce;
   return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
 }
 

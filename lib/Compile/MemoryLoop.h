@@ -82,11 +82,9 @@ public:
   /// Bytes of an order that needs few, by the estimate.
   int64_t estimateLeanBytes();
 
-  /// The time of an order that no limit binds, as the scheduler counts it.
-  int64_t estimateUnlimitedNanoseconds();
-
-  /// As far as an order tells that is found at once.
-  int64_t estimateQuickNanoseconds();
+  /// The time of an order that no limit binds, as the scheduler counts it; of
+  /// one that is found at once if that is asked for.
+  int64_t estimateUnlimitedNanoseconds(bool isAtOnce = false);
 
 private:
   /// What came of scheduling and planning, and what was said meanwhile. A null

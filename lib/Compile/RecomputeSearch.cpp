@@ -446,11 +446,12 @@ MemoryLoop::Fitted RecomputeSearch::fitFastest(MemoryLoop &asWritten,
   if (failed(collect()))
     return {};
   const Program *fastest = nullptr;
-  int64_t least = asWritten.estimateQuickNanoseconds();
+  int64_t least = asWritten.estimateUnlimitedNanoseconds(/*isAtOnce=*/true);
   for (const Program &program : programs) {
     if (!canFit(program.leanBytes))
       continue;
-    int64_t nanoseconds = makeLoop(*program.module).estimateQuickNanoseconds();
+    int64_t nanoseconds = makeLoop(*program.module)
+                              .estimateUnlimitedNanoseconds(/*isAtOnce=*/true);
     if (least - nanoseconds <= least / kTolerated)
       continue;
     least = nanoseconds;
