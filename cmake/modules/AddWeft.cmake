@@ -38,6 +38,13 @@ if(WEFT_PRECOMPILED_HEADERS)
   target_compile_options(weft_mlir INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
+# weft_precompile_headers(NAME): a target that links weft_mlir reads them so.
+function(weft_precompile_headers name)
+  if(WEFT_PRECOMPILED_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM weft_precompiled)
+  endif()
+endfunction()
+
 # All headers that mlir-tblgen makes.
 add_custom_target(weft-headers)
 
@@ -61,9 +68,7 @@ function(add_weft_library name)
   set_property(GLOBAL APPEND PROPERTY WEFT_LIBRARIES ${name})
   target_link_libraries(${name} PUBLIC weft_mlir ${ARG_LINK_LIBS})
   add_dependencies(${name} weft-headers)
-  if(WEFT_PRECOMPILED_HEADERS)
-    target_precompile_headers(${name} REUSE_FROM weft_precompiled)
-  endif()
+  weft_precompile_headers(${name})
 endfunction()
 
 # add_weft_tool(NAME sources... [LINK_LIBS libs...])
@@ -71,4 +76,5 @@ function(add_weft_tool name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE weft_mlir ${ARG_LINK_LIBS})
+  weft_precompile_headers(${name})
 endfunction()
