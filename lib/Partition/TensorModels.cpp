@@ -61,17 +61,28 @@ LogicalResult partitionOp(LocalBuilder &local, tensor::InsertSliceOp op) {
   return success();
 }
 
-LogicalResult partitionOp(LocalBuilder &local, tensor::ExpandShapeOp op) {
-  auto result = tensor::ExpandShapeOp::create(
-      local.builder, op.getLoc(),
-      cast<RankedTensorType>(local.getLocalType(op.getResult())),
-      local.getLocal(op.getSrc()), op.getReassociationIndices());
-  // Which of the new dimensions is cut does not show in local types: proofs are
-  // told, and two that differ in this are not taken for one.
+/// Which of the new dimensions is cut does not show in local types, nor how
+/// often elements that are made of nothing but indices stand in one that is
+/// made of several: proofs are told, and two that differ in this are not taken
+/// for one.
+template <typename Op>
+LogicalResult partitionReshape(LocalBuilder &local, Op op) {
+  auto result =
+      Op::create(local.builder, op.getLoc(),
+                 cast<RankedTensorType>(local.getLocalType(op.getResult())),
+                 local.getLocal(op.getSrc()), op.getReassociationIndices());
   if (result.getType() != op.getType())
     result->setAttr(WeftDialect::kGlobalTypeAttr, TypeAttr::get(op.getType()));
   local.setLocal(op.getResult(), result);
   return success();
+}
+
+LogicalResult partitionOp(LocalBuilder &local, tensor::CollapseShapeOp op) {
+  return partitionReshape(local, op);
+}
+
+LogicalResult partitionOp(LocalBuilder &local, tensor::ExpandShapeOp op) {
+  return partitionReshape(local, op);
 }
 
 LogicalResult partitionOp(LocalBuilder &local, tensor::PadOp op) {
@@ -115,8 +126,9 @@ template <typename... Ops> void attachToTensorOps(MLIRContext *context) {
 
 void mlir::weft::registerTensorPartitionModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    attachToTensorOps<tensor::ExpandShapeOp, tensor::ExtractSliceOp,
-                      tensor::InsertSliceOp, tensor::PadOp>(context);
+    attachToTensorOps<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                      tensor::ExtractSliceOp, tensor::InsertSliceOp,
+                      tensor::PadOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attachToTensorOps<arith::ConstantOp>(context);

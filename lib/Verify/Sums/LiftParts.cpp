@@ -70,9 +70,10 @@ LocalLifter::getTogether(Operation *op, ArrayRef<const LocalValue *> values) {
       continue;
     // Integers may be combined in any order, too, where they are moved or added
     // up: both are linear in the ring of integers of a width. Products are
-    // rounded.
+    // rounded. The greatest of floats is one of them, wherever they are moved.
     bool isExact = forms.isOfReals() ||
-                   (!isa<MatmulOp>(op) && value->form->element.isInteger());
+                   (!isa<MatmulOp>(op) && (value->form->element.isInteger() ||
+                                           isIdempotent(own.reduction)));
     bool isFirst = together.kind == Contribution::Whole;
     bool isSet = own.kind == Contribution::Exact && isExact;
     if (!isSet || (!isFirst && together.reduction != own.reduction))

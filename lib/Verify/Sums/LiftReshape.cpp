@@ -245,6 +245,16 @@ void LocalLifter::takeNotedRows(const LocalValue &value,
   }
 }
 
+/// The global sizes that partitioning says the result of a reshape has.
+static std::optional<ArrayRef<int64_t>> getGlobalShape(Operation *op) {
+  auto global = op->getAttrOfType<TypeAttr>(WeftDialect::kGlobalTypeAttr);
+  auto type = global ? dyn_cast<RankedTensorType>(global.getValue()) : nullptr;
+  auto own = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || !type.hasStaticShape() || type.getRank() != own.getRank())
+    return std::nullopt;
+  return type.getShape();
+}
+
 /// Dimensions become one each, of sizes that the one-rank program knows; empty:
 /// it knows none.
 FailureOr<LocalValue>
@@ -349,6 +359,9 @@ FailureOr<LocalValue>
 LocalLifter::collapse(Operation *op, LocalValue value,
                       ArrayRef<ReassociationIndices> groups) {
   SmallVector<SmallVector<int64_t>> known = getCollapses(value, groups);
+  if (known.empty() && isa<tensor::CollapseShapeOp>(op))
+    if (std::optional<ArrayRef<int64_t>> said = getGlobalShape(op))
+      known.emplace_back(*said);
   ArrayRef<int64_t> sizes;
   for (ArrayRef<int64_t> made : known) {
     sizes = made;
@@ -477,10 +490,8 @@ LogicalResult LocalLifter::liftExpand(tensor::ExpandShapeOp op) {
   std::string groups = print(op.getReassociationIndices());
   ArrayRef<int64_t> extents = op.getResultType().getShape();
   SmallVector<SmallVector<int64_t>> candidates;
-  if (auto global = op->getAttrOfType<TypeAttr>(WeftDialect::kGlobalTypeAttr))
-    if (auto type = dyn_cast<RankedTensorType>(global.getValue());
-        type && type.getRank() == op.getResultType().getRank())
-      candidates.emplace_back(type.getShape());
+  if (std::optional<ArrayRef<int64_t>> said = getGlobalShape(op))
+    candidates.emplace_back(*said);
   llvm::append_range(candidates, forms.getExpansions(value.form, groups));
   SmallVector<LocalDim, 4> dims;
   for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {

@@ -33,7 +33,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["x"], leaves = 8>}
 
 // -----
 
-// What is moved of floats is not looked up.
+// The greatest of floats is looked up as such, and is no sum, nor beside what all ranks have.
 
 module attributes {weft.invariance = #weft.invariance<axes = ["x"], leaves = 8>} {
   weft.mesh @mesh = <["x"=2]>
@@ -44,9 +44,9 @@ module attributes {weft.invariance = #weft.invariance<axes = ["x"], leaves = 8>}
       %s = arith.maximumf %o, %a : f32
       linalg.yield %s : f32
     } -> tensor<4xf32>
-    // expected-error@+1 {{computes with a contribution: one of 2 parts of}}
     %0 = weft.take %m, %i {axis = 0 : i64, index_map = affine_map<(i) -> (i)>, table_map = affine_map<(i) -> ()>} : tensor<4xf32>, tensor<3xi32> -> tensor<3xf32>
-    %1 = weft.all_reduce max %0 on @mesh <{"x"}> : (tensor<3xf32>) -> tensor<3xf32>
+    // expected-error@+1 {{combines contributions to a max by sum}}
+    %1 = weft.all_reduce sum %0 on @mesh <{"x"}> : (tensor<3xf32>) -> tensor<3xf32>
     return %1 : tensor<3xf32>
   }
   module @one_rank {
