@@ -33,21 +33,43 @@ OpWork getCopyWork(Type type) {
 // Structured ops
 //===----------------------------------------------------------------------===//
 
-/// Of formulas of quantization as many as they have ops of arith, but for those
-/// of the tensor's scale alone, which is the same for all elements.
+/// Of a multiplier or scale; what is of the tensor's scale alone is the same
+/// for all elements.
+int getScaleWeight(Type element, Type scale, bool isPower, bool isScale) {
+  if (isa<Float8E8M0FNUType>(scale))
+    return isScale ? 9 : 11;
+  if (isa<Float8E4M3FNType>(scale))
+    return isScale ? 4 : 11;
+  if (isPower)
+    return isScale ? 18 : 12;
+  int multiplier = isa<Float4E2M1FNType>(element) ? 9 : 7;
+  return isScale ? (multiplier == 9 ? 17 : 13) : multiplier;
+}
+
+/// Of formulas of quantization as many as they have ops of arith.
 std::optional<int> getFormulaWeight(Operation *op) {
+  if (!isa_and_present<WeftDialect>(op->getDialect()))
+    return std::nullopt;
   return llvm::TypeSwitch<Operation *, std::optional<int>>(op)
-      .Case<MultiplierOfOp>([](auto) { return 11; })
-      .Case<ScaleOfOp>([](auto) { return 9; })
-      .Case<RoundF8Op>([](RoundF8Op op) {
+      .Case([](MultiplierOfOp op) {
+        return getScaleWeight(op.getElement(), op.getScale(),
+                              op.getPowerOfTwo(), /*isScale=*/false);
+      })
+      .Case([](ScaleOfOp op) {
+        return getScaleWeight(op.getElement(), op.getScale().getType(),
+                              op.getPowerOfTwo(), /*isScale=*/true);
+      })
+      .Case([](RoundF8Op op) {
         return isa<Float8E5M2Type>(op.getType()) ? 5 : 3;
       })
-      .Case<RoundF4Op>([](RoundF4Op op) { return op.getRandom() ? 23 : 18; })
-      .Case<DecodeOp>([](DecodeOp op) {
+      .Case([](RoundF4Op op) { return op.getRandom() ? 23 : 18; })
+      .Case([](DecodeOp op) {
         return isa<IntegerType>(op.getValue().getType()) ? 10 : 5;
       })
-      .Case<MixBitsOp>([](auto) { return 8; })
-      .Case<RandomBitsOp>([](auto) { return 22; })
+      .Case([](MixBitsOp) { return 8; })
+      .Case([](RandomBitsOp op) {
+        return op.getIndex().getType().isInteger(64) ? 29 : 23;
+      })
       .Default(std::nullopt);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Each fused group becomes the launch of a kernel function. Two groups share a
-// kernel if their regions print alike, their buffers have the same types, and
+// kernel if their regions are alike, their buffers have the same types, and
 // the same buffers are one or overlap; two kernels share their code if it is
 // the same, or differs in sizes. Kernels in a row that may run at one
 // time (weft_rt.together) become one launch, if the target has such launches.
@@ -87,6 +87,57 @@ BufferList::BufferList(ValueRange operands, ValueRange written) {
   }
 }
 
+/// What an op is, as bytes that are equal for ops that are alike: addresses of
+/// what a context has once, and values by when they come. Bytes are compared
+/// only, so that addresses change nothing that is made.
+class StructureKey {
+public:
+  explicit StructureKey(std::string &key) : key(key) {}
+
+  void add(const void *unique) {
+    addNumber(reinterpret_cast<uintptr_t>(unique));
+  }
+  void addNumber(uint64_t number) {
+    key.append(reinterpret_cast<const char *>(&number), sizeof(number));
+  }
+  void addRegions(Operation *op);
+
+private:
+  void addValue(Value value) {
+    addNumber(numbers.try_emplace(value, numbers.size()).first->second);
+    add(value.getType().getAsOpaquePointer());
+  }
+  void addOp(Operation &op);
+
+  std::string &key;
+  llvm::DenseMap<Value, uint64_t> numbers;
+};
+
+void StructureKey::addOp(Operation &op) {
+  add(op.getName().getAsOpaquePointer());
+  add(op.getAttrDictionary().getAsOpaquePointer());
+  addNumber(op.getNumOperands());
+  for (Value operand : op.getOperands())
+    addValue(operand);
+  addNumber(op.getNumResults());
+  for (Value result : op.getResults())
+    addValue(result);
+  addRegions(&op);
+}
+
+void StructureKey::addRegions(Operation *op) {
+  addNumber(op->getNumRegions());
+  for (Region &region : op->getRegions())
+    for (Block &block : region) {
+      addNumber(block.getNumArguments());
+      for (Value argument : block.getArguments())
+        addValue(argument);
+      addNumber(block.getOperations().size());
+      for (Operation &inner : block)
+        addOp(inner);
+    }
+}
+
 /// Says whether no op of a group loops: what it costs is its launch.
 bool isScalar(rt::FusedOp op) {
   return llvm::all_of(
@@ -154,9 +205,7 @@ private:
 
 std::string Outliner::getKey(Operation *op, const BufferList &list) {
   std::string key;
-  llvm::raw_string_ostream os(key);
-  OpPrintingFlags flags;
-  flags.useLocalScope().printGenericOpForm();
+  StructureKey structure(key);
   // Not by the values that it reads, its name, and its stream.
   NamedAttrList attributes(op->getAttrs());
   for (StringRef name :
@@ -164,17 +213,19 @@ std::string Outliner::getKey(Operation *op, const BufferList &list) {
         WeftDialect::kOpNameAttr, kTogetherAttr,
         rt::WeftRTDialect::kStreamAttr})
     attributes.erase(name);
-  os << op->getName() << attributes.getDictionary(op->getContext());
-  for (Region &region : op->getRegions())
-    for (Operation &inner : region.front())
-      inner.print(os, flags);
+  structure.add(op->getName().getAsOpaquePointer());
+  structure.add(
+      attributes.getDictionary(op->getContext()).getAsOpaquePointer());
+  structure.addRegions(op);
+  structure.addNumber(op->getNumOperands());
   for (Type type : op->getOperandTypes())
-    os << ';' << type;
+    structure.add(type.getAsOpaquePointer());
+  structure.addNumber(list.indexOf.size());
   for (unsigned index : list.indexOf)
-    os << ';' << index;
+    structure.addNumber(index);
   for (bool isPrivate : list.isPrivate)
-    os << isPrivate;
-  os << ';' << (list.areAligned ? 1 + *list.areAligned : 0);
+    structure.addNumber(isPrivate);
+  structure.addNumber(list.areAligned ? 1 + *list.areAligned : 0);
   return key;
 }
 

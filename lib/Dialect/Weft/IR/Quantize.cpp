@@ -54,7 +54,9 @@ template <typename Op> LogicalResult verifyScale(Op op, Type type) {
   Type element = op.getElement();
   bool fits = isa<Float32Type, Float8E4M3FNType>(type) ||
               (isa<Float8E8M0FNUType>(type) && !isa<Float4E2M1FNType>(element));
-  if (!isNarrow(element) || !fits || (op.getPowerOfTwo() && !type.isF32()))
+  // What blocks have beside the scale of a tensor are no powers of two.
+  bool mayBePower = type.isF32() && !isa<Float4E2M1FNType>(element);
+  if (!isNarrow(element) || !fits || (op.getPowerOfTwo() && !mayBePower))
     return op.emitOpError("has no scales of ")
            << type << (op.getPowerOfTwo() ? " that are powers of two" : "")
            << " for " << element;
@@ -136,6 +138,9 @@ LogicalResult QuantizeOp::verify() {
              << along;
   }
   // quantize_c5
+  if (!llvm::isUInt<32>(getSeed()))
+    return emitOpError("expected a seed of 32 bits, got ")
+           << getSeedAttr().getInt();
   if (!getKey() && getSeed() != 0)
     return emitOpError("has the seed ") << getSeed() << " and no key";
   if (!getKey())
@@ -185,6 +190,8 @@ static int getScaleSize(ScaleOfOp op) {
 }
 
 std::optional<int> weft::getFormulaSize(Operation *op) {
+  if (!isa_and_present<WeftDialect>(op->getDialect()))
+    return std::nullopt;
   return llvm::TypeSwitch<Operation *, std::optional<int>>(op)
       .Case([](MultiplierOfOp op) {
         if (isa<Float8E8M0FNUType>(op.getScale()))

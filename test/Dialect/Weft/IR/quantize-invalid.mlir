@@ -72,6 +72,14 @@ func.func @block_scale_c2_power(%a: tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor
 
 // -----
 
+func.func @block_scale_c2_power_of_tensor(%a: tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>) {
+  // expected-error @+1 {{has no scales of 'f32' that are powers of two for 'f4E2M1FN'}}
+  %0, %1 = weft.block_scale %a {element = f4E2M1FN, power_of_two} : (tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>)
+  return %0, %1 : tensor<8x2xf32>, tensor<8x2xf32>
+}
+
+// -----
+
 func.func @block_scale_c3(%a: tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf8E4M3FN>) {
   // expected-error @+1 {{has no magnitude of the tensor, but scales of 'f8E4M3FN'}}
   %0, %1 = weft.block_scale %a {element = f4E2M1FN} : (tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x2xf8E4M3FN>)
@@ -139,6 +147,23 @@ func.func @quantize_c4(%x: tensor<8x12xf32>, %m: tensor<8x4xf32>) -> tensor<8x12
 func.func @quantize_c5_seed(%x: tensor<8x64xf32>, %m: tensor<8x2xf32>) -> tensor<8x64xf4E2M1FN> {
   // expected-error @+1 {{has the seed 5 and no key}}
   %0 = weft.quantize %x, %m {seed = 5 : i64} : tensor<8x64xf32>, tensor<8x2xf32> -> tensor<8x64xf4E2M1FN>
+  return %0 : tensor<8x64xf4E2M1FN>
+}
+
+// -----
+
+// Bits above these would be cut off: two seeds would be one.
+func.func @quantize_c5_long_seed(%x: tensor<8x64xf32>, %m: tensor<8x2xf32>, %k: tensor<i32>) -> tensor<8x64xf4E2M1FN> {
+  // expected-error @+1 {{expected a seed of 32 bits, got 4294967296}}
+  %0 = weft.quantize %x, %m key %k : tensor<i32> {seed = 4294967296 : i64} : tensor<8x64xf32>, tensor<8x2xf32> -> tensor<8x64xf4E2M1FN>
+  return %0 : tensor<8x64xf4E2M1FN>
+}
+
+// -----
+
+func.func @quantize_c5_negative_seed(%x: tensor<8x64xf32>, %m: tensor<8x2xf32>, %k: tensor<i32>) -> tensor<8x64xf4E2M1FN> {
+  // expected-error @+1 {{expected a seed of 32 bits, got -1}}
+  %0 = weft.quantize %x, %m key %k : tensor<i32> {seed = -1 : i64} : tensor<8x64xf32>, tensor<8x2xf32> -> tensor<8x64xf4E2M1FN>
   return %0 : tensor<8x64xf4E2M1FN>
 }
 
@@ -235,5 +260,21 @@ func.func @scale_of_c1(%a: f32) -> f8E4M3FN {
 func.func @scale_of_c1_element(%a: f32) -> f32 {
   // expected-error @+1 {{has no scales of 'f32' for 'f64'}}
   %0 = weft.scale_of %a {element = f64} : f32
+  return %0 : f32
+}
+
+// -----
+
+func.func @multiplier_of_c1_power(%a: f32) -> f32 {
+  // expected-error @+1 {{has no scales of 'f32' that are powers of two for 'f4E2M1FN'}}
+  %0 = weft.multiplier_of %a {element = f4E2M1FN, scale = f32, power_of_two}
+  return %0 : f32
+}
+
+// -----
+
+func.func @scale_of_c1_power(%a: f32) -> f32 {
+  // expected-error @+1 {{has no scales of 'f32' that are powers of two for 'f4E2M1FN'}}
+  %0 = weft.scale_of %a {element = f4E2M1FN, power_of_two} : f32
   return %0 : f32
 }

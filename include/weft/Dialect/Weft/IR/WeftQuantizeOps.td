@@ -63,7 +63,7 @@ def Weft_BlockScaleOp : Weft_Op<"block_scale", [Pure]> {
     1. (c1) `amax` and `multiplier` are f32; all shapes are equal.
     2. (c2) `element` is f8E4M3FN, f8E5M2 or f4E2M1FN; the scale is one of the
        types above, f8E8M0FNU only for elements of 8 bits, and `power_of_two`
-       only with f32.
+       only with f32 for elements of 8 bits.
     3. (c3) `tensor_amax` stands exactly with scales that are f8E4M3FN; it is f32
        and has one element.
 
@@ -111,7 +111,7 @@ def Weft_QuantizeOp : Weft_Op<"quantize", [Pure]> {
     4. (c4) f4E2M1FN: blocks have 1 or an even number of elements along the last
        dimension.
     5. (c5) a key only for f4E2M1FN; it is i32 and has one element. A seed only
-       with a key.
+       with a key, of 32 bits without a sign.
 
     Example:
     ```mlir
