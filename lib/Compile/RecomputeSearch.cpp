@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Transforms/Passes.h"
 
 #include <algorithm>
 #include <limits>
@@ -98,10 +97,8 @@ RecomputeSearch::Program RecomputeSearch::choose(const Choice &choice) {
 }
 
 LogicalResult RecomputeSearch::makePlain() {
-  plain = unfused.clone();
-  eraseBarriers(*plain);
-  return runner.runPasses(
-      *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); });
+  plain = makeUnmarked();
+  return success(bool(plain));
 }
 
 /// What the program says, what it would be without its marks, and what each
@@ -141,10 +138,11 @@ RecomputeSearch::Program RecomputeSearch::mix(int64_t lower, int64_t higher) {
   return best;
 }
 
-/// With as much of what it computes again kept as fits: first what takes no
-/// memory, as it stands there anyway where most is needed, then what takes most
-/// time for its bytes.
-RecomputeSearch::Program RecomputeSearch::keepMore(const Program &program) {
+/// With as much of what it computes again kept as `within` bytes have room for:
+/// first what takes no memory, as it stands there anyway where most is needed,
+/// then what takes most time for its bytes. It may need less than the program.
+RecomputeSearch::Program RecomputeSearch::keepMore(const Program &program,
+                                                   int64_t within) {
   if (!program.isChosen)
     return {};
   Choice choice = program.choice;
@@ -177,7 +175,9 @@ RecomputeSearch::Program RecomputeSearch::keepMore(const Program &program) {
     });
   };
   keepWithin(least);
-  keepWithin(limit);
+  if (within > least)
+    keepWithin(within);
+  best.bytes = least;
   return best;
 }
 
@@ -355,7 +355,11 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   if (!programs.empty()) {
     const Program &last = programs.back();
     candidates.push_back(recompute(last, getLeast(last)));
+    // What would be kept at a limit that it fits may need less than it.
+    if (isTiny)
+      candidates.push_back(keepMore(last, last.leanBytes));
   }
+  llvm::erase_if(candidates, [](const Program &p) { return !p.module; });
   Attempt best;
   for (const Program &candidate : candidates)
     if (candidate.bytes > 0 && candidate.bytes <= limit)
@@ -394,7 +398,7 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
       if (Program mixed = mix(tooLarge->choice.price, program.choice.price);
           mixed.module)
         takeFaster(best, attempt(mixed));
-    Program more = isTiny && tooLarge ? keepMore(program) : Program();
+    Program more = isTiny && tooLarge ? keepMore(program, limit) : Program();
     // What computes more needs less, and may hide more; once it does not, what
     // computes yet more does not either.
     if (!takeFaster(best, more.module ? attempt(more)

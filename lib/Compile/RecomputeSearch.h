@@ -19,14 +19,19 @@ class RecomputeSearch {
 public:
   using MakeLoop = llvm::function_ref<MemoryLoop(ModuleOp fused)>;
 
+  /// The unfused program without its marks; null after an error.
+  using MakeUnmarked = llvm::function_ref<OwningOpRef<ModuleOp>()>;
+
   /// `fused` is what became of `unfused`, as the program says it, and computes
   /// `recomputed` again.
   RecomputeSearch(ModuleOp unfused, ModuleOp fused, ArrayAttr recomputed,
                   StringRef machineName, const Machine &machine, int64_t limit,
-                  RemarkLog &remarks, PassRunner &runner, MakeLoop makeLoop)
+                  RemarkLog &remarks, PassRunner &runner, MakeLoop makeLoop,
+                  MakeUnmarked makeUnmarked)
       : unfused(unfused), fused(fused), recomputed(recomputed),
         machineName(machineName), machine(machine), limit(limit),
-        remarks(remarks), runner(runner), makeLoop(makeLoop) {}
+        remarks(remarks), runner(runner), makeLoop(makeLoop),
+        makeUnmarked(makeUnmarked) {}
 
   /// Says whether another program is looked for without a limit as well.
   static bool isSmall(ModuleOp unfused);
@@ -76,7 +81,7 @@ private:
   Program choose(const Choice &choice);
   Program mix(int64_t lower, int64_t higher);
   static bool hasPrice(const Program &program);
-  Program keepMore(const Program &program);
+  Program keepMore(const Program &program, int64_t within);
   LogicalResult makePlain();
   LogicalResult collect();
   void keepUseful();
@@ -115,6 +120,7 @@ private:
   RemarkLog &remarks;
   PassRunner &runner;
   MakeLoop makeLoop;
+  MakeUnmarked makeUnmarked;
   /// The unfused program without its marks.
   OwningOpRef<ModuleOp> plain;
   bool isTiny = false;

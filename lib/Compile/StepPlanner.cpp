@@ -68,6 +68,8 @@ int64_t StepPlanner::getMemoryLimit() const {
 LogicalResult StepPlanner::fuse() {
   if (options.proofs)
     local = runner.keep(*module);
+  if (options.recompute == "auto" && hasBarriers(*module))
+    marked = module->clone();
   // Their ops are checked when they are kernels.
   if (failed(runner.runPasses(*module, [&](OpPassManager &pm) {
         buildUnfusedPipeline(pm, options.mergeChannels);
@@ -92,9 +94,25 @@ LogicalResult StepPlanner::fuse() {
   if (gain > 0 && gain >= before / kWorth &&
       failed(repeatCheap(*machine, before)))
     return failure();
-  if (!isSearched)
+  if (!isSearched) {
     unfused = nullptr;
+    marked = nullptr;
+  }
   return success();
+}
+
+/// What marks keep apart is merged while nothing has a name yet.
+OwningOpRef<ModuleOp> StepPlanner::makeUnmarked() {
+  if (!marked)
+    return unfused->clone();
+  OwningOpRef<ModuleOp> plain = marked->clone();
+  eraseBarriers(*plain);
+  mergeRepeated(*plain);
+  if (failed(runner.runPasses(*plain, [&](OpPassManager &pm) {
+        buildUnfusedPipeline(pm, options.mergeChannels);
+      })))
+    return nullptr;
+  return plain;
 }
 
 /// What costs less to compute again than to keep, where memory costs nothing,
@@ -195,10 +213,12 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
   };
   MemoryLoop::Fitted fitted =
       unfused ? RecomputeSearch(*unfused, *module, recomputed, options.machine,
-                                machine, limit, remarks, runner, makeLoop)
+                                machine, limit, remarks, runner, makeLoop,
+                                [&] { return makeUnmarked(); })
                     .fit()
               : makeLoop(*module).fit();
   unfused = nullptr;
+  marked = nullptr;
   if (!fitted.planned)
     return failure();
   if (fitted.recomputed)

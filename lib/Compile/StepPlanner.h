@@ -51,6 +51,7 @@ private:
   LogicalResult fuse();
   LogicalResult schedule();
   LogicalResult repeatCheap(const Machine &machine, int64_t before);
+  OwningOpRef<ModuleOp> makeUnmarked();
   void noteRecomputed();
   LogicalResult plan(ModuleOp on, OwningOpRef<ModuleOp> &kept);
   LogicalResult planScheduled();
@@ -71,6 +72,8 @@ private:
   /// With `--recompute auto`, and a limit or a small step: the module before it
   /// was fused.
   OwningOpRef<ModuleOp> unfused;
+  /// Of a module with marks: what that was made from.
+  OwningOpRef<ModuleOp> marked;
   /// What the module computes again; see describeRecomputed.
   ArrayAttr recomputed;
   /// With proofs: the module before it was fused and scheduled.

@@ -5,6 +5,7 @@
 #ifndef WEFT_SCHEDULE_PASSES_H
 #define WEFT_SCHEDULE_PASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 #include <memory>
@@ -34,6 +35,10 @@ void eraseBarriers(Operation *root);
 /// Replaces those with `offload` by their inputs: nothing waits in the host's
 /// memory.
 void eraseOffloads(Operation *root);
+
+/// Computes once what a local module computes twice, collectives included; but
+/// arguments are gathered as often as before.
+void mergeRepeated(ModuleOp module);
 
 } // namespace mlir::weft
 

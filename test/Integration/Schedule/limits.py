@@ -12,8 +12,9 @@ gives; that limit must compile, and one byte less must not. From the least on,
 and without a limit, `best` must be no slower than any other policy, and no plan
 above its limit; nor may it be slower with more memory by more than SLACK. With 0
 for NUMBER only what has no limit is compared. With `least`, only the least limit
-of `best` is looked at. With `more`, `best` gets what its plan without a limit
-needs, and 5 % more: it must be no slower than without a limit.
+of `best` is looked at, all of which its plan must need. With `more`, `best` gets
+what its plan without a limit needs, and 5 % more: it must be no slower than
+without a limit.
 """
 
 import re
@@ -78,7 +79,7 @@ def compare(step, limit, options):
 def check_least(step, options):
     limit = compile_step(step, "best", 1, options)[1]
     time, total = compile_step(step, "best", limit, options)
-    if time is None or total > limit:
+    if time is None or total != limit:
         sys.exit(f"{limit} B are named as the least, and {total} B are needed")
     if compile_step(step, "best", limit - 1, options) != (None, limit):
         sys.exit(f"{limit} B are named as the least, and one less is enough")

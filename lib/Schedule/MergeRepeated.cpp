@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a program computes twice, once its marks are gone, is computed once.
+// Collectives count as what they compute, which CSE cannot know. Gathers of
+// arguments stay: whether one is done again is the scheduler's choice. Yet
+// what they bring is the same, so that products of it are merged.
+
+#include "weft/Schedule/Passes.h"
+
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <unordered_map>
+
+using namespace mlir;
+using namespace mlir::weft;
+
+namespace {
+
+/// The ops of one block, each after those that are computed before it.
+class RepeatedOps {
+public:
+  void merge(Block &block);
+
+private:
+  Value getFirst(Value value) const {
+    Value first = firsts.lookup(value);
+    return first ? first : value;
+  }
+  Operation *findFirst(Operation *op);
+  bool areEqual(Operation *a, Operation *b) const;
+  bool isGathered(Operation *op) const;
+
+  /// From a value to the first one that is the same, if that is another.
+  llvm::DenseMap<Value, Value> firsts;
+  /// By their hash.
+  std::unordered_map<size_t, SmallVector<Operation *, 1>> seen;
+  /// What gathers of arguments bring, and what single ops make of that.
+  llvm::DenseSet<Value> gathered;
+};
+
+} // namespace
+
+/// The only tensor that an op reads; null if it reads none, or several.
+static Value getOnlyTensor(Operation *op) {
+  Value only;
+  for (Value operand : op->getOperands()) {
+    if (!isa<RankedTensorType>(operand.getType()) ||
+        operand.getDefiningOp<tensor::EmptyOp>())
+      continue;
+    if (only)
+      return nullptr;
+    only = operand;
+  }
+  return only;
+}
+
+/// Says whether single ops make a value of an argument.
+static bool isOfArgument(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    value = getOnlyTensor(op);
+    if (!value || isa<CollectiveOpInterface>(op))
+      return false;
+  }
+  return true;
+}
+
+bool RepeatedOps::isGathered(Operation *op) const {
+  if (isa<AllGatherOp>(op))
+    return llvm::all_of(op->getOperands(), isOfArgument);
+  Value only = getOnlyTensor(op);
+  return only && gathered.contains(only);
+}
+
+bool RepeatedOps::areEqual(Operation *a, Operation *b) const {
+  llvm::DenseMap<Value, Value> inner;
+  return OperationEquivalence::isEquivalentTo(
+      a, b,
+      [&](Value x, Value y) {
+        return success(getFirst(x) == getFirst(y) || inner.lookup(x) == y);
+      },
+      [&](Value x, Value y) { inner[x] = y; },
+      OperationEquivalence::IgnoreLocations);
+}
+
+/// Null, and remembered, if there is none.
+Operation *RepeatedOps::findFirst(Operation *op) {
+  size_t hash = OperationEquivalence::computeHash(
+      op, [&](Value value) { return hash_value(getFirst(value)); },
+      OperationEquivalence::ignoreHashValue,
+      OperationEquivalence::IgnoreLocations);
+  SmallVector<Operation *, 1> &same = seen[hash];
+  auto first = llvm::find_if(
+      same, [&](Operation *other) { return areEqual(other, op); });
+  if (first != same.end())
+    return *first;
+  same.push_back(op);
+  return nullptr;
+}
+
+void RepeatedOps::merge(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    if (!isa<CollectiveOpInterface>(op) && !isMemoryEffectFree(&op))
+      continue;
+    bool stays = isGathered(&op);
+    if (stays)
+      gathered.insert_range(op.getResults());
+    Operation *first = findFirst(&op);
+    if (!first)
+      continue;
+    if (!stays) {
+      op.replaceAllUsesWith(first);
+      op.erase();
+      continue;
+    }
+    for (auto [result, same] :
+         llvm::zip_equal(op.getResults(), first->getResults()))
+      firsts[result] = same;
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() &&
+        (isa<CollectiveOpInterface>(op) || isMemoryEffectFree(&op)))
+      op.erase();
+}
+
+void mlir::weft::mergeRepeated(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (!func.isExternal())
+      RepeatedOps().merge(func.getBody().front());
+}
