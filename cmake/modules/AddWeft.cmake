@@ -38,9 +38,16 @@ if(WEFT_PRECOMPILED_HEADERS)
   target_compile_options(weft_mlir INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
-# weft_precompile_headers(NAME): a target that links weft_mlir reads them so.
+# weft_precompile_headers(NAME): a library or tool that links weft_mlir reads them
+# so. Tools are compiled as libraries are (-fPIC, not -fPIE), since a compiler
+# takes precompiled headers with the same options only.
 function(weft_precompile_headers name)
   if(WEFT_PRECOMPILED_HEADERS)
+    get_target_property(type ${name} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${name} PRIVATE -fPIC)
+    endif()
     target_precompile_headers(${name} REUSE_FROM weft_precompiled)
   endif()
 endfunction()
