@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/Passes.h"
 
 #include <algorithm>
 #include <limits>
@@ -101,11 +102,18 @@ LogicalResult RecomputeSearch::makePlain() {
   return success(bool(plain));
 }
 
+/// Without marks, yet with all that they kept apart computed again.
+LogicalResult RecomputeSearch::makeApart() {
+  plain = unfused.clone();
+  eraseBarriers(*plain);
+  return runner.runPasses(
+      *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); });
+}
+
 /// What the program says, what it would be without its marks, and what each
 /// price of memory makes of that.
-LogicalResult RecomputeSearch::collect() {
-  if (failed(makePlain()))
-    return failure();
+void RecomputeSearch::collect() {
+  programs.clear();
   add(getAsWritten());
   for (const RecomputePrice &price :
        getRecomputePrices(*plain, machine, /*waists=*/false))
@@ -116,7 +124,6 @@ LogicalResult RecomputeSearch::collect() {
     if (isTiny || price.price == prices.back().price)
       add(choose({price.price, 100, 0, /*waists=*/true}));
   keepUseful();
-  return success();
 }
 
 /// With the choices at two prices for a part of the forward pass each: with as
@@ -345,33 +352,46 @@ RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
   return best;
 }
 
-/// What no choice of values fits: the programs with single kernels computed
-/// again. If none fits either, the error is of what needs least.
-MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
-  std::vector<Program> candidates;
-  Program written = getAsWritten();
-  written.bytes = neededAsWritten;
-  candidates.push_back(recompute(written, neededAsWritten));
-  if (!programs.empty()) {
-    const Program &last = programs.back();
-    candidates.push_back(recompute(last, getLeast(last)));
-    // What would be kept at a limit that it fits may need less than it.
-    if (isTiny)
-      candidates.push_back(keepMore(last, last.leanBytes));
-  }
-  llvm::erase_if(candidates, [](const Program &p) { return !p.module; });
-  Attempt best;
-  for (const Program &candidate : candidates)
-    if (candidate.bytes > 0 && candidate.bytes <= limit)
-      takeFaster(best, attempt(candidate));
-  if (best.fitted.planned)
-    return tell(std::move(best));
-  candidates.push_back(std::move(written));
+/// The programs, and what needs least of those with single kernels computed
+/// again.
+void RecomputeSearch::addLeast(std::vector<Program> &candidates) {
+  if (programs.empty())
+    return;
+  const Program &last = programs.back();
+  candidates.push_back(recompute(last, getLeast(last)));
+  // What would be kept at a limit that it fits may need less than it.
+  if (isTiny)
+    candidates.push_back(keepMore(last, last.leanBytes));
   for (Program &program : programs) {
     program.bytes = getLeast(program);
     candidates.push_back(std::move(program));
   }
-  llvm::erase_if(candidates, [](const Program &p) { return p.bytes <= 0; });
+  programs.clear();
+}
+
+/// What no choice of values fits: the programs with single kernels computed
+/// again, and those with what marks keep apart. If none fits either, the error
+/// is of what needs least.
+MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
+  std::vector<Program> candidates;
+  candidates.push_back(recompute(getAsWritten(), neededAsWritten));
+  addLeast(candidates);
+  if (hasBarriers(unfused)) {
+    if (failed(makeApart()))
+      return {};
+    collect();
+    addLeast(candidates);
+  }
+  candidates.push_back(getAsWritten());
+  candidates.back().bytes = neededAsWritten;
+  llvm::erase_if(candidates,
+                 [](const Program &p) { return !p.module || p.bytes <= 0; });
+  Attempt best;
+  for (const Program &candidate : candidates)
+    if (candidate.bytes <= limit)
+      takeFaster(best, attempt(candidate));
+  if (best.fitted.planned)
+    return tell(std::move(best));
   if (candidates.empty())
     return {};
   return tell(attempt(*std::min_element(
@@ -381,8 +401,9 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
 
 MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
                                              Attempt written) {
-  if (failed(collect()))
+  if (failed(makePlain()))
     return {};
+  collect();
   Attempt best;
   const Program *tooLarge = nullptr;
   for (Program &program : programs) {
@@ -447,8 +468,9 @@ bool RecomputeSearch::mayBeBeaten(const MemoryLoop::Fitted &fitted) const {
 /// plan is faster. Else it would be found within less memory alone.
 MemoryLoop::Fitted RecomputeSearch::fitFastest(MemoryLoop &asWritten,
                                                Attempt written) {
-  if (failed(collect()))
+  if (failed(makePlain()))
     return {};
+  collect();
   const Program *fastest = nullptr;
   int64_t least = asWritten.estimateUnlimitedNanoseconds(/*isAtOnce=*/true);
   for (const Program &program : programs) {

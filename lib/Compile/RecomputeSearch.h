@@ -12,6 +12,7 @@
 #include "weft/Cost/Machine.h"
 
 #include <deque>
+#include <vector>
 
 namespace mlir::weft {
 
@@ -83,7 +84,8 @@ private:
   static bool hasPrice(const Program &program);
   Program keepMore(const Program &program, int64_t within);
   LogicalResult makePlain();
-  LogicalResult collect();
+  LogicalResult makeApart();
+  void collect();
   void keepUseful();
   Attempt attempt(const Program &program);
   Attempt attempt(const Program &program, int64_t within);
@@ -97,6 +99,7 @@ private:
   Program repeat(const Program &program, int64_t bytes);
   Program recompute(const Program &program, int64_t needed);
   MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
+  void addLeast(std::vector<Program> &candidates);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted fitFastest(MemoryLoop &asWritten, Attempt written);
   MemoryLoop::Fitted fitLarge();

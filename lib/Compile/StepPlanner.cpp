@@ -23,6 +23,8 @@
 #include "weft/Verify/Plan/Planning.h"
 #include "weft/Verify/Sums/Passes.h"
 
+#include "mlir/Transforms/Passes.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -101,16 +103,21 @@ LogicalResult StepPlanner::fuse() {
   return success();
 }
 
-/// What marks keep apart is merged while nothing has a name yet.
+/// What the program's marks keep apart is merged while nothing has a name yet.
 OwningOpRef<ModuleOp> StepPlanner::makeUnmarked() {
-  if (!marked)
-    return unfused->clone();
-  OwningOpRef<ModuleOp> plain = marked->clone();
+  OwningOpRef<ModuleOp> plain = marked ? marked->clone() : unfused->clone();
+  if (marked) {
+    eraseBarriers(*plain);
+    mergeRepeated(*plain);
+    if (failed(runner.runPasses(*plain, [&](OpPassManager &pm) {
+          buildUnfusedPipeline(pm, options.mergeChannels);
+        })))
+      return nullptr;
+  }
+  // The pipeline's own.
   eraseBarriers(*plain);
-  mergeRepeated(*plain);
-  if (failed(runner.runPasses(*plain, [&](OpPassManager &pm) {
-        buildUnfusedPipeline(pm, options.mergeChannels);
-      })))
+  if (failed(runner.runPasses(
+          *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); })))
     return nullptr;
   return plain;
 }

@@ -3,7 +3,8 @@
 // What a program computes twice, once its marks are gone, is computed once.
 // Collectives count as what they compute, which CSE cannot know. Gathers of
 // arguments stay: whether one is done again is the scheduler's choice. Yet
-// what they bring is the same, so that products of it are merged.
+// what they bring is the same, so that products of it are merged. So it is with
+// what a ring passes on: it is passed again rather than kept.
 
 #include "weft/Schedule/Passes.h"
 
@@ -33,14 +34,15 @@ private:
   }
   Operation *findFirst(Operation *op);
   bool areEqual(Operation *a, Operation *b) const;
-  bool isGathered(Operation *op) const;
+  bool staysApart(Operation *op) const;
 
   /// From a value to the first one that is the same, if that is another.
   llvm::DenseMap<Value, Value> firsts;
   /// By their hash.
   std::unordered_map<size_t, SmallVector<Operation *, 1>> seen;
-  /// What gathers of arguments bring, and what single ops make of that.
-  llvm::DenseSet<Value> gathered;
+  /// What gathers of arguments and permutes bring, and what ops with no other
+  /// operand make of that.
+  llvm::DenseSet<Value> apart;
 };
 
 } // namespace
@@ -69,11 +71,13 @@ static bool isOfArgument(Value value) {
   return true;
 }
 
-bool RepeatedOps::isGathered(Operation *op) const {
+bool RepeatedOps::staysApart(Operation *op) const {
+  if (isa<PermuteOp>(op))
+    return true;
   if (isa<AllGatherOp>(op))
     return llvm::all_of(op->getOperands(), isOfArgument);
   Value only = getOnlyTensor(op);
-  return only && gathered.contains(only);
+  return only && apart.contains(only);
 }
 
 bool RepeatedOps::areEqual(Operation *a, Operation *b) const {
@@ -106,9 +110,9 @@ void RepeatedOps::merge(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (!isa<CollectiveOpInterface>(op) && !isMemoryEffectFree(&op))
       continue;
-    bool stays = isGathered(&op);
+    bool stays = staysApart(&op);
     if (stays)
-      gathered.insert_range(op.getResults());
+      apart.insert_range(op.getResults());
     Operation *first = findFirst(&op);
     if (!first)
       continue;
