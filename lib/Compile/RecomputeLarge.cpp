@@ -169,7 +169,7 @@ RecomputeSearch::Found RecomputeSearch::findRecomputed(int64_t within,
                                                        int64_t needed) {
   Found found;
   Program least = getAsWritten();
-  if (!plain && failed(makePlain()))
+  if (!plain && failed(makePlain(makeUnmarked())))
     return {};
   for (bool waists : {true, false}) {
     Program program = chooseWithin(needed, waists);

@@ -97,14 +97,11 @@ RecomputeSearch::Program RecomputeSearch::choose(const Choice &choice) {
   return changed;
 }
 
-LogicalResult RecomputeSearch::makePlain() {
-  plain = makeUnmarked();
-  return success(bool(plain));
-}
-
-/// Without marks, yet with all that they kept apart computed again.
-LogicalResult RecomputeSearch::makeApart() {
-  plain = unfused.clone();
+/// Makes `plain` of a program: without barriers, the pipeline's own included.
+LogicalResult RecomputeSearch::makePlain(OwningOpRef<ModuleOp> program) {
+  plain = std::move(program);
+  if (!plain)
+    return failure();
   eraseBarriers(*plain);
   return runner.runPasses(
       *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); });
@@ -377,7 +374,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   candidates.push_back(recompute(getAsWritten(), neededAsWritten));
   addLeast(candidates);
   if (hasBarriers(unfused)) {
-    if (failed(makeApart()))
+    if (failed(makePlain(unfused.clone())))
       return {};
     collect();
     addLeast(candidates);
@@ -401,7 +398,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
 
 MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
                                              Attempt written) {
-  if (failed(makePlain()))
+  if (failed(makePlain(makeUnmarked())))
     return {};
   collect();
   Attempt best;
@@ -468,7 +465,7 @@ bool RecomputeSearch::mayBeBeaten(const MemoryLoop::Fitted &fitted) const {
 /// plan is faster. Else it would be found within less memory alone.
 MemoryLoop::Fitted RecomputeSearch::fitFastest(MemoryLoop &asWritten,
                                                Attempt written) {
-  if (failed(makePlain()))
+  if (failed(makePlain(makeUnmarked())))
     return {};
   collect();
   const Program *fastest = nullptr;

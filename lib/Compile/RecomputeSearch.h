@@ -20,7 +20,8 @@ class RecomputeSearch {
 public:
   using MakeLoop = llvm::function_ref<MemoryLoop(ModuleOp fused)>;
 
-  /// The unfused program without its marks; null after an error.
+  /// The unfused program without what its marks keep apart; null after an
+  /// error.
   using MakeUnmarked = llvm::function_ref<OwningOpRef<ModuleOp>()>;
 
   /// `fused` is what became of `unfused`, as the program says it, and computes
@@ -83,8 +84,7 @@ private:
   Program mix(int64_t lower, int64_t higher);
   static bool hasPrice(const Program &program);
   Program keepMore(const Program &program, int64_t within);
-  LogicalResult makePlain();
-  LogicalResult makeApart();
+  LogicalResult makePlain(OwningOpRef<ModuleOp> program);
   void collect();
   void keepUseful();
   Attempt attempt(const Program &program);

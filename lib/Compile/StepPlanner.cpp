@@ -23,8 +23,6 @@
 #include "weft/Verify/Plan/Planning.h"
 #include "weft/Verify/Sums/Passes.h"
 
-#include "mlir/Transforms/Passes.h"
-
 #include <limits>
 
 using namespace mlir;
@@ -105,19 +103,14 @@ LogicalResult StepPlanner::fuse() {
 
 /// What the program's marks keep apart is merged while nothing has a name yet.
 OwningOpRef<ModuleOp> StepPlanner::makeUnmarked() {
-  OwningOpRef<ModuleOp> plain = marked ? marked->clone() : unfused->clone();
-  if (marked) {
-    eraseBarriers(*plain);
-    mergeRepeated(*plain);
-    if (failed(runner.runPasses(*plain, [&](OpPassManager &pm) {
-          buildUnfusedPipeline(pm, options.mergeChannels);
-        })))
-      return nullptr;
-  }
-  // The pipeline's own.
+  if (!marked)
+    return unfused->clone();
+  OwningOpRef<ModuleOp> plain = marked->clone();
   eraseBarriers(*plain);
-  if (failed(runner.runPasses(
-          *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); })))
+  mergeRepeated(*plain);
+  if (failed(runner.runPasses(*plain, [&](OpPassManager &pm) {
+        buildUnfusedPipeline(pm, options.mergeChannels);
+      })))
     return nullptr;
   return plain;
 }
