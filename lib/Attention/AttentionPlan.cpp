@@ -50,7 +50,7 @@ std::optional<unsigned> LoopPlaces::getPlace(unsigned loop) const {
 
 std::optional<Located> LoopPlaces::locate(const TermTable &table, Value value,
                                           ArrayRef<DigitIndex> indices) const {
-  Located located{value, {}, {}};
+  Located located{value, {}, {}, {}};
   std::optional<unsigned> restLoop;
   for (const DigitIndex &index : indices) {
     located.dims.emplace_back();
@@ -289,6 +289,7 @@ private:
     if (!dout && plan.hasGradient())
       return false;
     plan.v = *v;
+    shareHeads();
     if (choice.dividesAfter) {
       Value unscaled = dout ? getUnscaled(dout->value) : Value();
       if (!unscaled)
@@ -298,6 +299,20 @@ private:
     if (dout)
       plan.dout = *dout;
     return true;
+  }
+
+  /// Heads share keys and values, or neither: what one has for each of them and
+  /// the other once, as keys that are normalized after they are repeated, is
+  /// repeated.
+  void shareHeads() {
+    auto repeat = [&](Located &located, const Located &other) {
+      SmallVector<unsigned> own = located.getLoops();
+      for (unsigned loop = 0; loop < plan.getQuery(); ++loop)
+        if (hasLoop(other, loop) && !llvm::is_contained(own, loop))
+          located.repeats.push_back(loop);
+    };
+    repeat(plan.v, plan.k);
+    repeat(plan.k, plan.v);
   }
 
   //===--------------------------------------------------------------------===//
@@ -482,7 +497,7 @@ static std::optional<Located> locateMade(const Located &made, Value value) {
   });
   if (!load)
     return std::nullopt;
-  Located located{value, {}, {}};
+  Located located{value, {}, {}, {}};
   for (const DigitIndex &index : indices) {
     located.dims.emplace_back();
     if (index.empty())

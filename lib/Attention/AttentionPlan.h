@@ -21,9 +21,11 @@ struct Located {
   SmallVector<SmallVector<unsigned, 1>> dims;
   /// What the number is cast to after it is read; null: nothing.
   Type cast;
+  /// Loops for each step of which it has to be there, though no dim is of them.
+  SmallVector<unsigned> repeats;
 
   SmallVector<unsigned> getLoops() const {
-    SmallVector<unsigned> all;
+    SmallVector<unsigned> all = repeats;
     for (const auto &dim : dims)
       all.append(dim.begin(), dim.end());
     return all;

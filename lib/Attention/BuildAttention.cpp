@@ -107,7 +107,30 @@ AttentionBuilder::makeOperand(const Located &located) {
   if (kept.size() != split.size())
     value = tensor::CollapseShapeOp::create(builder, loc, type.clone(kept),
                                             value, group(units));
+  if (!located.repeats.empty())
+    value = repeat(value, located.repeats);
   return {value, getMap(located.getLoops())};
+}
+
+/// The tensor for each step of loops, which become its first dims.
+Value AttentionBuilder::repeat(Value value, ArrayRef<unsigned> loops) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape;
+  for (unsigned loop : loops)
+    shape.push_back(plan.sizes[loop]);
+  llvm::append_range(shape, type.getShape());
+  AffineMap all = builder.getMultiDimIdentityMap(shape.size());
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+  SmallVector<utils::IteratorType> parallel(shape.size(),
+                                            utils::IteratorType::parallel);
+  auto body = [](OpBuilder &inner, Location loc, ValueRange args) {
+    linalg::YieldOp::create(inner, loc, args[0]);
+  };
+  return linalg::GenericOp::create(
+             builder, loc, type.clone(shape), value, empty,
+             ArrayRef{all.getMinorSubMap(type.getRank()), all}, parallel, body)
+      .getResult(0);
 }
 
 Value AttentionBuilder::makeReplacement(Value result,

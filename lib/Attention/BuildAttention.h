@@ -46,6 +46,7 @@ private:
   std::pair<AffineMap, RankedTensorType>
   getLayout(const Replaced *replaced, ArrayRef<unsigned> loops) const;
   AffineMap getMap(ArrayRef<unsigned> loops) const;
+  Value repeat(Value value, ArrayRef<unsigned> loops);
   Value castTo(Value value, Type type);
   /// A dim for each loop.
   Operand makeOperand(const Located &located);

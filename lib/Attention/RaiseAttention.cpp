@@ -67,6 +67,46 @@ SmallVector<std::pair<MatmulOp, bool>> findCandidates(Block &block) {
   return candidates;
 }
 
+/// The contractions of a block with a part of what is computed from
+/// exponentials of tensors put together: softmaxes with a column that is no
+/// key, which is cut off.
+SmallVector<MatmulOp> findSinks(Block &block) {
+  llvm::DenseSet<Value> joined, weights, parts;
+  SmallVector<MatmulOp> found;
+  for (Operation &op : block) {
+    auto reads = [&](const llvm::DenseSet<Value> &values) {
+      return llvm::any_of(op.getOperands(), [&](Value operand) {
+        return values.contains(operand);
+      });
+    };
+    auto mark = [&](llvm::DenseSet<Value> &values) {
+      values.insert(op.result_begin(), op.result_end());
+    };
+    if (auto matmul = dyn_cast<MatmulOp>(op)) {
+      if (reads(parts))
+        found.push_back(matmul);
+    } else if (isa<tensor::ConcatOp>(op)) {
+      mark(joined);
+    } else if (isa<tensor::ExtractSliceOp>(op)) {
+      if (reads(weights))
+        mark(parts);
+    } else if (isa<linalg::GenericOp, tensor::ExpandShapeOp,
+                   tensor::CollapseShapeOp, ShardOp, OptimizationBarrierOp>(
+                   op)) {
+      auto generic = dyn_cast<linalg::GenericOp>(op);
+      bool isWeight = reads(weights) ||
+                      (generic && hasExponential(generic) && reads(joined));
+      if (isWeight)
+        mark(weights);
+      else if (reads(joined))
+        mark(joined);
+      if (reads(parts))
+        mark(parts);
+    }
+  }
+  return found;
+}
+
 /// The uses of one product.
 using UseGroup = SmallVector<WeightsUse, 4>;
 
@@ -459,6 +499,9 @@ private:
   }
 
   void raiseIn(Block &block) {
+    for (MatmulOp matmul : findSinks(block))
+      missed(matmul.getLoc(), "its softmax has a column that is no key; "
+                              "weft.jax.dot_product_attention takes sinks");
     llvm::MapVector<Value, UseGroup> groups;
     llvm::SetVector<Value> allUnread;
     for (auto [matmul, isLeft] : findCandidates(block)) {
@@ -472,8 +515,10 @@ private:
       }
     }
     bool changed = false;
-    for (auto &[product, uses] : groups)
+    for (auto &[product, uses] : groups) {
+      takeApartAlike(uses);
       changed |= raise(product, uses);
+    }
     for (Value product : allUnread)
       if (!groups.contains(product))
         missed(product.getLoc(),

@@ -225,10 +225,41 @@ DigitIndex takeApart(TermTable &table, int64_t size, ArrayRef<Digit> parts) {
   return index;
 }
 
+/// The strides of the digits of a dim's index.
+SmallVector<int64_t> getBorders(const DigitIndex &index) {
+  SmallVector<int64_t> borders;
+  int64_t stride = 1;
+  for (const Digit &digit : llvm::reverse(index)) {
+    borders.push_back(stride);
+    stride *= digit.size;
+  }
+  return borders;
+}
+
+/// Appends the parts of digits of `load` that begin at `borders` of its dims.
+void findPartsAt(TermRef load, ArrayRef<SmallVector<int64_t>> borders,
+                 SmallVectorImpl<Digit> &parts) {
+  if (borders.size() != load->indices.size())
+    return;
+  for (auto [index, wanted] : llvm::zip_equal(load->indices, borders)) {
+    int64_t stride = 1;
+    for (const Digit &digit : llvm::reverse(index)) {
+      for (int64_t border : wanted)
+        if (border > stride && border < stride * digit.size &&
+            border % stride == 0 && digit.size % (border / stride) == 0)
+          parts.push_back(
+              {digit.loop, border / stride, digit.size / (border / stride)});
+      stride *= digit.size;
+    }
+  }
+}
+
 } // namespace
 
-std::optional<WeightsUse> weft::readWeightsUse(MatmulOp op, bool weightsAreLeft,
-                                               Value &unread) {
+std::optional<WeightsUse>
+weft::readWeightsUse(MatmulOp op, bool weightsAreLeft, Value &unread,
+                     ArrayRef<SmallVector<int64_t>> borders) {
+  constexpr int kMostRounds = 4;
   WeightsUse use;
   use.op = op;
   use.weightsAreLeft = weightsAreLeft;
@@ -245,7 +276,7 @@ std::optional<WeightsUse> weft::readWeightsUse(MatmulOp op, bool weightsAreLeft,
       sizes[cast<AffineDimExpr>(expr).getPosition()] =
           cast<RankedTensorType>(value.getType()).getDimSize(i);
   SmallVector<SmallVector<Digit>> parts(sizes.size());
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < kMostRounds; ++round) {
     use.lifter = std::make_unique<Lifter>(/*limit=*/1200);
     use.lifter->followOperands();
     use.loops.clear();
@@ -260,8 +291,16 @@ std::optional<WeightsUse> weft::readWeightsUse(MatmulOp op, bool weightsAreLeft,
     SmallVector<Digit> found;
     for (TermRef load : {use.scores.query, use.scores.key, use.other})
       findParts(use.getTable(), load, found);
-    if (found.empty())
-      return findKeyLoop(use) ? std::optional(std::move(use)) : std::nullopt;
+    if (found.empty()) {
+      if (!findKeyLoop(use))
+        return std::nullopt;
+      findPartsAt(use.scores.query, borders, found);
+      llvm::erase_if(found, [&](const Digit &digit) {
+        return !loopOf.contains(digit.loop);
+      });
+      if (found.empty() || round + 1 == kMostRounds)
+        return use;
+    }
     for (const Digit &digit : found) {
       auto place = loopOf.find(digit.loop);
       if (place == loopOf.end())
@@ -270,4 +309,24 @@ std::optional<WeightsUse> weft::readWeightsUse(MatmulOp op, bool weightsAreLeft,
     }
   }
   return std::nullopt;
+}
+
+void weft::takeApartAlike(MutableArrayRef<WeightsUse> uses) {
+  SmallVector<SmallVector<int64_t>> all;
+  for (const WeightsUse &use : uses) {
+    ArrayRef<DigitIndex> indices = use.scores.query->indices;
+    all.resize(std::max(all.size(), indices.size()));
+    for (auto [borders, index] : llvm::zip(all, indices))
+      borders.append(getBorders(index));
+  }
+  for (WeightsUse &use : uses) {
+    SmallVector<Digit> missing;
+    findPartsAt(use.scores.query, all, missing);
+    Value unread;
+    if (missing.empty())
+      continue;
+    if (std::optional<WeightsUse> again =
+            readWeightsUse(use.op, use.weightsAreLeft, unread, all))
+      use = std::move(*again);
+  }
 }

@@ -51,9 +51,16 @@ struct WeightsUse {
 /// Reads a contraction with the weights on one side; nullopt if there is no
 /// exponential of a product of two tensors in them. Where there is one that is
 /// normalized, but more than a product that is scaled, capped, masked and added
-/// to, `unread` becomes the product.
-std::optional<WeightsUse> readWeightsUse(MatmulOp op, bool weightsAreLeft,
-                                         Value &unread);
+/// to, `unread` becomes the product. Loops are taken apart where the queries'
+/// dims have `borders` as well: for each dim the strides of its digits.
+std::optional<WeightsUse>
+readWeightsUse(MatmulOp op, bool weightsAreLeft, Value &unread,
+               ArrayRef<SmallVector<int64_t>> borders = {});
+
+/// Reads uses of one product again until the queries' dims have the same digits
+/// in all of them. Heads that share values are taken apart where values are
+/// read, but need not be anywhere else.
+void takeApartAlike(MutableArrayRef<WeightsUse> uses);
 
 /// Calls `visit` for each term below `root`, once; not below those for which it
 /// gives false.

@@ -140,6 +140,28 @@ def part_shared(q, k, v):
     return mix(jax.nn.softmax(scores(q, jnp.concatenate([shared, k[..., 2:]], -1)), -1), v[..., :3])
 
 
+def mapped_norms(q, k, v):
+    """Keys are repeated and then normalized, values only repeated; a mask from outside of the trace."""
+    def norm(x):
+        return x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+
+    def one(q, k, v):
+        return jax.nn.softmax(jnp.where(TRIANGLE, norm(q) @ norm(k).T, -jnp.inf)) @ v
+
+    k, v = jnp.repeat(k, 2, axis=2), jnp.repeat(v, 2, axis=2)
+    return jax.vmap(jax.vmap(one, (1, 1, 1), 1))(q, k, v)
+
+
+def shared_queries(q, k, v):
+    """Values are repeated and then scaled, keys only repeated."""
+    k, v = jnp.repeat(k, 2, axis=2), jnp.repeat(v, 2, axis=2) * (1 + jnp.arange(H))[:, None]
+    return mix(jax.nn.softmax(scores(q, k), -1), v)
+
+
+def of_a_constant(mask):
+    return lambda q, k, v: mix(jax.nn.softmax(jnp.where(mask, scores(q, k), -jnp.inf), -1), v)
+
+
 def softcap(q, k, v):
     """As Gemma has it: scaled queries, a softcap, and the lowest number."""
     s = jnp.einsum("bqhd,bkhd->bhqk", q * SCALE, k)
@@ -206,6 +228,11 @@ def library(**settings):
     return lambda q, k, v: jax.nn.dot_product_attention(q, k, v, **settings)
 
 
+# Arrays that tracing only sees as constants.
+TRIANGLE = np.tril(np.ones((S, S), bool))
+# The first tokens see all and are seen by all.
+LANDMARKS = (np.abs(np.arange(S)[:, None] - np.arange(S)) < 2) | (np.arange(S) < 2) | (np.arange(S) < 2)[:, None]
+
 SEEN = random.random((B, 1, S, S)) > 0.2
 SEEN[..., 0] = True
 KEPT = random.random((B, S)) > 0.3
@@ -235,6 +262,11 @@ FORMS = {
     "masked_twice": (masked_twice, of_heads(), "right = 0"),
     "prefix": (prefix, of_heads(), ""),
     "part_shared": (part_shared, of_heads(), ""),
+    "mapped_norms": (mapped_norms, of_heads(2), "right = 0"),
+    "shared_queries": (shared_queries, of_heads(2), ""),
+    "triangle": (of_a_constant(TRIANGLE), of_heads(), "right = 0"),
+    "triangle_of_integers": (of_a_constant(TRIANGLE.astype(np.int32)), of_heads(), "right = 0"),
+    "landmarks": (of_a_constant(LANDMARKS), of_heads(), ""),
     "softcap": (softcap, of_heads(), "softcap = 5.000000e+01 : f32, right = 0"),
     "alibi": (alibi, of_heads(), "right = 0"),
     "biased": (biased, (*of_heads(), draw(H, S, S)), ""),

@@ -98,19 +98,23 @@ private:
     }
   }
 
-  /// A constant of bits that the two loops index.
+  /// A constant of integers that the two loops index.
   bool isReadableLoad(TermRef term) {
     DenseElementsAttr attr;
-    if (!term->type.isInteger(1) ||
+    auto type = dyn_cast<IntegerType>(term->type);
+    if (!type || type.getWidth() > 32 ||
         !matchPattern(term->value, m_Constant(&attr)))
       return false;
     for (const DigitIndex &index : term->indices)
       if (index.size() > 1 || (index.size() == 1 && !isWhole(table, index[0])))
         return false;
-    std::vector<bool> &bits = constants[term];
-    if (bits.empty())
-      for (bool bit : attr.getValues<bool>())
-        bits.push_back(bit);
+    std::vector<int32_t> &numbers = constants[term];
+    if (!numbers.empty())
+      return true;
+    // A bit is 0 or 1.
+    for (const llvm::APInt &number : attr.getValues<llvm::APInt>())
+      numbers.push_back(type.isInteger(1) ? number.getZExtValue()
+                                          : number.getSExtValue());
     return true;
   }
 
@@ -247,7 +251,7 @@ private:
   unsigned query, key;
   int64_t queries, keys;
   bool failed = false;
-  llvm::DenseMap<TermRef, std::vector<bool>> constants;
+  llvm::DenseMap<TermRef, std::vector<int32_t>> constants;
 };
 
 } // namespace

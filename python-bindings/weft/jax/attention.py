@@ -18,6 +18,8 @@ import numpy as np
 from jax.ad_checkpoint import checkpoint_name
 from jax.extend import source_info_util
 
+from weft.jax._sinks import add_sinks, exp_of_difference, rows, sink_gradient
+
 # Errors are to point at the caller.
 source_info_util.register_exclusion(__file__)
 
@@ -39,7 +41,7 @@ def dot_product_attention(
         local_window_size: int | tuple[int, int] | None = None,
         logits_soft_cap: float | None = None, query_segment_ids: jax.Array | None = None,
         key_value_segment_ids: jax.Array | None = None, dropout_rate: float = 0.0,
-        dropout_key: jax.Array | None = None,
+        dropout_key: jax.Array | None = None, sinks: jax.Array | None = None,
         residual_checkpoint_name: str | None = None) -> jax.Array:
     """Attention without the square of scores, as jax.nn.dot_product_attention says it.
 
@@ -59,6 +61,9 @@ def dot_product_attention(
     index of batch, head, query and key in this call: the same in plain JAX, in the backward
     pass and on every mesh. It is computed where it is used, and not kept.
 
+    sinks (N,) are one more score for each query of a head, of a key that has no value: the
+    weights of the keys then add up to less than one. They have a gradient, and are not dropped.
+
     residual_checkpoint_name is what a policy of jax.checkpoint calls the output and the sums of
     rows that the backward pass reads: one that keeps them computes no attention again.
 
@@ -74,7 +79,7 @@ def dot_product_attention(
             local_window_size=local_window_size, logits_soft_cap=logits_soft_cap,
             query_segment_ids=alone(query_segment_ids),
             key_value_segment_ids=alone(key_value_segment_ids), dropout_rate=dropout_rate,
-            dropout_key=dropout_key,
+            dropout_key=dropout_key, sinks=sinks,
             residual_checkpoint_name=residual_checkpoint_name)[0]
     _check(query, key, value, query_segment_ids, key_value_segment_ids)
     _check_dropout(dropout_rate, dropout_key)
@@ -104,12 +109,21 @@ def dot_product_attention(
         config["dropout"] = _float32(dropout_rate)
         tensors["low_seeds"], tensors["high_seeds"] = _seeds(
             dropout_key, (batch, shared, heads // shared, queries))
+    if sinks is not None:
+        config["sinks"] = True
+        tensors["sinks"] = _of_heads(sinks, heads).reshape(shared, heads // shared)
     out = _attend(json.dumps(config), tensors, residual_checkpoint_name)
     return out.reshape(batch, queries, heads, value.shape[3])
 
 
 def _float32(number):
     return float(np.float32(number))
+
+
+def _of_heads(sinks, heads):
+    if sinks.shape != (heads,) or not jnp.issubdtype(sinks.dtype, jnp.floating):
+        raise ValueError(f"expected sinks of shape {(heads,)} and a type of floats, got {sinks.dtype} of {sinks.shape}")
+    return sinks.astype(jnp.float32)
 
 
 def _check(query, key, value, query_segments, key_segments):
@@ -214,16 +228,22 @@ def _window(is_causal, window):
 def _attend(config, tensors, kept):
     """The output of attention. `kept` names what the backward pass reads."""
     given = [name for name, tensor in tensors.items() if tensor is not None]
+    parts = [name for name in given if name != "sinks"]
+
+    def run(arrays):
+        arrays = dict(zip(given, arrays))
+        out, lse = forward(*[arrays[name] for name in parts])
+        return add_sinks(out, lse, arrays["sinks"]) if "sinks" in arrays else (out, lse)
 
     @jax.custom_vjp
     def attend(*arrays):
-        return forward(*arrays)[0]
+        return run(arrays)[0]
 
     def remember(*arrays):
         # Known while the step is traced; nothing but a tuple's length can say so later.
         asked = tuple(() for name, array in zip(given, arrays) if name == "bias" and array.perturbed)
         arrays = [array.value for array in arrays]
-        out, lse = forward(*arrays)
+        out, lse = run(arrays)
         if kept is not None:
             out, lse = checkpoint_name(out, kept), checkpoint_name(lse, kept)
         return out, (arrays, out, lse, asked)
@@ -232,14 +252,16 @@ def _attend(config, tensors, kept):
         arrays, out, lse, asked = saved
         if not isinstance(dout, jax.Array):
             dout = jnp.zeros(out.shape, out.dtype)
-        made = dict(zip(("q", "k", "v"), backward(*arrays, out, lse, dout)))
+        known = {**dict(zip(given, arrays)), "out": out, "lse": lse, "dout": dout}
+        made = dict(zip(("q", "k", "v"), backward(*[known[name] for name in (*parts, *_FORWARD, "dout")])))
         if asked:
-            made["bias"] = _bias_gradient(
-                json.loads(config), {**dict(zip(given, arrays)), "out": out, "dout": dout})
+            made["bias"] = _bias_gradient(json.loads(config), known)
+        if "sinks" in known:
+            made["sinks"] = sink_gradient(known)
         return tuple(made.get(name) for name in given)
 
-    forward = _operation("weft.attention", config, (*given, *_FORWARD), len(_FORWARD))
-    backward = _operation("weft.attention_grad", config, (*given, *_FORWARD, "dout", *_GRADIENTS),
+    forward = _operation("weft.attention", config, (*parts, *_FORWARD), len(_FORWARD))
+    backward = _operation("weft.attention_grad", config, (*parts, *_FORWARD, "dout", *_GRADIENTS),
                           len(_GRADIENTS))
     attend.defvjp(remember, differentiate, symbolic_zeros=True)
     return attend(*[tensors[name] for name in given])
@@ -349,9 +371,11 @@ def _compute_gradient(settings, tensors):
 
 def _score_gradient(settings, tensors):
     """Weights, the gradient of the scores with the bias, and the scores before it."""
-    weights, capped = _weights(settings, tensors)[:2]
+    weights, capped, lse = _weights(settings, tensors)
+    if "sinks" in settings:
+        weights = weights * exp_of_difference(lse, tensors["lse"])[..., None]
     dout, out, value = (tensors[name].astype(jnp.float32) for name in ("dout", "out", "v"))
-    delta = jnp.einsum("bihge,bihge->bhgi", dout, out)[..., None]
+    delta = rows(dout, out)[..., None]
     change = jnp.einsum("bihge,bjhe->bhgij", dout, value) * _retained(settings, tensors)
     grad = weights * (change - delta)
     if "mask" in tensors:
