@@ -56,17 +56,21 @@ def _of_integers(build, op, lhs, rhs, numbers, result):
 
 def _batched(build, lhs, rhs, numbers, result):
     """A product of batches of matrices, the one form with batches that linalg has."""
-    left = _merged(build, lhs, numbers.lhs_batching_dimensions, numbers.lhs_contracting_dimensions)
-    right = _merged(build, rhs, numbers.rhs_batching_dimensions, numbers.rhs_contracting_dimensions)
+    left = merged(build, lhs, numbers.lhs_batching_dimensions, numbers.lhs_contracting_dimensions)
+    right = merged(build, rhs, numbers.rhs_batching_dimensions, numbers.rhs_contracting_dimensions)
+    return build.reshape(multiply_batches(build, left, right, result.element_type), result.shape)
+
+
+def multiply_batches(build, left, right, element):
+    """Of (batch, rows, summed) and (batch, columns, summed)."""
     right = build.transpose(right, [0, 2, 1])
     shape = [shape_of(left)[0], shape_of(left)[1], shape_of(right)[2]]
     form = stablehlo.DotDimensionNumbers.get([0], [0], [2], [1])
-    made = build.value("stablehlo.dot_general", build.tensor(shape, result.element_type), [left, right],
+    return build.value("stablehlo.dot_general", build.tensor(shape, element), [left, right],
                        {"dot_dimension_numbers": form})
-    return build.reshape(made, result.shape)
 
 
-def _merged(build, value, batching, contracting):
+def merged(build, value, batching, contracting):
     """The operand as batch, rows and contracted columns, each one dimension."""
     batching, contracting = list(batching), list(contracting)
     rest = [d for d in range(len(shape_of(value))) if d not in batching + contracting]

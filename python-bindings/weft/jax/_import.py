@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _attention, _barrier, _combiners, _contract, _cumulative, _fold, _lookup, _placement, _regions, _scaled, _slices, _sorting, _windows
+from weft.jax import _attention, _barrier, _combiners, _contract, _convolution, _cumulative, _fold, _lookup, _placement, _regions, _scaled, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -381,5 +381,4 @@ class Importer:
         return [self._checked(op, lambda: _windows.select_and_scatter(self.build, op, *operands))]
 
     def _stablehlo_convolution(self, op, operands, env):
-        raise self.error(op, "is a convolution; weft imports contractions only "
-                             "(patch embeddings can be a reshape and a matmul)")
+        return [self._checked(op, lambda: _convolution.convolution(self.build, op, *operands))]

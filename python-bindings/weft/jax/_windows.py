@@ -46,7 +46,7 @@ def _ones_or(op, name, rank):
 
 def _padded(build, op, source, start, base):
     low, high = _padding(op, len(base))
-    return _pad(build, source, start, low, high, [b - 1 for b in base])
+    return pad(build, source, start, low, high, [b - 1 for b in base])
 
 
 def _padding(op, rank):
@@ -56,7 +56,7 @@ def _padding(op, rank):
     return pads[::2], pads[1::2]
 
 
-def _pad(build, source, value, low, high, between):
+def pad(build, source, value, low, high, between):
     if not any(low + high + between):
         return source
     shape = [l + h + n + (n - 1) * b for l, h, n, b in zip(low, high, shape_of(source), between)]
@@ -75,7 +75,7 @@ def select_and_scatter(build, op, source, updates, start):
         raise ValueError(f"has a window of {math.prod(sizes)} places, at most {WINDOW_LIMIT} are compared")
     strides = _ones_or(op, "window_strides", len(sizes))
     low, high = _padding(op, len(sizes))
-    padded = _pad(build, source, start, low, high, [0] * len(sizes))
+    padded = pad(build, source, start, low, high, [0] * len(sizes))
     inside = np.zeros(shape_of(padded), bool)
     inside[tuple(slice(max(l, 0), n - max(h, 0)) for l, h, n in zip(low, high, inside.shape))] = True
     places = list(itertools.product(*map(range, sizes)))
@@ -87,8 +87,8 @@ def select_and_scatter(build, op, source, updates, start):
         kept = build.select(hit, updates, build.broadcast(zero, shape, []))
         before = [p - l for p, l in zip(place, low)]
         after = [n - (b + (m - 1) * t + 1) for n, b, m, t in zip(shape_of(source), before, shape, strides)]
-        spread = _pad(build, kept, zero, before, after, [t - 1 for t in strides])
-        here = _pad(build, hit, build.splat(0, [], element_of(hit)), before, after, [t - 1 for t in strides])
+        spread = pad(build, kept, zero, before, after, [t - 1 for t in strides])
+        here = pad(build, hit, build.splat(0, [], element_of(hit)), before, after, [t - 1 for t in strides])
         added, = _regions.apply(build, op.regions[1].blocks[0], [result, spread], shape_of(source))
         result = build.select(here, added, result)
     return result
