@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/GlobPattern.h"
@@ -50,6 +51,45 @@ Value getRoot(Value value) {
     value = source;
   }
   return value;
+}
+
+/// Says whether an op computes each element from those at its place; not a
+/// magnitude, as for a scale.
+bool isElementwise(linalg::GenericOp op) {
+  return op.getNumReductionLoops() == 0 && op.getNumResults() == 1 &&
+         op.getBody()->getOps<math::AbsFOp>().empty();
+}
+
+/// Says whether the largest of so many elements in a row is taken, or found;
+/// lax.top_k compares floats as integers.
+bool takesMaximum(linalg::GenericOp op, int64_t count) {
+  if (op.getNumParallelLoops() == 0)
+    return false;
+  int64_t reduced = 1;
+  for (auto [size, kind] :
+       llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction)
+      reduced *= size;
+  return reduced == count && llvm::any_of(*op.getBody(), [](Operation &inner) {
+           return isa<arith::MaximumFOp, arith::MaxNumFOp, arith::CmpFOp,
+                      arith::MaxSIOp>(inner);
+         });
+}
+
+/// Says whether the elements of a row, so many, are compared with each other.
+bool isCompared(Value value, int64_t count) {
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (unsigned i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      auto generic = dyn_cast<linalg::GenericOp>(user);
+      if (generic && takesMaximum(generic, count))
+        return true;
+      for (OpResult result : user->getResults())
+        if (generic ? isElementwise(generic) : getSource(result) == reached[i])
+          reached.insert(result);
+    }
+  return false;
 }
 
 /// The sizes of the loops that an operand has and the contraction sums, or that
@@ -256,7 +296,18 @@ private:
       return "an embedding";
     if (isLast(linear))
       return "the head";
+    if (makesScores(linear))
+      return "scores, of which the largest is taken";
     return {};
+  }
+
+  /// Of the outputs for each token one or a few count: a router's experts, the
+  /// classes of a loss.
+  static bool makesScores(const Linear &linear) {
+    unsigned index = linear.roles[0] == OperandRole::Weight ? 0 : 1;
+    MatmulOp op = linear.op;
+    int64_t outputs = multiply(getSizes(op, index, false));
+    return outputs > 1 && isCompared(op.getResult(), outputs);
   }
 
   static bool isLookedUp(Value value) {
