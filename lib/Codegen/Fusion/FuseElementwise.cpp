@@ -424,6 +424,22 @@ LogicalResult rewriteGenerics(func::FuncOp func,
   return success();
 }
 
+/// What computes a number from others is no part of what reads it: these are
+/// read in its body again.
+LogicalResult readScalarsInBodies(func::FuncOp func) {
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateInlineConstantOperandsPatterns(patterns);
+  SmallVector<Operation *> numbers;
+  for (auto op : func.getBody().getOps<linalg::GenericOp>())
+    if (op.getNumLoops() == 0 && op.getNumDpsInputs() > 0)
+      numbers.push_back(op);
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  config.enableFolding(false);
+  return applyOpPatternsGreedily(numbers, std::move(patterns), config);
+}
+
 LogicalResult fuseOnce(func::FuncOp func, int64_t scratchBytes) {
   widenInReaders(func, scratchBytes);
   RewritePatternSet patterns(func.getContext());
@@ -450,6 +466,8 @@ LogicalResult fuseOnce(func::FuncOp func, int64_t scratchBytes) {
 
 LogicalResult mlir::weft::fuseElementwise(func::FuncOp func,
                                           int64_t scratchBytes) {
+  if (failed(readScalarsInBodies(func)))
+    return failure();
   splitNumbers(func);
   if (failed(fuseOnce(func, scratchBytes)))
     return failure();

@@ -16,6 +16,7 @@
 #include "FuseElementwise.h"
 #include "GroupGraph.h"
 #include "JoinNumbers.h"
+#include "ReadScalars.h"
 #include "SplitSums.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
 #include "weft/Codegen/Fusion/Orders.h"
@@ -53,37 +54,6 @@ constexpr unsigned kMaxSiblingDistance = 96;
 /// Ops become one kernel for what both read if that is one part in so many of
 /// the largest tensor that one of them takes.
 constexpr int64_t kMinSharedPart = 8;
-
-/// What an op without loops takes out of scalar tensors it reads as operands
-/// instead: so it can be seen that it may write the result to their memory.
-void readScalarsAsOperands(linalg::GenericOp op) {
-  SmallVector<tensor::ExtractOp> extracts;
-  for (auto extract : op.getBody()->getOps<tensor::ExtractOp>())
-    if (extract.getTensor().getParentRegion() != &op.getRegion() &&
-        extract.getIndices().empty())
-      extracts.push_back(extract);
-  if (op.getNumLoops() != 0 || extracts.empty())
-    return;
-  SmallVector<Value> inputs(op.getInputs());
-  unsigned numInputs = inputs.size();
-  for (auto [i, extract] : llvm::enumerate(extracts)) {
-    inputs.push_back(extract.getTensor());
-    extract.getResult().replaceAllUsesWith(op.getBody()->insertArgument(
-        numInputs + i, extract.getType(), extract.getLoc()));
-  }
-  OpBuilder builder(op);
-  SmallVector<AffineMap> maps(inputs.size() + op.getNumDpsInits(),
-                              builder.getEmptyAffineMap());
-  auto made = linalg::GenericOp::create(
-      builder, op.getLoc(), op.getResultTypes(), inputs, op.getOutputs(), maps,
-      op.getIteratorTypesArray(), /*bodyBuilder=*/nullptr,
-      llvm::to_vector(op->getDiscardableAttrs()));
-  made.getRegion().takeBody(op.getRegion());
-  for (tensor::ExtractOp extract : extracts)
-    extract.erase();
-  op->replaceAllUsesWith(made);
-  op.erase();
-}
 
 //===----------------------------------------------------------------------===//
 // Parts of concatenations
@@ -707,9 +677,7 @@ struct FuseKernelsPass
         alignProducers(*block, /*inRows=*/!limits.alignsViews);
       if (failed(prepareParts(func)))
         return signalPassFailure();
-      for (auto op : llvm::make_early_inc_range(
-               func.getBody().getOps<linalg::GenericOp>()))
-        readScalarsAsOperands(op);
+      readScalarsAsOperands(func);
       nameFills(func);
       materializeSplats(func);
       for (Block *block : getBlocks(func)) {
