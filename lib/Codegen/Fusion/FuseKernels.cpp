@@ -16,6 +16,7 @@
 #include "FuseElementwise.h"
 #include "GroupGraph.h"
 #include "JoinNumbers.h"
+#include "ProgramOps.h"
 #include "ReadScalars.h"
 #include "SplitSums.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
@@ -84,7 +85,7 @@ bool isShared(OpOperand &part) {
 /// that computes it writes along with it: a pass over memory is spared.
 void copySharedParts(func::FuncOp func) {
   SmallVector<OpOperand *> parts;
-  func.walk([&](tensor::ConcatOp concat) {
+  forEachOp<tensor::ConcatOp>(func, [&](tensor::ConcatOp concat) {
     for (OpOperand &part : concat->getOpOperands())
       if (isShared(part))
         parts.push_back(&part);
@@ -100,7 +101,7 @@ void copySharedParts(func::FuncOp func) {
 /// Prepares parts to be computed where the concatenation has them.
 LogicalResult prepareParts(func::FuncOp func) {
   SmallVector<Operation *> reshapes;
-  func.walk([&](tensor::ExpandShapeOp op) {
+  forEachOp<tensor::ExpandShapeOp>(func, [&](tensor::ExpandShapeOp op) {
     if (shouldExpand(&op.getSrcMutable()))
       reshapes.push_back(op);
   });
@@ -129,7 +130,7 @@ LogicalResult prepareParts(func::FuncOp func) {
 /// from these without reading memory.
 void nameFills(func::FuncOp func) {
   SmallVector<linalg::GenericOp> ops;
-  func.walk([&](linalg::GenericOp op) {
+  forEachOp<linalg::GenericOp>(func, [&](linalg::GenericOp op) {
     if (op->getNumResults() != 1 || op.getNumDpsInputs() != 0 ||
         op.getNumParallelLoops() != op.getNumLoops() ||
         !op.getIndexingMapsArray()[0].isPermutation())
@@ -203,9 +204,11 @@ void splitUpdated(Value whole, Value scalar) {
 /// splats that are read become generic ops.
 void materializeSplats(func::FuncOp func) {
   SmallVector<Operation *> ops;
-  func.walk([&](Operation *op) {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<arith::ConstantOp, linalg::FillOp>(op))
       ops.push_back(op);
+    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                     : WalkResult::advance();
   });
   auto isInit = [](OpOperand &use) {
     auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
@@ -246,7 +249,8 @@ void materializeSplats(func::FuncOp func) {
 /// kernel writes them, which gets the scalars with its launch.
 void fillElements(func::FuncOp func) {
   SmallVector<tensor::FromElementsOp> ops;
-  func.walk([&](tensor::FromElementsOp op) { ops.push_back(op); });
+  forEachOp<tensor::FromElementsOp>(
+      func, [&](tensor::FromElementsOp op) { ops.push_back(op); });
   for (tensor::FromElementsOp op : ops) {
     OpBuilder builder(op);
     Location loc = op.getLoc();
