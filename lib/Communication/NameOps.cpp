@@ -9,6 +9,7 @@
 
 #include "weft/Communication/Passes.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -58,9 +59,23 @@ std::string getSubject(Operation *op, const CollectiveFlow &flow) {
 class Namer {
 public:
   explicit Namer(func::FuncOp func) : func(func) {
-    func.walk([&](Operation *op) {
+    walk([&](Operation *op) {
       if (auto name = op->getAttrOfType<StringAttr>(WeftDialect::kOpNameAttr))
         taken.insert(name.getValue());
+    });
+  }
+
+  void run() {
+    walk([&](Operation *op) { name(op); });
+  }
+
+private:
+  /// Bodies of kernels, most of a program, have no ops with names.
+  void walk(function_ref<void(Operation *)> visit) {
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      visit(op);
+      return isa<linalg::LinalgOp, rt::FusedOp>(op) ? WalkResult::skip()
+                                                    : WalkResult::advance();
     });
   }
 
@@ -72,7 +87,6 @@ public:
                 StringAttr::get(op->getContext(), makeUnique(op, kind)));
   }
 
-private:
   /// "matmul #3", "all_gather w", and "all_gather w #2" for the second.
   std::string makeUnique(Operation *op, StringRef kind) {
     std::string subject = isa<rt::FusedOp>(op) ? "" : getSubject(op, getFlow());
@@ -111,10 +125,8 @@ private:
 
 struct NameOpsPass : public weft::impl::NameOpsPassBase<NameOpsPass> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>()) {
-      Namer namer(func);
-      func.walk<WalkOrder::PreOrder>([&](Operation *op) { namer.name(op); });
-    }
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      Namer(func).run();
     markAllAnalysesPreserved();
   }
 };

@@ -9,6 +9,7 @@
 #include "weft/Analysis/Traffic.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
@@ -477,9 +478,12 @@ CostModel::Slowdown CostModel::computeSlowdown(func::FuncOp function) const {
   if (!takes)
     return {};
   Contention contention;
-  function.walk([&](Operation *op) {
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (std::optional<CollectiveCost> cost = getCollectiveCost(op))
       addContention(op, *cost, machine, contention);
+    // Kernels have no collectives in them.
+    return isa<linalg::LinalgOp, rt::FusedOp>(op) ? WalkResult::skip()
+                                                  : WalkResult::advance();
   });
   contention.compute =
       double(getRegionNanoseconds(function.getBody(), Slowdown()));

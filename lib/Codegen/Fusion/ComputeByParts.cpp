@@ -12,6 +12,8 @@
 
 #include "ComputeByParts.h"
 
+#include "ProgramOps.h"
+
 #include "weft/Codegen/Fusion/Orders.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
@@ -262,7 +264,8 @@ void sinkBelowViews(linalg::GenericOp op,
 
 SmallVector<linalg::GenericOp> getOps(func::FuncOp func) {
   SmallVector<linalg::GenericOp> ops;
-  func.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  forEachOp<linalg::GenericOp>(
+      func, [&](linalg::GenericOp op) { ops.push_back(op); });
   return ops;
 }
 

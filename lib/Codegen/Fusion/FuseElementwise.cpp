@@ -6,6 +6,8 @@
 
 #include "FuseElementwise.h"
 
+#include "ProgramOps.h"
+
 #include "weft/Codegen/Fusion/Orders.h"
 #include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
@@ -238,7 +240,7 @@ bool isWidening(linalg::GenericOp op) {
 /// and what the producer makes would be stored wide.
 void widenInReaders(func::FuncOp func, int64_t scratchBytes) {
   SmallVector<linalg::GenericOp> ops;
-  func.walk([&](linalg::GenericOp op) {
+  forEachOp<linalg::GenericOp>(func, [&](linalg::GenericOp op) {
     if (isWidening(op) && sparesMemory(op, scratchBytes))
       ops.push_back(op);
   });
@@ -256,7 +258,7 @@ void widenInReaders(func::FuncOp func, int64_t scratchBytes) {
 /// computed again where it is read, without a kernel of its own.
 void splitNumbers(func::FuncOp func) {
   SmallVector<linalg::GenericOp> ops;
-  func.walk([&](linalg::GenericOp op) {
+  forEachOp<linalg::GenericOp>(func, [&](linalg::GenericOp op) {
     if (op.getNumLoops() == 0 && op->getNumResults() > 1 &&
         op.hasPureTensorSemantics() && !isHeavy(op) && !isJoin(op) &&
         countOps(op) <= kMaxRepeatedOps &&
@@ -377,7 +379,7 @@ bool hasRoom(linalg::GenericOp producer, tensor::ExtractOp extract) {
 /// them can be computed by the readers. Says whether there were any.
 bool repeatForReaders(func::FuncOp func, int64_t scratchBytes) {
   SmallVector<linalg::GenericOp> producers;
-  func.walk([&](linalg::GenericOp op) {
+  forEachOp<linalg::GenericOp>(func, [&](linalg::GenericOp op) {
     if (countOps(op) > kMaxRepeatedOps ||
         !sparesMemory(op, scratchBytes, canReach) ||
         sparesMemory(op, scratchBytes) || op.hasIndexSemantics() ||
@@ -424,6 +426,22 @@ LogicalResult rewriteGenerics(func::FuncOp func,
   return success();
 }
 
+/// What computes a number from others is no part of what reads it: these are
+/// read in its body again.
+LogicalResult readScalarsInBodies(func::FuncOp func) {
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateInlineConstantOperandsPatterns(patterns);
+  SmallVector<Operation *> numbers;
+  for (auto op : func.getBody().getOps<linalg::GenericOp>())
+    if (op.getNumLoops() == 0 && op.getNumDpsInputs() > 0)
+      numbers.push_back(op);
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  config.enableFolding(false);
+  return applyOpPatternsGreedily(numbers, std::move(patterns), config);
+}
+
 LogicalResult fuseOnce(func::FuncOp func, int64_t scratchBytes) {
   widenInReaders(func, scratchBytes);
   RewritePatternSet patterns(func.getContext());
@@ -450,6 +468,8 @@ LogicalResult fuseOnce(func::FuncOp func, int64_t scratchBytes) {
 
 LogicalResult mlir::weft::fuseElementwise(func::FuncOp func,
                                           int64_t scratchBytes) {
+  if (failed(readScalarsInBodies(func)))
+    return failure();
   splitNumbers(func);
   if (failed(fuseOnce(func, scratchBytes)))
     return failure();

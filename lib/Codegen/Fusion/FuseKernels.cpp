@@ -16,6 +16,8 @@
 #include "FuseElementwise.h"
 #include "GroupGraph.h"
 #include "JoinNumbers.h"
+#include "ProgramOps.h"
+#include "ReadScalars.h"
 #include "SplitSums.h"
 #include "weft/Codegen/Fusion/KernelShape.h"
 #include "weft/Codegen/Fusion/Orders.h"
@@ -54,37 +56,6 @@ constexpr unsigned kMaxSiblingDistance = 96;
 /// the largest tensor that one of them takes.
 constexpr int64_t kMinSharedPart = 8;
 
-/// What an op without loops takes out of scalar tensors it reads as operands
-/// instead: so it can be seen that it may write the result to their memory.
-void readScalarsAsOperands(linalg::GenericOp op) {
-  SmallVector<tensor::ExtractOp> extracts;
-  for (auto extract : op.getBody()->getOps<tensor::ExtractOp>())
-    if (extract.getTensor().getParentRegion() != &op.getRegion() &&
-        extract.getIndices().empty())
-      extracts.push_back(extract);
-  if (op.getNumLoops() != 0 || extracts.empty())
-    return;
-  SmallVector<Value> inputs(op.getInputs());
-  unsigned numInputs = inputs.size();
-  for (auto [i, extract] : llvm::enumerate(extracts)) {
-    inputs.push_back(extract.getTensor());
-    extract.getResult().replaceAllUsesWith(op.getBody()->insertArgument(
-        numInputs + i, extract.getType(), extract.getLoc()));
-  }
-  OpBuilder builder(op);
-  SmallVector<AffineMap> maps(inputs.size() + op.getNumDpsInits(),
-                              builder.getEmptyAffineMap());
-  auto made = linalg::GenericOp::create(
-      builder, op.getLoc(), op.getResultTypes(), inputs, op.getOutputs(), maps,
-      op.getIteratorTypesArray(), /*bodyBuilder=*/nullptr,
-      llvm::to_vector(op->getDiscardableAttrs()));
-  made.getRegion().takeBody(op.getRegion());
-  for (tensor::ExtractOp extract : extracts)
-    extract.erase();
-  op->replaceAllUsesWith(made);
-  op.erase();
-}
-
 //===----------------------------------------------------------------------===//
 // Parts of concatenations
 //===----------------------------------------------------------------------===//
@@ -114,7 +85,7 @@ bool isShared(OpOperand &part) {
 /// that computes it writes along with it: a pass over memory is spared.
 void copySharedParts(func::FuncOp func) {
   SmallVector<OpOperand *> parts;
-  func.walk([&](tensor::ConcatOp concat) {
+  forEachOp<tensor::ConcatOp>(func, [&](tensor::ConcatOp concat) {
     for (OpOperand &part : concat->getOpOperands())
       if (isShared(part))
         parts.push_back(&part);
@@ -130,7 +101,7 @@ void copySharedParts(func::FuncOp func) {
 /// Prepares parts to be computed where the concatenation has them.
 LogicalResult prepareParts(func::FuncOp func) {
   SmallVector<Operation *> reshapes;
-  func.walk([&](tensor::ExpandShapeOp op) {
+  forEachOp<tensor::ExpandShapeOp>(func, [&](tensor::ExpandShapeOp op) {
     if (shouldExpand(&op.getSrcMutable()))
       reshapes.push_back(op);
   });
@@ -159,7 +130,7 @@ LogicalResult prepareParts(func::FuncOp func) {
 /// from these without reading memory.
 void nameFills(func::FuncOp func) {
   SmallVector<linalg::GenericOp> ops;
-  func.walk([&](linalg::GenericOp op) {
+  forEachOp<linalg::GenericOp>(func, [&](linalg::GenericOp op) {
     if (op->getNumResults() != 1 || op.getNumDpsInputs() != 0 ||
         op.getNumParallelLoops() != op.getNumLoops() ||
         !op.getIndexingMapsArray()[0].isPermutation())
@@ -233,9 +204,11 @@ void splitUpdated(Value whole, Value scalar) {
 /// splats that are read become generic ops.
 void materializeSplats(func::FuncOp func) {
   SmallVector<Operation *> ops;
-  func.walk([&](Operation *op) {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<arith::ConstantOp, linalg::FillOp>(op))
       ops.push_back(op);
+    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                     : WalkResult::advance();
   });
   auto isInit = [](OpOperand &use) {
     auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
@@ -276,7 +249,8 @@ void materializeSplats(func::FuncOp func) {
 /// kernel writes them, which gets the scalars with its launch.
 void fillElements(func::FuncOp func) {
   SmallVector<tensor::FromElementsOp> ops;
-  func.walk([&](tensor::FromElementsOp op) { ops.push_back(op); });
+  forEachOp<tensor::FromElementsOp>(
+      func, [&](tensor::FromElementsOp op) { ops.push_back(op); });
   for (tensor::FromElementsOp op : ops) {
     OpBuilder builder(op);
     Location loc = op.getLoc();
@@ -707,9 +681,7 @@ struct FuseKernelsPass
         alignProducers(*block, /*inRows=*/!limits.alignsViews);
       if (failed(prepareParts(func)))
         return signalPassFailure();
-      for (auto op : llvm::make_early_inc_range(
-               func.getBody().getOps<linalg::GenericOp>()))
-        readScalarsAsOperands(op);
+      readScalarsAsOperands(func);
       nameFills(func);
       materializeSplats(func);
       for (Block *block : getBlocks(func)) {

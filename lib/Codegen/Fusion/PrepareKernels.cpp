@@ -4,6 +4,8 @@
 // what is weft's own are lookups as generics, and transposes that move into the
 // maps of contractions, where they cost nothing.
 
+#include "ReadScalars.h"
+
 #include "weft/Codegen/Fusion/Orders.h"
 
 #include "weft/Canonicalize/MissingElements.h"
@@ -735,6 +737,7 @@ struct PrepareKernelsPass
     LogicalResult result = failure(failed(generalize(func, target)) ||
                                    failed(simplify(func, target)));
     moveOrdersOutOfBodies(func);
+    readScalarsAsOperands(func);
     return result;
   }
 };

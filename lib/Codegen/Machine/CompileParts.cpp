@@ -136,7 +136,7 @@ LogicalResult mlir::weft::checkCPU(ModuleOp module) {
 }
 
 std::unique_ptr<llvm::TargetMachine>
-mlir::weft::createTargetMachine(StringRef name) {
+mlir::weft::createTargetMachine(StringRef name, llvm::CodeGenOptLevel level) {
   NativeTarget native;
   bool isNative = name == "native";
   std::string cpu = isNative ? llvm::sys::getHostCPUName().str() : name.str();
@@ -146,7 +146,7 @@ mlir::weft::createTargetMachine(StringRef name) {
   return std::unique_ptr<llvm::TargetMachine>(
       native.target->createTargetMachine(native.triple, cpu, features, options,
                                          llvm::Reloc::PIC_, std::nullopt,
-                                         llvm::CodeGenOptLevel::Default));
+                                         level));
 }
 
 bool mlir::weft::convertsBF16(ModuleOp module) {
@@ -181,8 +181,11 @@ mlir::weft::optimizeModule(ModuleOp module, llvm::LLVMContext &context,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(*result, modules);
+  llvm::ModulePassManager passes =
+      machine.getOptLevel() == llvm::CodeGenOptLevel::None
+          ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
+          : builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  passes.run(*result, modules);
   if (failed(sealProgram(module, *result, machine)))
     return nullptr;
   return result;
@@ -270,14 +273,12 @@ std::vector<Unit> findUnits(ModuleOp module) {
 std::vector<OwningOpRef<ModuleOp>> mlir::weft::splitModule(ModuleOp module,
                                                            unsigned count) {
   std::vector<Unit> units = findUnits(module);
-  count = std::max<unsigned>(1, std::min<size_t>(count, units.size()));
+  count = std::min<size_t>(count, units.size());
   std::vector<OwningOpRef<ModuleOp>> parts;
   std::vector<size_t> loads(count, 0);
   parts.push_back(module.clone());
-  if (count == 1)
-    return parts;
   OpBuilder builder(module.getContext());
-  for (unsigned i = 1; i < count; ++i) {
+  for (unsigned i = 0; i < count; ++i) {
     parts.push_back(ModuleOp::create(module.getLoc()));
     builder.setInsertionPointToEnd(parts.back()->getBody());
     // What any kernel may call.
@@ -288,9 +289,7 @@ std::vector<OwningOpRef<ModuleOp>> mlir::weft::splitModule(ModuleOp module,
   for (const Unit &unit : units) {
     unsigned best = llvm::min_element(loads) - loads.begin();
     loads[best] += unit.size + 16;
-    if (best == 0)
-      continue;
-    builder.setInsertionPointToEnd(parts[best]->getBody());
+    builder.setInsertionPointToEnd(parts[best + 1]->getBody());
     // The entry only takes the addresses of kernels.
     for (LLVM::LLVMFuncOp func : unit.kernels) {
       auto declared = cast<LLVM::LLVMFuncOp>(

@@ -18,9 +18,12 @@ namespace mlir::weft {
 llvm::StringRef getCPU(ModuleOp module);
 
 /// Makes LLVM's code generator for a CPU that it knows.
-std::unique_ptr<llvm::TargetMachine> createTargetMachine(llvm::StringRef cpu);
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(
+    llvm::StringRef cpu,
+    llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Default);
 
-/// Translates to LLVM IR and runs LLVM's optimizer; null after an error.
+/// Translates to LLVM IR and runs LLVM's optimizer, if the machine is one that
+/// optimizes; null after an error.
 std::unique_ptr<llvm::Module> optimizeModule(ModuleOp module,
                                              llvm::LLVMContext &context,
                                              llvm::TargetMachine &machine);
@@ -34,8 +37,8 @@ LogicalResult sealProgram(ModuleOp source, llvm::Module &module,
 void generateObject(llvm::Module &llvmModule, llvm::TargetMachine &machine,
                     llvm::SmallVectorImpl<char> &object);
 
-/// Cuts the module into at most `count` modules that link into the same
-/// program: the first has the entry and all data, kernels are spread by size.
+/// Cuts the module into modules that link into the same program: the first has
+/// the entry and all data, at most `count` others have kernels, spread by size.
 std::vector<OwningOpRef<ModuleOp>> splitModule(ModuleOp module, unsigned count);
 
 } // namespace mlir::weft

@@ -311,3 +311,33 @@ func.func @look_beside_one_sequence(%x: tensor<8x16xf32>, %at: tensor<8x16xi32>)
   } -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
+
+// -----
+
+// What an op without loops reads are operands, so that ops that read other
+// numbers are told apart by these. A loop reads a number in its body.
+
+// CHECK-LABEL: func @numbers
+// CHECK-SAME: (%[[X:.*]]: tensor<f32>, %[[Y:.*]]: tensor<8xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = []} ins(%[[X]] : tensor<f32>)
+// CHECK-NOT: tensor.extract
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel"]} ins(%[[Y]] : tensor<8xf32>)
+// CHECK: tensor.extract %{{.*}}[] : tensor<f32>
+func.func @numbers(%x: tensor<f32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %none = tensor.empty() : tensor<f32>
+  %number = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+      ins(%x : tensor<f32>) outs(%none : tensor<f32>) {
+  ^bb0(%a: f32, %out: f32):
+    %root = math.sqrt %a : f32
+    linalg.yield %root : f32
+  } -> tensor<f32>
+  %empty = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>],
+                       iterator_types = ["parallel"]}
+      ins(%y, %number : tensor<8xf32>, tensor<f32>) outs(%empty : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %p = arith.mulf %a, %b : f32
+    linalg.yield %p : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
