@@ -341,36 +341,70 @@ findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
   return found;
 }
 
+/// The axes along which collectives combine all that an op makes, before
+/// anything but moving it is done with it; null if that is not so.
+static AxesAttr findOnlyCombined(Operation *op) {
+  AxesAttr axes;
+  llvm::SetVector<Operation *> moved;
+  moved.insert(op);
+  for (unsigned i = 0; i < moved.size(); ++i)
+    for (Operation *user : moved[i]->getUsers()) {
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+              tensor::ExtractSliceOp, tensor::CastOp>(user)) {
+        moved.insert(user);
+        continue;
+      }
+      if (!isa<AllReduceOp, ReduceScatterOp>(user) ||
+          (axes && axes != getCollectiveAxes(user)))
+        return nullptr;
+      axes = getCollectiveAxes(user);
+    }
+  return axes;
+}
+
 /// A loop of which nothing that is read depends on the index: it says how often
 /// something is combined, and so any part of it is like any other. Ranks may
 /// have different parts, as those have that combine what they made of it. It is
 /// taken for one that they share if the one-rank program has a form only then,
 /// which `describe` makes of the loops: along axes that cut no other loop, if
-/// there are such.
+/// there are such. In the one-rank program, which may have ranks along other
+/// axes, it is one if they do nothing but combine what they made of it.
 void LocalLifter::tryShared(MutableArrayRef<LocalDim> loops, unsigned index,
                             Form &form, function_ref<void()> describe) {
-  if (isReference || forms.find(form))
-    return;
   LocalDim &loop = loops[index];
   const LocalDim all = loop;
-  SmallVector<AxisList> found =
-      findCombinedAxes(form.op, [&](AxesAttr attr) { return getAxes(attr); });
+  auto share = [&](const AxisList &axes) {
+    loop.size = all.extent * numShards(axes);
+    loop.chunk =
+        perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
+    describe();
+  };
   auto isCutBy = [&](const LocalDim &other, const AxisList &axes) {
     return other.chunk && llvm::any_of(llvm::seq(numRanks), [&](int64_t rank) {
              return (*other.chunk)[rank] !=
                     (*other.chunk)[mesh.groupMember(rank, axes, 0)];
            });
   };
-  std::stable_partition(found.begin(), found.end(), [&](const AxisList &axes) {
-    return llvm::none_of(llvm::enumerate(loops), [&](auto entry) {
+  auto cutsOthers = [&](const AxisList &axes) {
+    return llvm::any_of(llvm::enumerate(loops), [&](auto entry) {
       return entry.index() != index && isCutBy(entry.value(), axes);
     });
+  };
+  if (isReference) {
+    AxesAttr axes = findOnlyCombined(form.op);
+    if (axes && !cutsOthers(getAxes(axes)))
+      share(getAxes(axes));
+    return;
+  }
+  if (forms.find(form))
+    return;
+  SmallVector<AxisList> found =
+      findCombinedAxes(form.op, [&](AxesAttr attr) { return getAxes(attr); });
+  std::stable_partition(found.begin(), found.end(), [&](const AxisList &axes) {
+    return !cutsOthers(axes);
   });
   for (const AxisList &axes : found) {
-    loop.size = all.extent * numShards(axes);
-    loop.chunk =
-        perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
-    describe();
+    share(axes);
     if (forms.find(form))
       return;
   }
@@ -381,9 +415,10 @@ void LocalLifter::tryShared(MutableArrayRef<LocalDim> loops, unsigned index,
 /// Chunks that are alike may be taken for each other, where the body sees their
 /// elements and nothing of their place. Ranks that say the same chunk of a loop
 /// which they share have different ones if their chunks are alike: those by
-/// their number in the collective that combines what they make of them.
+/// their number in the collective that combines what they make of them. A
+/// program to compare with has such ranks along axes that are not invariant.
 void LocalLifter::shareAlike(Operation *op, LocalDim &loop) {
-  if (isReference || !loop.likeness || proof::hasPadding(loop))
+  if (!loop.likeness || proof::hasPadding(loop))
     return;
   for (const AxisList &axes :
        findCombinedAxes(op, [&](AxesAttr attr) { return getAxes(attr); })) {
@@ -430,12 +465,19 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   made.shape = getSizes(value.dims);
   made.element = combiner.entering.getType();
   made.op = op;
+  // Over the reals sums of floats are exact, too, and may declare an order.
+  bool hasNoOrder =
+      combiner.isExact && !isa<arith::AddFOp, arith::MulFOp>(combiner.op);
   auto describe = [&] {
     made.details = lifter.describe(index, !combiner.isExact);
+    if (!hasNoOrder && !freeLoops.empty())
+      made.order = findOrder(op, lifter.getReductionLoops(),
+                             lifter.lastIsReduction(), made.element);
   };
   describe();
   for (unsigned loop : freeLoops)
     tryShared(loops, loop, made, describe);
+  made.order = Order();
   for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
     if (iterator == utils::IteratorType::reduction && !lifter.knowsItsPlace())
       shareAlike(op, loop);
@@ -443,8 +485,7 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   FailureOr<Contribution> carried = getCarried(op, *form);
   if (failed(carried))
     return failure();
-  // Over the reals sums of floats are exact, too, and may declare an order.
-  if (combiner.isExact && !isa<arith::AddFOp, arith::MulFOp>(combiner.op))
+  if (hasNoOrder)
     value.contribution = makeParts(reduced, Contribution::Exact);
   else if (failed(makeOrder(op, reduced, lifter.lastIsReduction(), made.element,
                             made.order, value.contribution)))
