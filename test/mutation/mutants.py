@@ -248,7 +248,7 @@ class Mutator:
                 yield self.with_text(site, "".join([*parts[:i], others[parts[i]], *parts[i + 1:]]))
 
     def make_wrong_buffer(self):
-        """An op reads another buffer of the same type; which part of one it reads is make_shifted_view's."""
+        """An op reads another buffer of the same type, or another part of its own."""
         types = {}
         for s in self.body:
             if s.kind in ("weft_rt.buffer", "weft_rt.view"):
@@ -258,8 +258,7 @@ class Mutator:
             if not names:
                 continue
             name = self.random.choice(names)
-            root = self.program.root
-            others = [n for n in types if types[n] == types[name] and root[n] != root[name]]
+            others = [n for n in types if types[n] == types[name] and n != name]
             if others:
                 yield self.with_text(site, re.sub(re.escape(name) + r"\b", self.random.choice(others),
                                                   self.body[site].text, count=1))

@@ -39,8 +39,6 @@ SAFETENSORS = {"f32": "F32", "f64": "F64", "bf16": "BF16", "f16": "F16", "i1": "
                "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64"}
 BYTES = {"F32": 4, "F64": 8, "BF16": 2, "F16": 2, "BOOL": 1, "I8": 1, "I16": 2, "I32": 4,
          "I64": 8}
-# Which part of a value a view shows says the scheduled program, not the plan: docs/proofs.md.
-NEEDS_CHAIN = {"shifted_view"}
 # The host has no launches of several kernels, and loops of one element are the same as a reduction,
 # so that a run says nothing of them.
 NEVER_ACCEPTED = {"dependent_launch", "iterator"}
@@ -157,15 +155,12 @@ class Mutant:
         return result.returncode == 0
 
     def verify(self):
-        """Says whether the proofs accept it, and whether they do without the scheduled program."""
+        """Says whether the proofs accept it."""
         if self.is_for_rank:
             others = ",".join(str(r) for r in range(self.example.ranks) if r != 1)
             self.accepted = self.is_proved(f"{self.example.planned}={others}", f"{self.path}=1")
         else:
             self.accepted = self.is_proved(self.path)
-        self.accepted_alone = self.accepted
-        if self.accepted and self.kind in NEEDS_CHAIN:
-            self.accepted = self.is_proved("--from", "scheduled", self.example.scheduled, self.path)
         return self
 
     def run(self):
@@ -202,8 +197,6 @@ class Tally:
             total.update(self.counts[kind])
             print(f"{kind.replace('_', ' '):26}"
                   + "".join(f"{self.counts[kind][c]:10}" for c in columns))
-            if kind in NEEDS_CHAIN:
-                print(f"  the plan alone accepts {self.counts[kind]['alone']} of these")
         print(f"{'all':26}" + "".join(f"{total[c]:10}" for c in columns))
         for line in self.failed:
             print("FAILED", line)
@@ -226,7 +219,6 @@ def check_example(example, options, tally, pool, until):
             tally.keep(example, mutant, f"accepted a {mutant.kind}")
         tally.counts[mutant.kind]["made"] += 1
         tally.counts[mutant.kind]["accepted" if mutant.accepted else "rejected"] += 1
-        tally.counts[mutant.kind]["alone"] += mutant.accepted_alone
     # Accepted ones first: if they are wrong, so are the proofs. Then one of each
     # kind, and so on.
     random.Random(example.name).shuffle(mutants)

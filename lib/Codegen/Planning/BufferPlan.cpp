@@ -55,6 +55,113 @@ ValueIds::ValueIds(func::FuncOp function) {
   number(function.getBody().front());
 }
 
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+Part mlir::weft::getWhole(RankedTensorType type) {
+  return {0, rt::getDenseStrides(type.getShape()), false};
+}
+
+rt::PartAttr mlir::weft::getPartAttr(const Part &part, RankedTensorType type) {
+  SmallVector<int64_t> strides = part.strides;
+  // Those of unit dims say nothing.
+  for (auto [size, stride, dense] :
+       llvm::zip(type.getShape(), strides, getWhole(type).strides))
+    if (size == 1)
+      stride = dense;
+  MLIRContext *context = type.getContext();
+  return rt::PartAttr::get(
+      context, part.begin, DenseI64ArrayAttr::get(context, type.getShape()),
+      DenseI64ArrayAttr::get(context, strides), part.moves);
+}
+
+Part mlir::weft::getSlice(const Part &whole, OffsetSizeAndStrideOpInterface op,
+                          const llvm::SmallBitVector &dropped) {
+  Part slice = {whole.begin, {}, whole.moves};
+  for (auto [dim, offset] : llvm::enumerate(op.getMixedOffsets())) {
+    if (!dropped.test(dim))
+      slice.strides.push_back(whole.strides[dim] * op.getStaticStride(dim));
+    if (std::optional<int64_t> constant = getConstantIntValue(offset))
+      slice.begin += *constant * whole.strides[dim];
+    else
+      slice.moves = true;
+  }
+  return slice;
+}
+
+namespace {
+
+Part getExpanded(const Part &source, tensor::ExpandShapeOp op) {
+  ArrayRef<int64_t> shape = op.getResultType().getShape();
+  Part expanded = {source.begin, SmallVector<int64_t>(shape.size(), 1),
+                   source.moves};
+  for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+    int64_t stride = source.strides[dim];
+    for (int64_t i : llvm::reverse(group)) {
+      expanded.strides[i] = stride;
+      stride *= shape[i];
+    }
+  }
+  return expanded;
+}
+
+/// Nullopt if dims that become one do not continue each other in the value.
+std::optional<Part> getCollapsed(const Part &source,
+                                 tensor::CollapseShapeOp op) {
+  ArrayRef<int64_t> shape = op.getSrcType().getShape();
+  Part collapsed = {source.begin, {}, source.moves};
+  for (const ReassociationIndices &group : op.getReassociationIndices()) {
+    std::optional<int64_t> stride;
+    int64_t next = 0;
+    for (int64_t i : llvm::reverse(group)) {
+      if (shape[i] == 1)
+        continue;
+      if (stride && source.strides[i] != next)
+        return std::nullopt;
+      stride = stride.value_or(source.strides[i]);
+      next = source.strides[i] * shape[i];
+    }
+    collapsed.strides.push_back(stride.value_or(1));
+  }
+  return collapsed;
+}
+
+} // namespace
+
+rt::PartAttr ValueIds::getPart(Value value) const {
+  auto it = parts.find(value);
+  if (it == parts.end())
+    return rt::PartAttr();
+  auto type = cast<RankedTensorType>(value.getType());
+  rt::PartAttr part = getPartAttr(it->second, type);
+  return part == getPartAttr(getWhole(type), type) ? rt::PartAttr() : part;
+}
+
+/// A slice or reshape is a part of what it is made of, if it can be.
+void ValueIds::numberPart(Operation *op) {
+  Value source = op->getOperand(0), result = op->getResult(0);
+  auto it = parts.find(source);
+  Part whole = it == parts.end()
+                   ? getWhole(cast<RankedTensorType>(source.getType()))
+                   : it->second;
+  std::optional<Part> part = whole;
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    part = getSlice(whole, slice, slice.getDroppedDims());
+  else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    part = getExpanded(whole, expand);
+  else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    part = getCollapsed(whole, collapse);
+  if (!part)
+    return number(result);
+  ids[result] = get(source);
+  parts[result] = *part;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
 void ValueIds::number(Value value) {
   if (isa<RankedTensorType>(value.getType()))
     ids[value] = next++;
@@ -66,7 +173,7 @@ void ValueIds::number(Block &block) {
   for (Operation &op : block) {
     if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
             tensor::CollapseShapeOp, tensor::CastOp>(op)) {
-      ids[op.getResult(0)] = get(op.getOperand(0));
+      numberPart(&op);
       continue;
     }
     for (Value result : op.getResults())

@@ -14,6 +14,7 @@
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::weft {
@@ -66,21 +67,48 @@ private:
   mutable llvm::DenseMap<Value, int64_t> lastUses;
 };
 
+/// Which elements of a value a tensor has: as a slice of it has them.
+struct Part {
+  int64_t begin = 0;
+  llvm::SmallVector<int64_t> strides;
+  /// A number that is only known at run time is added to `begin`.
+  bool moves = false;
+};
+
 /// Numbers of the tensors of a function: argument i has id i, the others follow
-/// in program order. A view of a tensor has its id.
+/// in program order. A view of a tensor has its id, and is a part of it; a
+/// reshape that has no strides in it is a value of its own.
 class ValueIds {
 public:
   explicit ValueIds(func::FuncOp function);
 
   int64_t get(Value value) const { return ids.find(value)->second; }
+  /// The part of its value that a tensor is; null if it has its elements in
+  /// order from the first on.
+  rt::PartAttr getPart(Value value) const;
+  /// Says whether a slice or reshape is a part of what it is made of.
+  bool isPart(Operation *op) const {
+    return get(op->getResult(0)) == get(op->getOperand(0));
+  }
 
 private:
   void number(Block &block);
   void number(Value value);
+  void numberPart(Operation *op);
 
   llvm::DenseMap<Value, int64_t> ids;
+  llvm::DenseMap<Value, Part> parts;
   int64_t next = 0;
 };
+
+/// What `op` takes or sets of a tensor that is `whole` of its value, without
+/// the dims `dropped`.
+Part getSlice(const Part &whole, OffsetSizeAndStrideOpInterface op,
+              const llvm::SmallBitVector &dropped);
+/// All of a tensor.
+Part getWhole(RankedTensorType type);
+/// A tensor's part as the plan says it.
+rt::PartAttr getPartAttr(const Part &part, RankedTensorType type);
 
 } // namespace mlir::weft
 

@@ -89,48 +89,61 @@ SmallVector<int64_t> Planner::getIds(ValueRange values) {
       values, [&](Value value) { return places.getIds().get(value); });
 }
 
-SmallVector<int64_t> Planner::getIds(ValueRange ins, ValueRange outs) {
-  SmallVector<int64_t> ids = getIds(ins);
-  llvm::append_range(ids, getIds(outs));
-  return ids;
-}
-
 /// Scalars of the planned function for those of the source.
 SmallVector<Value> Planner::lookUp(ValueRange values) {
   return llvm::map_to_vector(
       values, [&](Value value) { return scalars.lookup(value); });
 }
 
-/// Notes which values `op` reads and writes, and the name of the op that it was
-/// made of.
-void Planner::describe(Operation *op, Operation *origin,
-                       ArrayRef<int64_t> values) {
+/// Says for each of the values that `op` names which part it means, unless it
+/// means all of each.
+void Planner::setParts(Operation *op, StringRef name,
+                       ArrayRef<rt::PartAttr> parts) {
+  if (llvm::none_of(parts, [](rt::PartAttr part) { return bool(part); }))
+    return;
+  SmallVector<Attribute> list;
+  for (rt::PartAttr part : parts)
+    list.push_back(part ? Attribute(part) : builder.getUnitAttr());
+  op->setAttr(name, builder.getArrayAttr(list));
+}
+
+SmallVector<rt::PartAttr> Planner::getParts(ValueRange values) {
+  return llvm::map_to_vector(
+      values, [&](Value value) { return places.getIds().getPart(value); });
+}
+
+/// Notes which values `op` reads and writes, in the order of its buffers, and
+/// the name of the op that it was made of.
+void Planner::describe(Operation *op, Operation *origin, ValueRange values) {
   if (!values.empty())
     op->setAttr(rt::WeftRTDialect::kValuesAttr,
-                builder.getDenseI64ArrayAttr(values));
+                builder.getDenseI64ArrayAttr(getIds(values)));
+  setParts(op, rt::WeftRTDialect::kPartsAttr, getParts(values));
   if (origin && origin->hasAttr(WeftDialect::kOpNameAttr))
     op->setAttr(WeftDialect::kOpNameAttr,
                 origin->getAttr(WeftDialect::kOpNameAttr));
 }
 
-void Planner::emitAssemble(Value value, const Place &place,
-                           ArrayRef<int64_t> from, bool isJoin) {
+rt::AssembleOp Planner::emitAssemble(Value value, const Place &place,
+                                     ValueRange from) {
   auto assemble = rt::AssembleOp::create(
       builder, source.getLoc(),
       emitBuffer(cast<RankedTensorType>(value.getType()), place),
-      places.getIds().get(value), from);
-  if (isJoin)
-    assemble->setAttr("weft_rt.join", builder.getUnitAttr());
+      places.getIds().get(value), getIds(from));
+  setParts(assemble, rt::WeftRTDialect::kPartsAttr, getParts(from));
+  return assemble;
 }
 
-/// Emits a fused op that copies `value`, of which a copy is at `from`.
-void Planner::emitCopy(Value value, const Place &from, const Place &to) {
+/// Emits a fused op that copies `value`, of which a copy is at `from`, and is
+/// called `result` where it goes.
+void Planner::emitCopy(Value value, Value result, const Place &from,
+                       const Place &to) {
   Location loc = source.getLoc();
   auto type = cast<RankedTensorType>(value.getType());
   Value in = emitBuffer(type, from), out = emitBuffer(type, to);
   auto copy =
       rt::FusedOp::create(builder, loc, TypeRange(), in, ValueRange(), out);
-  describe(copy, nullptr, getIds({value, value}));
+  describe(copy, nullptr, {value, result});
   copy->setAttr(WeftDialect::kOpNameAttr,
                 builder.getStringAttr("copy #" + Twine(numCopies++)));
   OpBuilder::InsertionGuard guard(builder);
@@ -140,14 +153,19 @@ void Planner::emitCopy(Value value, const Place &from, const Place &to) {
 }
 
 void Planner::emitCopy(Value value, const Place &to) {
-  emitCopy(value, places.get(value), to);
+  emitCopy(value, value, places.get(value), to);
 }
 
-/// Copies a value to dense memory that is alive at `at`.
-Place Planner::emitDenseCopy(Value value, Operation *at) {
+/// Copies a value to dense memory that is alive at `at`, where it is called
+/// `result`.
+Place Planner::emitDenseCopy(Value value, Value result, Operation *at) {
   Place copy = places.allocate(value.getType(), "copy for " + getName(at));
-  emitCopy(value, copy);
+  emitCopy(value, result, places.get(value), copy);
   return copy;
+}
+
+Place Planner::emitDenseCopy(Value value, Operation *at) {
+  return emitDenseCopy(value, value, at);
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,6 +237,11 @@ int64_t Planner::getResultId(unsigned number) {
   return places.getIds().get(terminator->getOperand(number));
 }
 
+rt::PartAttr Planner::getResultPart(unsigned number) {
+  Operation *terminator = source.getBody().front().getTerminator();
+  return places.getIds().getPart(terminator->getOperand(number));
+}
+
 /// Gives roots of the arenas their offsets. When they are in use is what the
 /// planned function says, which is not more than what values say.
 void Planner::layOut() {
@@ -272,7 +295,8 @@ struct PlanBuffersPass
 
 /// What the plan says of an argument or result.
 rt::TensorAttr describeTensor(Type local, DictionaryAttr attributes,
-                              std::optional<int64_t> value = std::nullopt) {
+                              std::optional<int64_t> value = std::nullopt,
+                              rt::PartAttr part = rt::PartAttr()) {
   if (!attributes)
     attributes = DictionaryAttr::get(local.getContext());
   auto global = attributes.getAs<TypeAttr>(WeftDialect::kGlobalTypeAttr);
@@ -283,7 +307,7 @@ rt::TensorAttr describeTensor(Type local, DictionaryAttr attributes,
       cast<RankedTensorType>(global ? global.getValue() : local),
       attributes.getAs<ShardingAttr>(WeftDialect::kShardingAttr),
       alias ? std::optional<int64_t>(alias.getInt()) : std::nullopt, value,
-      attributes.contains(WeftDialect::kHostAttr));
+      part, attributes.contains(WeftDialect::kHostAttr));
 }
 
 LogicalResult PlanBuffersPass::plan(func::FuncOp source, const Target &target) {
@@ -307,9 +331,9 @@ LogicalResult PlanBuffersPass::plan(func::FuncOp source, const Target &target) {
     args.push_back(
         describeTensor(source.getArgumentTypes()[i], source.getArgAttrDict(i)));
   for (unsigned i = 0; i < source.getNumResults(); ++i)
-    results.push_back(describeTensor(source.getResultTypes()[i],
-                                     source.getResultAttrDict(i),
-                                     planner.getResultId(i)));
+    results.push_back(
+        describeTensor(source.getResultTypes()[i], source.getResultAttrDict(i),
+                       planner.getResultId(i), planner.getResultPart(i)));
   planned->setAttr(rt::WeftRTDialect::kArgsAttr, builder.getArrayAttr(args));
   planned->setAttr(rt::WeftRTDialect::kResultsAttr,
                    builder.getArrayAttr(results));

@@ -10,6 +10,13 @@
 using namespace mlir;
 using namespace mlir::weft;
 
+/// What an op reads, and what it writes.
+static SmallVector<Value> listValues(ValueRange ins, ValueRange outs) {
+  SmallVector<Value> values(ins);
+  llvm::append_range(values, outs);
+  return values;
+}
+
 Place Planner::placeResult(OpResult result, Operation *op) {
   std::optional<Place> wished = places.findWished(result, op);
   return wished ? *wished : places.allocate(result);
@@ -163,7 +170,7 @@ LogicalResult Planner::visitFused(rt::FusedOp op) {
                                        inputs, lookUp(op.getScalars()), outs);
   // The op on tensors is erased in the end; nobody looks into it again.
   onBuffers.getBody().takeBody(op.getBody());
-  describe(onBuffers, op, getIds(op.getInputs(), op.getResults()));
+  describe(onBuffers, op, listValues(op.getInputs(), op.getResults()));
   return success();
 }
 
@@ -183,7 +190,7 @@ LogicalResult Planner::visitMatmul(MatmulOp op) {
        {StringRef(WeftDialect::kOrderAttr), StringRef("weft_rt.product_type")})
     if (Attribute attribute = op->getAttr(name))
       gemm->setAttr(name, attribute);
-  describe(gemm, op, getIds(op->getOperands(), op->getResults()));
+  describe(gemm, op, listValues(op->getOperands(), op->getResults()));
   return success();
 }
 
@@ -208,7 +215,7 @@ LogicalResult Planner::visitAttention(Operation *op, Value start) {
       builder.getStrArrayAttr(names));
   if (Attribute order = op->getAttr(WeftDialect::kOrderAttr))
     attention->setAttr(WeftDialect::kOrderAttr, order);
-  describe(attention, op, getIds(inputs, op->getResults()));
+  describe(attention, op, listValues(inputs, op->getResults()));
   return success();
 }
 
@@ -217,8 +224,6 @@ LogicalResult Planner::visitScatterAdd(ScatterAddOp op) {
   if (place != places.get(op.getInit()))
     emitCopy(op.getInit(), place);
   places.set(op.getResult(), place);
-  SmallVector<int64_t> ids =
-      getIds({op.getResult(), op.getIndices(), op.getUpdates()});
   Value base = op.getBase() ? scalars.lookup(op.getBase()) : Value();
   Value table = emitBuffer(op.getResult());
   Value indices = emitBuffer(op.getIndices());
@@ -226,9 +231,13 @@ LogicalResult Planner::visitScatterAdd(ScatterAddOp op) {
   auto onBuffers = rt::ScatterAddOp::create(
       builder, op.getLoc(), table, indices, updates, base, op.getAxisAttr(),
       op.getTableMapAttr(), op.getIndexMapAttr());
-  describe(onBuffers, op, ids);
+  SmallVector<Value> values = {op.getResult(), op.getIndices(),
+                               op.getUpdates()};
+  describe(onBuffers, op, values);
   onBuffers->setAttr(rt::WeftRTDialect::kReadsAttr,
                      builder.getDenseI64ArrayAttr(getIds(op.getInit())));
+  values.push_back(op.getInit());
+  setParts(onBuffers, rt::WeftRTDialect::kPartsAttr, getParts(values));
   return success();
 }
 
@@ -274,7 +283,7 @@ LogicalResult Planner::visitStart(Operation *op) {
   auto start = rt::StartOp::create(builder, op->getLoc(), builder.getI64Type(),
                                    getCollective(op), ins, outs,
                                    getCollectiveChannel(op).getValue());
-  describe(start, op, getIds(op->getOperands(), wait.getOutputs()));
+  describe(start, op, listValues(op->getOperands(), wait.getOutputs()));
   tickets[op] = start;
   return success();
 }
@@ -282,6 +291,6 @@ LogicalResult Planner::visitStart(Operation *op) {
 LogicalResult Planner::visitWait(WaitOp op) {
   Operation *start = op.getFutures()[0].getDefiningOp();
   auto wait = rt::WaitOp::create(builder, op.getLoc(), tickets.lookup(start));
-  describe(wait, start, {});
+  describe(wait, start, ValueRange());
   return success();
 }

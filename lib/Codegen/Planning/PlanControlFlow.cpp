@@ -19,7 +19,7 @@ void Planner::carry(ValueRange values, ArrayRef<Place> into, Operation *at) {
   SmallVector<Value> moved;
   for (auto [value, to] : llvm::zip(values, into)) {
     if (places.isUndefined(value)) {
-      emitAssemble(value, to, {});
+      emitAssemble(value, to, ValueRange());
       continue;
     }
     if (places.get(value) == to)
@@ -33,7 +33,7 @@ void Planner::carry(ValueRange values, ArrayRef<Place> into, Operation *at) {
         }))
       move.from = emitDenseCopy(value, at);
   for (auto [move, value] : llvm::zip(moves, moved))
-    emitCopy(value, move.from, move.to);
+    emitCopy(value, value, move.from, move.to);
 }
 
 /// Says that where `first` or `second` lie, depending on the way that was
@@ -43,7 +43,8 @@ void Planner::join(ValueRange values, ArrayRef<Place> into, ValueRange first,
   const Place *place = into.begin();
   for (auto [value, a, b] : llvm::zip(values, first, second))
     if (isTensor(value))
-      emitAssemble(value, *place++, getIds({a, b}), /*isJoin=*/true);
+      emitAssemble(value, *place++, {a, b})
+          ->setAttr("weft_rt.join", builder.getUnitAttr());
 }
 
 /// The ops of a body, and what its terminator gives, at the end of `to`.
@@ -76,7 +77,7 @@ LogicalResult Planner::visitFor(scf::ForOp op) {
     }
     Place place = places.allocate(result);
     if (places.isUndefined(init))
-      emitAssemble(init, place, {});
+      emitAssemble(init, place, ValueRange());
     else
       emitCopy(init, place);
     places.set(argument, place);

@@ -101,7 +101,7 @@ LogicalResult Planner::visitInsertSlice(tensor::InsertSliceOp op) {
   Value dest = op.getDest();
   Place place = placeUpdated(op.getDestMutable(), op->getResult(0));
   if (places.isUndefined(dest))
-    emitAssemble(dest, place, {});
+    emitAssemble(dest, place, ValueRange());
   else if (place != places.get(dest))
     emitCopy(dest, place);
   places.set(op.getResult(), place);
@@ -109,10 +109,14 @@ LogicalResult Planner::visitInsertSlice(tensor::InsertSliceOp op) {
   if (failed(slice))
     return failure();
   if (places.isUndefined(op.getSource()))
-    emitAssemble(op.getSource(), *slice, {});
+    emitAssemble(op.getSource(), *slice, ValueRange());
   else
     emitCopy(op.getSource(), *slice);
-  emitAssemble(op.getResult(), place, getIds({dest, op.getSource()}));
+  rt::AssembleOp whole =
+      emitAssemble(op.getResult(), place, {dest, op.getSource()});
+  Part part = weft::getSlice(getWhole(op.getType()), op, op.getDroppedDims());
+  setParts(whole, rt::WeftRTDialect::kIntoAttr,
+           {rt::PartAttr(), getPartAttr(part, op.getSourceType())});
   return success();
 }
 
@@ -122,8 +126,9 @@ LogicalResult Planner::visitReshape(Operation *op) {
   ArrayRef<int64_t> to = cast<RankedTensorType>(result.getType()).getShape();
   Place place = places.get(input);
   auto strides = getReshapedStrides(from, place.strides, to);
-  if (!strides) {
-    place = emitDenseCopy(input, op);
+  bool isPart = places.getIds().isPart(op);
+  if (!strides || !isPart) {
+    place = emitDenseCopy(input, isPart ? input : result, op);
     strides = rt::getDenseStrides(to);
   }
   place.strides = *strides;
@@ -135,14 +140,18 @@ LogicalResult Planner::visitConcat(tensor::ConcatOp op) {
   if (!places.contains(op.getResult()))
     places.set(op.getResult(), placeResult(op->getResult(0), op));
   Place whole = places.get(op.getResult()), place = whole;
+  Part into = getWhole(op.getResultType());
+  SmallVector<rt::PartAttr> parts;
   for (Value part : op.getInputs()) {
     if (places.get(part) != place)
       emitCopy(part, place);
-    place.offset +=
-        cast<RankedTensorType>(part.getType()).getDimSize(op.getDim()) *
-        place.strides[op.getDim()];
+    auto type = cast<RankedTensorType>(part.getType());
+    parts.push_back(getPartAttr(into, type));
+    into.begin += type.getDimSize(op.getDim()) * into.strides[op.getDim()];
+    place.offset += type.getDimSize(op.getDim()) * place.strides[op.getDim()];
   }
-  emitAssemble(op.getResult(), whole, getIds(op.getInputs()));
+  rt::AssembleOp assemble = emitAssemble(op.getResult(), whole, op.getInputs());
+  setParts(assemble, rt::WeftRTDialect::kIntoAttr, parts);
   return success();
 }
 
@@ -150,7 +159,7 @@ LogicalResult Planner::visitExtract(tensor::ExtractOp op) {
   auto read = rt::ReadScalarOp::create(builder, op.getLoc(), op.getType(),
                                        emitBuffer(op.getTensor()),
                                        lookUp(op.getIndices()));
-  describe(read, nullptr, getIds(op.getTensor()));
+  describe(read, nullptr, op.getTensor());
   scalars.map(op.getResult(), read.getResult());
   return success();
 }
@@ -174,6 +183,6 @@ LogicalResult Planner::visitConstant(arith::ConstantOp op) {
   Value global = memref::GetGlobalOp::create(builder, op.getLoc(), type, name);
   auto copy = rt::CopyOp::create(builder, op.getLoc(), global,
                                  emitBuffer(op.getResult()));
-  describe(copy, nullptr, getIds({op.getResult(), op.getResult()}));
+  describe(copy, nullptr, {op.getResult(), op.getResult()});
   return success();
 }

@@ -34,6 +34,8 @@ public:
   int64_t getNumCopies() const { return numCopies; }
   /// The id of the value that the step returns as its result `number`.
   int64_t getResultId(unsigned number);
+  /// Which part of it; null if it returns all.
+  rt::PartAttr getResultPart(unsigned number);
 
 private:
   void layOut();
@@ -77,15 +79,16 @@ private:
   rt::BufferOp emitRoot(int root);
   Value emitBuffer(RankedTensorType type, const Place &place);
   Value emitBuffer(Value value);
-  void emitAssemble(Value value, const Place &place, ArrayRef<int64_t> from,
-                    bool isJoin = false);
-  void emitCopy(Value value, const Place &from, const Place &to);
+  rt::AssembleOp emitAssemble(Value value, const Place &place, ValueRange from);
+  void emitCopy(Value value, Value result, const Place &from, const Place &to);
   void emitCopy(Value value, const Place &to);
+  Place emitDenseCopy(Value value, Value result, Operation *at);
   Place emitDenseCopy(Value value, Operation *at);
   SmallVector<int64_t> getIds(ValueRange values);
+  SmallVector<rt::PartAttr> getParts(ValueRange values);
+  void setParts(Operation *op, StringRef name, ArrayRef<rt::PartAttr> parts);
   SmallVector<Value> lookUp(ValueRange values);
-  SmallVector<int64_t> getIds(ValueRange ins, ValueRange outs);
-  void describe(Operation *op, Operation *origin, ArrayRef<int64_t> values);
+  void describe(Operation *op, Operation *origin, ValueRange values);
 
   func::FuncOp source, planned;
   const Target &target;

@@ -210,7 +210,7 @@ std::string Outliner::getKey(Operation *op, const BufferList &list) {
   NamedAttrList attributes(op->getAttrs());
   for (StringRef name :
        {rt::WeftRTDialect::kValuesAttr, rt::WeftRTDialect::kReadsAttr,
-        WeftDialect::kOpNameAttr, kTogetherAttr,
+        rt::WeftRTDialect::kPartsAttr, WeftDialect::kOpNameAttr, kTogetherAttr,
         rt::WeftRTDialect::kStreamAttr})
     attributes.erase(name);
   structure.add(op->getName().getAsOpaquePointer());

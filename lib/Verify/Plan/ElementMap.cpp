@@ -101,7 +101,10 @@ public:
     for (auto [i, digit] : llvm::enumerate(digits)) {
       if (stride < digit.from || stride % digit.from != 0)
         continue;
+      // What goes beyond the digit is none, however large the numbers are.
       int64_t steps = stride / digit.from;
+      if (size > 1 && size - 1 > (digit.size - 1) / steps)
+        return std::nullopt;
       reached[i] += (size - 1) * steps;
       return steps * digit.to;
     }
@@ -191,6 +194,31 @@ std::optional<Elements> ElementMap::getElements(const Spot &spot) const {
   }
   return digits.fit() ? std::optional<Elements>(std::move(elements))
                       : std::nullopt;
+}
+
+std::optional<Spot> ElementMap::getSpot(const Elements &elements,
+                                        ArrayRef<int64_t> sizes,
+                                        const Spot &like) const {
+  SmallVector<Digits::Digit, 4> list;
+  for (const Dim &dim : dims)
+    list.push_back({dim.size, dim.inValue, dim.inBytes});
+  Digits digits(list);
+  std::optional<int64_t> begin = digits.convert(elements.begin - valueBegin);
+  if (!begin)
+    return std::nullopt;
+  Spot spot;
+  spot.root = like.root;
+  spot.elementBytes = like.elementBytes;
+  spot.begin = byteBegin + *begin;
+  spot.sizes.assign(sizes.begin(), sizes.end());
+  for (auto [size, stride] : llvm::zip(sizes, elements.strides)) {
+    std::optional<int64_t> converted =
+        size == 1 ? spot.elementBytes : digits.convert(size, stride);
+    if (!converted)
+      return std::nullopt;
+    spot.strides.push_back(*converted);
+  }
+  return digits.fit() ? std::optional<Spot>(std::move(spot)) : std::nullopt;
 }
 
 std::optional<int64_t> ElementMap::getStride(int64_t bytes) const {

@@ -77,6 +77,11 @@ public:
               const ScalarNumbers &scalars) const;
   /// The elements that lie at `spot`; nullopt if not all of it is the map's.
   std::optional<Elements> getElements(const Spot &spot) const;
+  /// Where elements lie that are all among the map's; nullopt if they are not,
+  /// or have no strides there. What is added at run time to `like`, whose root
+  /// they are in, does not count.
+  std::optional<Spot> getSpot(const Elements &elements, ArrayRef<int64_t> sizes,
+                              const Spot &like) const;
   /// How many elements a step of so many bytes goes on, wherever it begins;
   /// nullopt if that depends on where it does.
   std::optional<int64_t> getStride(int64_t bytes) const;

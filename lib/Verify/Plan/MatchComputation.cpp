@@ -202,7 +202,8 @@ LogicalResult PlanMatcher::matchScatterAdd(ScatterAddOp op) {
     return failure();
   ArrayRef<int64_t> reads = getIds(*planned, rt::WeftRTDialect::kReadsAttr);
   if (!reads.empty() &&
-      failed(checkNumber(*planned, reads[0], get(op.getInit()).value)))
+      (failed(checkNumber(*planned, reads[0], get(op.getInit()).value)) ||
+       failed(checkPart(*planned, 3, op.getInit()))))
     return failure();
   unsigned sum = addBase(op.getResult().getType(), op);
   define(op.getResult(), sum);

@@ -81,7 +81,10 @@ LogicalResult PlanMatcher::checkJoin(Operation *op, Value value, Value a,
   auto join = cast<rt::AssembleOp>(op);
   if (failed(checkNumber(join, join.getValue(), get(value).value)))
     return failure();
-  return checkIds(join, join.getFrom(), {a, b});
+  for (unsigned number : {0, 1})
+    if (failed(checkInto(join, number, get(value), getType(value))))
+      return failure();
+  return checkFrom(join, {a, b});
 }
 
 /// A block of a loop or branch, at the end of which what it yields lies at

@@ -4,6 +4,7 @@
 // strides in the value is a value of its own, which comes to be where the plan
 // copies what it is made of.
 
+#include "Layouts.h"
 #include "PlanMatcher.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -95,7 +96,6 @@ LogicalResult PlanMatcher::addCollapsed(tensor::CollapseShapeOp op) {
     std::optional<int64_t> stride = collapse(source, shape, group);
     if (!stride) {
       unsigned base = addBase(op.getSrcType(), op);
-      bases[base].origin = bases[source.value].origin;
       bases[base].isUndefined = bases[source.value].isUndefined;
       aliases[source.value].push_back({source, op.getSrcType(), base});
       elementsOf[op.getResult()] = getWhole(base, op.getResultType());
@@ -118,23 +118,42 @@ LogicalResult PlanMatcher::matchConcat(tensor::ConcatOp op) {
   if (failed(planned) ||
       failed(checkBuffer(*planned, planned->getBuffer(), op.getResultType())))
     return failure();
+  unsigned base = addBase(op.getResultType(), op);
+  define(op.getResult(), base);
   Spot whole = getSpot(planned->getBuffer()), part = whole;
+  Elements into = get(op.getResult());
   int64_t dim = op.getDim();
-  for (Value input : op.getInputs()) {
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     ArrayRef<int64_t> shape = getType(input).getShape();
     part.sizes.assign(shape.begin(), shape.end());
     setBytes(part);
-    if (failed(checkThere(*planned, "the concatenation needs", part, input)))
+    if (failed(checkThere(*planned, "the concatenation needs", part, input)) ||
+        (i < planned->getFrom().size() &&
+         failed(checkInto(*planned, i, into, getType(input)))))
       return failure();
     part.begin += shape[dim] * whole.strides[dim];
+    into.begin += shape[dim] * into.strides[dim];
   }
-  unsigned base = addBase(op.getResultType(), op);
-  define(op.getResult(), base);
-  if (failed(checkIds(*planned, planned->getFrom(), op.getInputs())) ||
+  if (failed(checkFrom(*planned, op.getInputs())) ||
       failed(checkNumber(*planned, planned->getValue(), base)))
     return failure();
   contents.name(whole, get(op.getResult()), *planned);
   return success();
+}
+
+/// The elements of a whole that an insertion sets.
+Elements PlanMatcher::getInserted(tensor::InsertSliceOp op) {
+  Elements whole = get(op.getResult()), into;
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  for (auto [dim, offset] : llvm::enumerate(op.getMixedOffsets())) {
+    if (!dropped.test(dim))
+      into.strides.push_back(whole.strides[dim] * op.getStaticStride(dim));
+    if (std::optional<int64_t> constant = getConstantIntValue(offset))
+      into.begin += *constant * whole.strides[dim];
+    else
+      into.shifts.push_back({});
+  }
+  return into;
 }
 
 /// The part of a buffer that an insertion sets.
@@ -177,8 +196,9 @@ LogicalResult PlanMatcher::matchInsertSlice(tensor::InsertSliceOp op) {
     return failure();
   unsigned base = addBase(op.getType(), op);
   define(op.getResult(), base);
-  if (failed(checkIds(*planned, planned->getFrom(),
-                      {op.getDest(), op.getSource()})) ||
+  if (failed(checkFrom(*planned, {op.getDest(), op.getSource()})) ||
+      failed(checkInto(*planned, 0, get(op.getResult()), op.getType())) ||
+      failed(checkInto(*planned, 1, getInserted(op), op.getSourceType())) ||
       failed(checkNumber(*planned, planned->getValue(), base)))
     return failure();
   contents.name(whole, get(op.getResult()), *planned);
@@ -228,6 +248,50 @@ static bool isSame(const Elements &a, const Elements &b,
   return true;
 }
 
+/// A copy says which part of which value it copies. What a loop carries has
+/// other numbers in each pass: there only what lies there counts, which goes
+/// with the copy. Another number is that of a value of its own that the copy
+/// makes.
+LogicalResult PlanMatcher::checkMoved(Operation *planned,
+                                      ArrayRef<Elements> held) {
+  ArrayRef<int64_t> ids = getIds(planned, rt::WeftRTDialect::kValuesAttr);
+  if (held.empty() || ids.size() != 2)
+    return success();
+  ArrayRef<int64_t> sizes =
+      cast<MemRefType>(planned->getOperand(0).getType()).getShape();
+  rt::PartAttr part = proof::getPart(planned, rt::WeftRTDialect::kPartsAttr, 0);
+  auto isCopied = [&](const Elements &elements) {
+    auto it = baseOf.find(ids[0]);
+    return it != baseOf.end() && it->second == elements.value;
+  };
+  bool isInLoop = isa<scf::ForOp>(planned->getParentOp());
+  bool isNamed = isInLoop || llvm::any_of(held, isCopied);
+  bool isSaid = isInLoop || llvm::any_of(held, [&](const Elements &elements) {
+                  return isCopied(elements) && isPart(part, elements, sizes);
+                });
+  if (isNamed && !isSaid)
+    return planned->emitError()
+           << getOpName(planned) << " copies another part of value number "
+           << ids[0] << " than it says";
+  const Elements *made = &held.front();
+  if (ids[0] != ids[1])
+    made = llvm::find_if(held, [&](const Elements &elements) {
+      auto number = idOf.find(elements.value);
+      return isa_and_nonnull<tensor::CollapseShapeOp>(
+                 bases[elements.value].op) &&
+             (number == idOf.end() ? !baseOf.count(ids[1])
+                                   : number->second == ids[1]);
+    });
+  if (isNamed && ids[0] != ids[1] && made != held.end())
+    return checkNumber(planned, ids[1], made->value);
+  if (isNamed && ids[0] == ids[1])
+    return success();
+  return planned->emitError()
+         << getOpName(planned) << " copies value number " << ids[0]
+         << " to value number " << ids[1] << ", but " << describe(held[0].value)
+         << " lies there";
+}
+
 /// Copies all that is known of the source.
 LogicalResult PlanMatcher::move(Operation *planned) {
   Value from = planned->getOperand(0), to = planned->getOperand(1);
@@ -247,22 +311,8 @@ LogicalResult PlanMatcher::move(Operation *planned) {
       if (alias.type == tensor &&
           isSame(alias.elements, held[i], type.getShape()))
         held.push_back(getWhole(alias.base, tensor));
-  ArrayRef<int64_t> ids = getIds(planned, rt::WeftRTDialect::kValuesAttr);
-  // What a loop carries has other numbers in each pass: there only what lies
-  // there counts, which goes with the copy.
-  bool isNamed =
-      held.empty() || ids.size() != 2 || ids[0] != ids[1] ||
-      isa<scf::ForOp>(planned->getParentOp()) ||
-      llvm::any_of(held, [&](const Elements &elements) {
-        auto it = baseOf.find(ids[0]);
-        return it != baseOf.end() && it->second == bases[elements.value].origin;
-      });
-  if (!isNamed || (ids.size() == 2 && ids[0] != ids[1]))
-    return planned->emitError()
-           << getOpName(planned) << " copies value number " << ids[0]
-           << " to value number " << ids[1] << ", but "
-           << (held.empty() ? "nothing known" : describe(held[0].value))
-           << " lies there";
+  if (failed(checkMoved(planned, held)))
+    return failure();
   contents.write(target, held.empty() ? nullptr : &held[0], planned);
   for (unsigned i = 1; i < held.size(); ++i)
     contents.name(target, held[i], planned);

@@ -3,6 +3,7 @@
 // The walk, and what it knows of values, buffers and their numbers.
 
 #include "PlanMatcher.h"
+#include "Layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
@@ -57,7 +58,6 @@ ArrayRef<int64_t> mlir::weft::proof::getIds(Operation *op, StringRef name) {
 /// Each value has one number, and each number is of one value.
 LogicalResult PlanMatcher::checkNumber(Operation *planned, int64_t id,
                                        unsigned base) {
-  base = bases[base].origin;
   auto [value, isNewId] = baseOf.insert({id, base});
   auto [number, isNewBase] = idOf.insert({base, id});
   if (value->second == base && number->second == id)
@@ -78,16 +78,50 @@ LogicalResult PlanMatcher::checkId(Operation *planned, unsigned number,
                              : success();
 }
 
-LogicalResult PlanMatcher::checkIds(Operation *planned, ArrayRef<int64_t> ids,
-                                    ValueRange tensors) {
+/// What the plan says of a part is for the proof of freshness; here it is
+/// compared with the scheduled program.
+LogicalResult PlanMatcher::checkPart(Operation *planned, unsigned number,
+                                     Value tensor) {
+  rt::PartAttr part =
+      proof::getPart(planned, rt::WeftRTDialect::kPartsAttr, number);
+  const Elements &elements = get(tensor);
+  if (isPart(part, elements, getType(tensor).getShape()))
+    return success();
+  return planned->emitError()
+         << getOpName(planned) << " says of " << describe(elements.value)
+         << " that it takes another part than in the scheduled program";
+}
+
+LogicalResult PlanMatcher::checkFrom(rt::AssembleOp planned,
+                                     ValueRange tensors) {
+  ArrayRef<int64_t> ids = planned.getFrom();
   if (ids.size() != tensors.size())
     return planned->emitError()
            << getOpName(planned) << " puts together " << ids.size()
            << " values, the scheduled program " << tensors.size();
-  for (auto [id, tensor] : llvm::zip(ids, tensors))
-    if (failed(checkNumber(planned, id, get(tensor).value)))
+  for (auto [i, id, tensor] : llvm::enumerate(ids, tensors))
+    if (failed(checkNumber(planned, id, get(tensor).value)) ||
+        failed(checkPart(planned, i, tensor)))
       return failure();
   return success();
+}
+
+/// A value becomes these elements, of this shape, of what is put together.
+LogicalResult PlanMatcher::checkInto(rt::AssembleOp planned, unsigned number,
+                                     const Elements &elements,
+                                     RankedTensorType type) {
+  rt::PartAttr into =
+      proof::getPart(planned, rt::WeftRTDialect::kIntoAttr, number);
+  ArrayRef<int64_t> whole = planned.getBuffer().getType().getShape();
+  bool isSaid = into ? isPart(into, elements, type.getShape())
+                     : type.getShape() == whole &&
+                           isPart(into, elements, type.getShape());
+  if (isSaid)
+    return success();
+  return planned->emitError()
+         << getOpName(planned) << " says that part #" << number
+         << " becomes other elements than in the "
+            "scheduled program";
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,10 +131,9 @@ LogicalResult PlanMatcher::checkIds(Operation *planned, ArrayRef<int64_t> ids,
 unsigned PlanMatcher::addBase(RankedTensorType type, Operation *op) {
   Base base;
   base.type = type;
-  base.origin = bases.size();
   base.op = op;
   bases.push_back(base);
-  return base.origin;
+  return bases.size() - 1;
 }
 
 /// Says whether nothing is read of a tensor: it has no elements, or any will
@@ -202,7 +235,8 @@ LogicalResult PlanMatcher::read(Operation *planned, Value buffer,
       failed(checkThere(planned, getOpName(planned) + " reads", getSpot(buffer),
                         tensor)))
     return failure();
-  return checkId(planned, number, get(tensor).value);
+  return success(succeeded(checkId(planned, number, get(tensor).value)) &&
+                 succeeded(checkPart(planned, number, tensor)));
 }
 
 LogicalResult PlanMatcher::write(Operation *planned, Value buffer,
@@ -434,6 +468,10 @@ LogicalResult PlanMatcher::matchReturn(func::ReturnOp op) {
     uint64_t position = alias ? alias.getInt() : i;
     if (failed(checkNumber(*end, *entries[i].getValue(), get(tensor).value)))
       return failure();
+    if (!isPart(entries[i].getPart(), get(tensor), getType(tensor).getShape()))
+      return (*end)->emitError()
+             << "the plan says that result " << i
+             << " is another part than in the scheduled program";
     auto root = roots.find({static_cast<unsigned>(space), position});
     if (root != roots.end()) {
       Value buffer = root->second;

@@ -35,8 +35,6 @@ private:
   /// A tensor of the scheduled program that is no part of another.
   struct Base {
     RankedTensorType type;
-    /// The value of which it is a copy in another shape; itself if it is none.
-    unsigned origin = 0;
     /// Its contents do not matter.
     bool isUndefined = false;
     /// What computes it, or the argument that it is.
@@ -89,9 +87,11 @@ private:
   void addExpanded(tensor::ExpandShapeOp op);
   LogicalResult matchConcat(tensor::ConcatOp op);
   LogicalResult matchInsertSlice(tensor::InsertSliceOp op);
+  Elements getInserted(tensor::InsertSliceOp op);
   Spot getPart(const Spot &whole, tensor::InsertSliceOp op);
   bool isMove(Operation *planned, Operation *op);
   LogicalResult move(Operation *planned);
+  LogicalResult checkMoved(Operation *planned, ArrayRef<Elements> held);
 
   // Loops and branches (MatchControlFlow.cpp).
   LogicalResult matchFor(scf::ForOp op);
@@ -133,8 +133,10 @@ private:
   // Numbers on the plan.
   LogicalResult checkNumber(Operation *planned, int64_t id, unsigned base);
   LogicalResult checkId(Operation *planned, unsigned number, unsigned base);
-  LogicalResult checkIds(Operation *planned, ArrayRef<int64_t> ids,
-                         ValueRange tensors);
+  LogicalResult checkPart(Operation *planned, unsigned number, Value tensor);
+  LogicalResult checkFrom(rt::AssembleOp planned, ValueRange tensors);
+  LogicalResult checkInto(rt::AssembleOp planned, unsigned number,
+                          const Elements &elements, RankedTensorType type);
 
   // Counterexamples.
   InFlightDiagnostic fail(Operation *planned, Operation *op);

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::proof;
 
-ValueState::ValueState(const PlannedProgram &program)
+ValueState::ValueState(const PlannedProgram &program, Layouts &layouts)
     : states(program.getRoots().size()), alive(program) {
   for (auto [i, root] : llvm::enumerate(program.getRoots())) {
     if (root.isArena())
@@ -25,7 +25,9 @@ ValueState::ValueState(const PlannedProgram &program)
       continue;
     Patch patch;
     patch.bytes = ByteSet::get(0, {}, {}, root.bytes);
-    patch.id = rt::BufferOp(root.op).getPosition();
+    rt::BufferOp buffer = root.op;
+    patch.id = buffer.getPosition();
+    patch.layout = layouts.get(buffer.getResult(), rt::PartAttr());
     states[i].ways.front().push_back(patch);
   }
 }
@@ -92,12 +94,13 @@ void putName(Patches &patches, const Patch &patch) {
   patches.push_back(patch);
 }
 
-Patch makePatch(Patch::Kind kind, const Place &place, int64_t id,
-                Operation *op) {
+Patch makePatch(Patch::Kind kind, const Wanted &held, Operation *op) {
+  const Place &place = held.layout->place;
   Patch patch;
   patch.kind = kind;
   patch.bytes = place.region;
-  patch.id = id;
+  patch.id = held.id;
+  patch.layout = held.layout;
   patch.op = op;
   patch.isDynamic = place.isDynamic;
   patch.shift = place.shift;
@@ -107,24 +110,25 @@ Patch makePatch(Patch::Kind kind, const Place &place, int64_t id,
 
 } // namespace
 
-void ValueState::write(const Place &place, int64_t id, Operation *op,
-                       Patch::Kind kind) {
+void ValueState::write(const Wanted &written, Operation *op, Patch::Kind kind) {
+  const Place &place = written.layout->place;
   if (place.region.bytes() == 0)
-    emptyIds.insert(id);
+    emptyIds.insert(written.id);
   save(place.root);
   claim(place.root, op);
   if (place.isDynamic && kind == Patch::Kind::Written)
     kind = Patch::Kind::MayBeWritten;
   for (Patches &way : states[place.root].ways)
-    put(way, makePatch(kind, place, id, op));
+    put(way, makePatch(kind, written, op));
   dropEqualWays(states[place.root]);
 }
 
-void ValueState::name(const Place &place, int64_t id, Operation *op) {
-  save(place.root);
-  for (Patches &way : states[place.root].ways)
-    putName(way, makePatch(Patch::Kind::Named, place, id, op));
-  dropEqualWays(states[place.root]);
+void ValueState::name(const Wanted &named, Operation *op) {
+  RootState &state = states[named.layout->place.root];
+  save(named.layout->place.root);
+  for (Patches &way : state.ways)
+    putName(way, makePatch(Patch::Kind::Named, named, op));
+  dropEqualWays(state);
 }
 
 void ValueState::arrive(unsigned root, Operation *start) {
@@ -142,13 +146,21 @@ void ValueState::arrive(unsigned root, Operation *start) {
 
 namespace {
 
-bool isWanted(const Patch &patch, ArrayRef<int64_t> ids) {
+bool isWanted(const Patch &patch, ArrayRef<Wanted> wanted) {
   return patch.kind != Patch::Kind::InFlight &&
-         llvm::is_contained(ids, patch.id);
+         llvm::any_of(wanted,
+                      [&](const Wanted &one) { return one.id == patch.id; });
+}
+
+/// Says whether a patch has elements that are wanted where they have to be.
+bool isInPlace(const Patch &patch, ArrayRef<Wanted> wanted) {
+  return llvm::any_of(wanted, [&](const Wanted &one) {
+    return one.id == patch.id && agree(*patch.layout, *one.layout);
+  });
 }
 
 std::optional<Mismatch> findBytes(const Patches &patches, const ByteSet &bytes,
-                                  ArrayRef<int64_t> ids) {
+                                  ArrayRef<Wanted> ids) {
   int64_t missing = bytes.bytes();
   if (missing == 0)
     return std::nullopt;
@@ -163,6 +175,8 @@ std::optional<Mismatch> findBytes(const Patches &patches, const ByteSet &bytes,
       continue;
     if (!wanted)
       return Mismatch{&patch};
+    if (!isInPlace(patch, ids))
+      return Mismatch{&patch, /*isOtherPart=*/true};
     if (patch.kind == Patch::Kind::MayBeWritten)
       continue;
     if (contains(patch.bytes, bytes))
@@ -200,32 +214,39 @@ bool isPart(const Patch &patch, const Place &place) {
 /// one, or a part of a value that lies in the root: then all of that value must
 /// be there.
 std::optional<Mismatch> findDynamic(const Patches &patches, const Place &place,
-                                    ArrayRef<int64_t> ids) {
-  const Patch *newer = nullptr;
+                                    ArrayRef<Wanted> ids) {
+  // The first of what was put on it.
+  Mismatch newer;
   for (const Patch &patch : llvm::reverse(patches)) {
-    bool wanted = isWanted(patch, ids);
-    if (wanted && isPart(patch, place))
-      return newer ? std::optional<Mismatch>(Mismatch{newer}) : std::nullopt;
-    if (wanted && !patch.isDynamic)
-      return findBytes(patches, patch.bytes, ids);
-    if (!wanted && !newer && patch.kind != Patch::Kind::Named)
-      newer = &patch;
+    bool wanted = isWanted(patch, ids), fits = isInPlace(patch, ids);
+    if (wanted && isPart(patch, place)) {
+      if (newer.patch)
+        return newer;
+      return fits ? std::nullopt : std::optional<Mismatch>({&patch, true});
+    }
+    // The value may lie in the root twice.
+    if (fits && !patch.isDynamic)
+      return findBytes(patches, patch.bytes, Wanted{patch.id, patch.layout});
+    bool isOtherPart = wanted && !patch.isDynamic;
+    if ((isOtherPart || (!wanted && patch.kind != Patch::Kind::Named)) &&
+        !newer.patch)
+      newer = {&patch, isOtherPart};
   }
-  return Mismatch{newer};
+  return newer;
 }
 
 } // namespace
 
 std::optional<Mismatch> ValueState::find(const Place &place,
-                                         ArrayRef<int64_t> ids) const {
+                                         ArrayRef<Wanted> wanted) const {
   const RootState &state = states[place.root];
   if (!state.isAlive)
     return place.region.bytes() == 0 ? std::nullopt
                                      : std::optional<Mismatch>(Mismatch{});
   for (const Patches &way : state.ways) {
-    std::optional<Mismatch> mismatch = place.isDynamic
-                                           ? findDynamic(way, place, ids)
-                                           : findBytes(way, place.region, ids);
+    std::optional<Mismatch> mismatch =
+        place.isDynamic ? findDynamic(way, place, wanted)
+                        : findBytes(way, place.region, wanted);
     if (mismatch)
       return mismatch;
   }
@@ -234,11 +255,12 @@ std::optional<Mismatch> ValueState::find(const Place &place,
 
 namespace {
 
-/// The newest patch of a value in some bytes; null if there is none.
+/// The newest patch of a part in some bytes; null if there is none.
 const Patch *findNewest(const Patches &patches, const ByteSet &bytes,
-                        int64_t id) {
+                        const Wanted &part) {
   for (const Patch &patch : llvm::reverse(patches))
-    if (isWanted(patch, id) && overlaps(patch.bytes, bytes))
+    if (isWanted(patch, part) && isInPlace(patch, part) &&
+        overlaps(patch.bytes, bytes))
       return &patch;
   return nullptr;
 }
@@ -246,23 +268,24 @@ const Patch *findNewest(const Patches &patches, const ByteSet &bytes,
 /// The newest patch that gives some bytes, all of them, to a value: a part that
 /// is the same value may have been written since, at a place from data.
 const Patch *findWhole(const Patches &patches, const ByteSet &bytes,
-                       int64_t id) {
+                       const Wanted &part) {
   for (const Patch &patch : llvm::reverse(patches))
-    if (isWanted(patch, id) && !patch.isDynamic && contains(patch.bytes, bytes))
+    if (isWanted(patch, part) && isInPlace(patch, part) && !patch.isDynamic &&
+        contains(patch.bytes, bytes))
       return &patch;
   return nullptr;
 }
 
 } // namespace
 
-bool ValueState::hasAll(const Place &place, ArrayRef<int64_t> parts) const {
+bool ValueState::hasAll(const Place &place, ArrayRef<Wanted> parts) const {
   if (place.region.bytes() == 0)
     return true;
   return llvm::all_of(states[place.root].ways, [&](const Patches &way) {
     const Patch *whole = findWhole(way, place.region, parts.front());
-    return llvm::all_of(parts.drop_front(), [&](int64_t part) {
+    return llvm::all_of(parts.drop_front(), [&](const Wanted &part) {
       const Patch *patch = findNewest(way, place.region, part);
-      return emptyIds.contains(part) || (patch && (!whole || patch > whole));
+      return emptyIds.contains(part.id) || (patch && (!whole || patch > whole));
     });
   });
 }

@@ -2,8 +2,9 @@
 
 // Which value lies where, at one point of a planned program.
 //
-// Each root has *patches*, oldest first: bytes, and the id of the value that
-// they hold. What a byte holds is said by the newest patch that covers it.
+// Each root has *patches*, oldest first: bytes, the id of the value that they
+// hold, and which elements of it (Layouts.h). What a byte holds is said by the
+// newest patch that covers it.
 //
 // Worked example, with a root of 512 bytes:
 //   a kernel writes value 7 to all of it       [0..512: 7]
@@ -23,6 +24,7 @@
 #define WEFT_LIB_VERIFY_PLAN_VALUESTATE_H
 
 #include "AliveRoots.h"
+#include "Layouts.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -45,6 +47,8 @@ struct Patch {
   Kind kind = Kind::Written;
   ByteSet bytes;
   int64_t id = -1;
+  /// Which elements of the value.
+  const Layout *layout = nullptr;
   /// What wrote or named it; null for what the caller gives.
   Operation *op = nullptr;
   /// A later write hides a part of it.
@@ -58,7 +62,8 @@ struct Patch {
   bool operator==(const Patch &other) const {
     return kind == other.kind && id == other.id && bytes == other.bytes &&
            isPartial == other.isPartial && isDynamic == other.isDynamic &&
-           shift == other.shift && shifted == other.shifted;
+           shift == other.shift && shifted == other.shifted &&
+           (layout == other.layout || *layout == *other.layout);
   }
 };
 
@@ -73,29 +78,39 @@ struct RootState {
   unsigned takenFor = 0;
 };
 
+/// What bytes have to hold: elements of a value.
+struct Wanted {
+  int64_t id;
+  const Layout *layout;
+};
+
 /// Why a read is wrong: the patch that it meets, or null if nothing was
 /// written there.
 struct Mismatch {
   const Patch *patch = nullptr;
+  /// It is of the value that is wanted, but of other elements.
+  bool isOtherPart = false;
 };
 
 class ValueState {
 public:
   /// The caller's arguments are there, argument i under the id i.
-  explicit ValueState(const PlannedProgram &program);
+  ValueState(const PlannedProgram &program, Layouts &layouts);
 
-  void write(const Place &place, int64_t id, Operation *op,
+  void write(const Wanted &written, Operation *op,
              Patch::Kind kind = Patch::Kind::Written);
   /// Gives what lies there one more name.
-  void name(const Place &place, int64_t id, Operation *op);
+  void name(const Wanted &named, Operation *op);
   /// What `start` was about to write to the root is there.
   void arrive(unsigned root, Operation *start);
 
-  /// Says why not all bytes of the place hold one of `ids`; nullopt if they do.
-  std::optional<Mismatch> find(const Place &place, ArrayRef<int64_t> ids) const;
+  /// Says why not all bytes of the place hold one of `wanted`; nullopt if they
+  /// do.
+  std::optional<Mismatch> find(const Place &place,
+                               ArrayRef<Wanted> wanted) const;
   /// Says whether the place is put together of all of `parts`. If the first one
   /// was there as a whole, the others were written into it since.
-  bool hasAll(const Place &place, ArrayRef<int64_t> parts) const;
+  bool hasAll(const Place &place, ArrayRef<Wanted> parts) const;
   const RootState &get(unsigned root) const { return states[root]; }
 
   /// Begins a piece of the program after which another way comes back to here.

@@ -36,7 +36,7 @@ struct Ids {
 class FreshnessProof {
 public:
   explicit FreshnessProof(const PlannedProgram &program)
-      : program(program), state(program) {}
+      : program(program), layouts(program), state(program, layouts) {}
 
   LogicalResult run() {
     return success(
@@ -54,6 +54,8 @@ private:
   LogicalResult checkDefined(const Access &access, Operation *op);
   LogicalResult checkUsedIds(Operation *op);
   LogicalResult checkDims(const Access &access, int64_t id, Operation *op);
+  LogicalResult checkWrittenPart(const Access &access, Operation *op,
+                                 const AccessList &accesses);
   Ids getIds(Operation *op, const Access &access) const;
   bool isCopied(Operation *op, int64_t id, const AccessList &accesses) const;
 
@@ -62,6 +64,8 @@ private:
   LogicalResult checkOp(Operation *op);
   LogicalResult checkStep(Operation *op);
   LogicalResult checkAssemble(rt::AssembleOp op);
+  FailureOr<SmallVector<Wanted>> getFrom(rt::AssembleOp op);
+  LogicalResult checkFrom(rt::AssembleOp op, ArrayRef<Wanted> from);
   LogicalResult checkWay(ArrayRef<rt::AssembleOp> joins, unsigned number,
                          Operation *end);
   LogicalResult checkFor(scf::ForOp loop);
@@ -71,7 +75,7 @@ private:
 
   // Counterexamples.
   LogicalResult report(Operation *op, StringRef verb, const Place &place,
-                       ArrayRef<int64_t> ids, const Mismatch &mismatch);
+                       ArrayRef<Wanted> wanted, const Mismatch &mismatch);
   void attachNotes(InFlightDiagnostic &diag, const Patch &patch,
                    ArrayRef<int64_t> ids);
   std::string describeId(int64_t id) const;
@@ -80,6 +84,7 @@ private:
   }
 
   const PlannedProgram &program;
+  Layouts layouts;
   ValueState state;
   /// The op that computes an id, and the first one that assembles it.
   DenseMap<int64_t, Operation *> definers, assemblers;
@@ -150,6 +155,23 @@ LogicalResult FreshnessProof::define(int64_t id, Operation *op) {
   return diag;
 }
 
+/// Only copies write a part of a value: the one that they read.
+LogicalResult FreshnessProof::checkWrittenPart(const Access &access,
+                                               Operation *op,
+                                               const AccessList &accesses) {
+  StringRef list = rt::WeftRTDialect::kPartsAttr;
+  int64_t id = getIds(op, access).written;
+  rt::PartAttr part = getPart(op, list, access.number), expected;
+  if (isCopied(op, id, accesses))
+    expected = getPart(op, list, accesses.front().number);
+  if (part == expected)
+    return success();
+  return op->emitError() << getOpName(op) << " says that it writes "
+                         << (part ? "a part of value " : "all of value ") << id
+                         << ", but it writes "
+                         << (expected ? "another" : "all of it");
+}
+
 /// Each op that touches memory has an id for each of its buffers.
 LogicalResult FreshnessProof::checkIds(Operation *op) {
   if (auto assemble = dyn_cast<rt::AssembleOp>(op)) {
@@ -164,9 +186,11 @@ LogicalResult FreshnessProof::checkIds(Operation *op) {
     return op->emitError() << getOpName(op)
                            << " does not say which values it reads and writes";
   for (const Access &access : accesses) {
+    if (!access.writes)
+      continue;
     int64_t written = getIds(op, access).written;
-    if (access.writes && !isCopied(op, written, accesses) &&
-        failed(define(written, op)))
+    if ((!isCopied(op, written, accesses) && failed(define(written, op))) ||
+        failed(checkWrittenPart(access, op, accesses)))
       return failure();
   }
   return success();
@@ -278,8 +302,12 @@ void FreshnessProof::attachNotes(InFlightDiagnostic &diag, const Patch &patch,
 }
 
 LogicalResult FreshnessProof::report(Operation *op, StringRef verb,
-                                     const Place &place, ArrayRef<int64_t> ids,
+                                     const Place &place,
+                                     ArrayRef<Wanted> values,
                                      const Mismatch &mismatch) {
+  SmallVector<int64_t> ids;
+  for (const Wanted &value : values)
+    ids.push_back(value.id);
   const RootState &root = state.get(place.root);
   InFlightDiagnostic diag = op->emitError();
   diag << verb << " " << program.describe(place);
@@ -291,7 +319,7 @@ LogicalResult FreshnessProof::report(Operation *op, StringRef verb,
         << getOpName(root.takenBy) << " writes there";
     return diag;
   }
-  std::string wanted = ids.empty() ? "a value" : describeId(ids.front());
+  std::string wanted = describeId(ids.front());
   if (!mismatch.patch) {
     diag << " for " << wanted << ", before all of it is there";
     attachNotes(diag, Patch(), ids);
@@ -300,6 +328,9 @@ LogicalResult FreshnessProof::report(Operation *op, StringRef verb,
   const Patch &patch = *mismatch.patch;
   if (patch.kind == Patch::Kind::InFlight)
     diag << " before " << getOpName(patch.op) << " has arrived there";
+  else if (mismatch.isOtherPart)
+    diag << " for a part of " << describeId(patch.id)
+         << ", but other elements of it lie there";
   else
     diag << " for " << wanted << ", but there is " << describeId(patch.id);
   attachNotes(diag, patch, ids);
@@ -311,45 +342,93 @@ LogicalResult FreshnessProof::report(Operation *op, StringRef verb,
 //===----------------------------------------------------------------------===//
 
 LogicalResult FreshnessProof::checkStep(Operation *op) {
+  StringRef list = rt::WeftRTDialect::kPartsAttr;
   AccessList accesses = program.getAccesses(op);
   for (const Access &access : accesses) {
     if (!access.reads)
       continue;
-    int64_t id = getIds(op, access).read;
-    if (std::optional<Mismatch> mismatch = state.find(*access.place, id))
-      return report(op, getOpName(op) + " reads", *access.place, id, *mismatch);
+    // That of what a scatter adds to comes last.
+    unsigned number =
+        access.writes ? getArray(op, "weft_rt.values").size() : access.number;
+    Wanted wanted = {getIds(op, access).read,
+                     layouts.get(access.buffer, getPart(op, list, number))};
+    if (std::optional<Mismatch> mismatch = state.find(*access.place, wanted))
+      return report(op, getOpName(op) + " reads", *access.place, wanted,
+                    *mismatch);
   }
   auto kind =
       isa<rt::StartOp>(op) ? Patch::Kind::InFlight : Patch::Kind::Written;
   for (const Access &access : accesses)
     if (access.writes)
-      state.write(*access.place, getIds(op, access).written, op, kind);
+      state.write(
+          {getIds(op, access).written,
+           layouts.get(access.buffer, getPart(op, list, access.number))},
+          op, kind);
   return success();
 }
 
 /// Says whether one of its parts is enough: the one of the way that was taken.
 static bool isJoin(rt::AssembleOp op) { return op->hasAttr("weft_rt.join"); }
 
+/// Where the values that are put together have to be.
+FailureOr<SmallVector<Wanted>> FreshnessProof::getFrom(rt::AssembleOp op) {
+  SmallVector<Wanted> from;
+  for (auto [i, id] : llvm::enumerate(op.getFrom())) {
+    const Layout *layout = layouts.getInside(
+        op.getBuffer(), getPart(op, rt::WeftRTDialect::kIntoAttr, i),
+        getPart(op, rt::WeftRTDialect::kPartsAttr, i));
+    if (!layout) {
+      op.emitError() << "value " << op.getValue() << " has no such elements as "
+                     << describeId(id) << " would have to become";
+      return failure();
+    }
+    from.push_back({id, layout});
+  }
+  return from;
+}
+
+/// Each part is where it has to be, but for where a later one lies on it. That
+/// one whose place is known only at run time is there, `hasAll` says.
+LogicalResult FreshnessProof::checkFrom(rt::AssembleOp op,
+                                        ArrayRef<Wanted> from) {
+  for (unsigned i = 0; i < from.size(); ++i) {
+    ArrayRef<Wanted> parts = from.drop_front(i);
+    if (from[i].layout->bytesMove)
+      continue;
+    const Place &place = parts.front().layout->place;
+    if (std::optional<Mismatch> mismatch = state.find(place, parts))
+      return report(op, "value " + std::to_string(op.getValue()) + " needs",
+                    place, parts, *mismatch);
+  }
+  return success();
+}
+
 LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
-  const Place &place = program.getPlace(op.getBuffer());
+  const Layout *whole = layouts.get(op.getBuffer(), rt::PartAttr());
+  Wanted value = {static_cast<int64_t>(op.getValue()), whole};
   if (op.getFrom().empty()) {
     // Undefined contents: whatever is there will do.
-    state.write(place, op.getValue(), op);
+    state.write(value, op);
     return success();
   }
-  if (std::optional<Mismatch> mismatch = state.find(place, op.getFrom()))
+  FailureOr<SmallVector<Wanted>> from = getFrom(op);
+  if (failed(from))
+    return failure();
+  if (std::optional<Mismatch> mismatch = state.find(whole->place, *from))
     return report(op, "value " + std::to_string(op.getValue()) + " needs",
-                  place, op.getFrom(), *mismatch);
+                  whole->place, *from, *mismatch);
   if (isJoin(op) && !expectedJoins.contains(op))
     return op.emitError()
            << "value " << op.getValue()
            << " is one of two, but stands neither at the beginning of a loop's "
               "body nor after the loop, nor after a branch";
-  if (!isJoin(op) && !state.hasAll(place, op.getFrom()))
+  if (!isJoin(op) && failed(checkFrom(op, *from)))
+    return failure();
+  if (!isJoin(op) && !state.hasAll(whole->place, *from))
     return op.emitError() << "value " << op.getValue() << " needs "
-                          << program.describe(place)
+                          << program.describe(whole->place)
                           << ", but not all of its parts have been put there";
-  state.name(place, op.getValue(), op);
+  state.name(value, op);
   return success();
 }
 
@@ -371,11 +450,14 @@ static SmallVector<rt::AssembleOp> getJoins(Operation *op) {
 LogicalResult FreshnessProof::checkWay(ArrayRef<rt::AssembleOp> joins,
                                        unsigned number, Operation *end) {
   for (rt::AssembleOp join : joins) {
+    FailureOr<SmallVector<Wanted>> from = getFrom(join);
+    if (failed(from))
+      return failure();
     const Place &place = program.getPlace(join.getBuffer());
-    int64_t id = join.getFrom()[number];
-    if (std::optional<Mismatch> mismatch = state.find(place, id))
+    Wanted wanted = (*from)[number];
+    if (std::optional<Mismatch> mismatch = state.find(place, wanted))
       return report(end, "value " + std::to_string(join.getValue()) + " needs",
-                    place, id, *mismatch);
+                    place, wanted, *mismatch);
     expectedJoins.insert(join);
   }
   return success();
@@ -387,7 +469,9 @@ static LogicalResult checkLeft(ArrayRef<rt::AssembleOp> carried,
   for (rt::AssembleOp join : left)
     if (llvm::none_of(carried, [&](rt::AssembleOp other) {
           return other.getBuffer() == join.getBuffer() &&
-                 other.getFrom() == join.getFrom();
+                 other.getFrom() == join.getFrom() &&
+                 other->getAttr(rt::WeftRTDialect::kPartsAttr) ==
+                     join->getAttr(rt::WeftRTDialect::kPartsAttr);
         }))
       return join.emitError() << "value " << join.getValue()
                               << " is nothing that the loop before it carries";
@@ -467,12 +551,16 @@ LogicalResult FreshnessProof::checkResult(unsigned number,
   auto buffer = entryBuffers.find({static_cast<unsigned>(space), position});
   if (buffer != entryBuffers.end()) {
     const Place &place = program.getPlace(buffer->second);
-    std::optional<Mismatch> mismatch = state.find(place, id);
-    return mismatch ? report(end, "the step gives", place, id, *mismatch)
+    Wanted wanted = {id, layouts.get(buffer->second, result.getPart())};
+    if (!wanted.layout)
+      return end->emitError() << "the step gives " << program.describe(place)
+                              << " for a part of other sizes";
+    std::optional<Mismatch> mismatch = state.find(place, wanted);
+    return mismatch ? report(end, "the step gives", place, wanted, *mismatch)
                     : success();
   }
   // An argument that nobody touches is still what the caller gave.
-  if (alias && id == position)
+  if (alias && id == position && !result.getPart())
     return success();
   return end->emitError() << "the step never writes its result " << number;
 }

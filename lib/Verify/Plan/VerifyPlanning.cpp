@@ -41,7 +41,8 @@ FailureOr<rt::TensorAttr> getEntry(func::FuncOp scheduled, Type local,
       local.getContext(), attributes.getAs<StringAttr>(WeftDialect::kNameAttr),
       part, global, attributes.getAs<ShardingAttr>(WeftDialect::kShardingAttr),
       alias ? std::optional<int64_t>(alias.getInt()) : std::nullopt,
-      std::nullopt, attributes.contains(WeftDialect::kHostAttr));
+      std::nullopt, rt::PartAttr(),
+      attributes.contains(WeftDialect::kHostAttr));
 }
 
 LogicalResult checkEntries(func::FuncOp planned, StringRef name,

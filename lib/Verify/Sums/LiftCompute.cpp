@@ -195,6 +195,21 @@ LogicalResult LocalLifter::makeOrder(Operation *op, ArrayRef<LocalDim> loops,
   return contribution.parts > 1 ? checkNested(op, loops) : success();
 }
 
+/// The order that an op has if ranks share these loops; none if they do not
+/// fit.
+Order LocalLifter::findOrder(Operation *op, ArrayRef<LocalDim> loops,
+                             bool lastIsReduction, Type joinType) {
+  if (forms.isOfReals())
+    return Order();
+  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  Order order;
+  Contribution parts;
+  return succeeded(
+             makeOrder(op, loops, lastIsReduction, joinType, order, parts))
+             ? order
+             : Order();
+}
+
 //===----------------------------------------------------------------------===//
 // Contractions and lookups
 //===----------------------------------------------------------------------===//
@@ -252,7 +267,17 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
     value.dims.back().padding = nullptr;
   }
   form.shape = getSizes(value.dims);
+  Builder builder(op.getContext());
+  Type accumulator =
+      form.element.isF64() ? builder.getF64Type() : builder.getF32Type();
+  const Type joinType = isRounded ? form.element : accumulator;
+  auto getReduced = [&] {
+    return llvm::map_to_vector(summed, [&](unsigned i) { return loops[i]; });
+  };
   auto describe = [&] {
+    if (!free.empty())
+      form.order =
+          findOrder(op, getReduced(), /*lastIsReduction=*/false, joinType);
     form.details.clear();
     llvm::raw_string_ostream os(form.details);
     os << forms.getText(op.getIndexingMaps()) << (isRounded ? " rounded" : "");
@@ -263,13 +288,8 @@ LogicalResult LocalLifter::liftMatmul(MatmulOp op) {
   describe();
   for (unsigned loop : free)
     tryShared(loops, loop, form, describe);
-  auto reduced =
-      llvm::map_to_vector(summed, [&](unsigned i) { return loops[i]; });
-  Builder builder(op.getContext());
-  Type accumulator =
-      form.element.isF64() ? builder.getF64Type() : builder.getF32Type();
-  const Type joinType = isRounded ? form.element : accumulator;
-  if (failed(makeOrder(op, reduced, /*lastIsReduction=*/false, joinType,
+  form.order = Order();
+  if (failed(makeOrder(op, getReduced(), /*lastIsReduction=*/false, joinType,
                        form.order, value.contribution)))
     return failure();
   carryParts(*carried, value.contribution);

@@ -7,10 +7,8 @@
 #include "Shares.h"
 
 #include "weft/Analysis/LoopSizes.h"
-#include "weft/Analysis/Traffic.h"
 #include "weft/Math/Expand.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -305,102 +303,6 @@ LogicalResult LocalLifter::carryContribution(linalg::LinalgOp op,
   return success();
 }
 
-/// Adds axes of which others of the same lists may cut another loop.
-static void addSome(SmallVector<AxisList> &lists) {
-  SmallVector<AxisList> some;
-  for (const AxisList &all : lists)
-    for (size_t count = 1; count < all.size(); ++count)
-      for (size_t first = 0; first + count <= all.size(); ++first)
-        some.emplace_back(all.begin() + first, all.begin() + first + count);
-  llvm::append_range(lists, some);
-}
-
-/// The axes along which collectives after an op combine something: those of the
-/// first one, of the first two, and so on, and some of each. What is combined
-/// first is minor.
-static SmallVector<AxisList>
-findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
-  constexpr unsigned kMaxOps = 64;
-  SmallVector<AxisList> found;
-  llvm::SetVector<Operation *> later;
-  later.insert(op);
-  for (unsigned i = 0; i < later.size() && i < kMaxOps; ++i) {
-    std::optional<CollectiveKind> kind = getCollectiveKind(later[i]);
-    if (kind == CollectiveKind::AllReduce ||
-        kind == CollectiveKind::ReduceScatter) {
-      AxisList axes = getAxes(getCollectiveAxes(later[i]));
-      if (!found.empty() && anyOverlap(axes, found.back()))
-        continue;
-      if (!found.empty())
-        llvm::append_range(axes, found.back());
-      found.push_back(std::move(axes));
-    }
-    later.insert_range(later[i]->getUsers());
-  }
-  addSome(found);
-  return found;
-}
-
-/// A loop of which nothing that is read depends on the index: it says how often
-/// something is combined, and so any part of it is like any other. Ranks may
-/// have different parts, as those have that combine what they made of it. It is
-/// taken for one that they share if the one-rank program has a form only then,
-/// which `describe` makes of the loops: along axes that cut no other loop, if
-/// there are such.
-void LocalLifter::tryShared(MutableArrayRef<LocalDim> loops, unsigned index,
-                            Form &form, function_ref<void()> describe) {
-  if (isReference || forms.find(form))
-    return;
-  LocalDim &loop = loops[index];
-  const LocalDim all = loop;
-  SmallVector<AxisList> found =
-      findCombinedAxes(form.op, [&](AxesAttr attr) { return getAxes(attr); });
-  auto isCutBy = [&](const LocalDim &other, const AxisList &axes) {
-    return other.chunk && llvm::any_of(llvm::seq(numRanks), [&](int64_t rank) {
-             return (*other.chunk)[rank] !=
-                    (*other.chunk)[mesh.groupMember(rank, axes, 0)];
-           });
-  };
-  std::stable_partition(found.begin(), found.end(), [&](const AxisList &axes) {
-    return llvm::none_of(llvm::enumerate(loops), [&](auto entry) {
-      return entry.index() != index && isCutBy(entry.value(), axes);
-    });
-  });
-  for (const AxisList &axes : found) {
-    loop.size = all.extent * numShards(axes);
-    loop.chunk =
-        perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
-    describe();
-    if (forms.find(form))
-      return;
-  }
-  loop = all;
-  describe();
-}
-
-/// Chunks that are alike may be taken for each other, where the body sees their
-/// elements and nothing of their place. Ranks that say the same chunk of a loop
-/// which they share have different ones if their chunks are alike: those by
-/// their number in the collective that combines what they make of them.
-void LocalLifter::shareAlike(Operation *op, LocalDim &loop) {
-  if (isReference || !loop.likeness || proof::hasPadding(loop))
-    return;
-  for (const AxisList &axes :
-       findCombinedAxes(op, [&](AxesAttr attr) { return getAxes(attr); })) {
-    RankVector chunk =
-        perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
-    bool isSame = llvm::all_of(llvm::seq(numRanks), [&](int64_t rank) {
-      return (*loop.chunk)[rank] ==
-             (*loop.chunk)[mesh.groupMember(rank, axes, 0)];
-    });
-    if (!isSame || countChunks(loop) != numShards(axes) ||
-        !proof::holds(loop, chunk))
-      continue;
-    loop.chunk = chunk;
-    return;
-  }
-}
-
 /// A result that is combined by an op with one neutral element.
 FailureOr<LocalValue>
 LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
@@ -430,12 +332,19 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   made.shape = getSizes(value.dims);
   made.element = combiner.entering.getType();
   made.op = op;
+  // Over the reals sums of floats are exact, too, and may declare an order.
+  bool hasNoOrder =
+      combiner.isExact && !isa<arith::AddFOp, arith::MulFOp>(combiner.op);
   auto describe = [&] {
     made.details = lifter.describe(index, !combiner.isExact);
+    if (!hasNoOrder && !freeLoops.empty())
+      made.order = findOrder(op, lifter.getReductionLoops(),
+                             lifter.lastIsReduction(), made.element);
   };
   describe();
   for (unsigned loop : freeLoops)
     tryShared(loops, loop, made, describe);
+  made.order = Order();
   for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
     if (iterator == utils::IteratorType::reduction && !lifter.knowsItsPlace())
       shareAlike(op, loop);
@@ -443,8 +352,7 @@ LocalLifter::liftReduction(linalg::LinalgOp op, unsigned index,
   FailureOr<Contribution> carried = getCarried(op, *form);
   if (failed(carried))
     return failure();
-  // Over the reals sums of floats are exact, too, and may declare an order.
-  if (combiner.isExact && !isa<arith::AddFOp, arith::MulFOp>(combiner.op))
+  if (hasNoOrder)
     value.contribution = makeParts(reduced, Contribution::Exact);
   else if (failed(makeOrder(op, reduced, lifter.lastIsReduction(), made.element,
                             made.order, value.contribution)))

@@ -10,6 +10,11 @@
 
 #include "LocalLifter.h"
 
+#include "weft/Analysis/Traffic.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::proof;
@@ -138,4 +143,139 @@ Likeness LocalLifter::meetLikeness(Likeness a, Likeness b) {
   return getLikeness(chunks, [&](int64_t chunk) {
     return std::vector<int64_t>{getFirst(a, chunk), getFirst(b, chunk)};
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops over what is repeated
+//===----------------------------------------------------------------------===//
+
+/// Adds axes of which others of the same lists may cut another loop.
+static void addSome(SmallVector<AxisList> &lists) {
+  SmallVector<AxisList> some;
+  for (const AxisList &all : lists)
+    for (size_t count = 1; count < all.size(); ++count)
+      for (size_t first = 0; first + count <= all.size(); ++first)
+        some.emplace_back(all.begin() + first, all.begin() + first + count);
+  llvm::append_range(lists, some);
+}
+
+/// The axes along which collectives after an op combine something: those of the
+/// first one, of the first two, and so on, and some of each. What is combined
+/// first is minor.
+static SmallVector<AxisList>
+findCombinedAxes(Operation *op, function_ref<AxisList(AxesAttr)> getAxes) {
+  constexpr unsigned kMaxOps = 64;
+  SmallVector<AxisList> found;
+  llvm::SetVector<Operation *> later;
+  later.insert(op);
+  for (unsigned i = 0; i < later.size() && i < kMaxOps; ++i) {
+    std::optional<CollectiveKind> kind = getCollectiveKind(later[i]);
+    if (kind == CollectiveKind::AllReduce ||
+        kind == CollectiveKind::ReduceScatter) {
+      AxisList axes = getAxes(getCollectiveAxes(later[i]));
+      if (!found.empty() && anyOverlap(axes, found.back()))
+        continue;
+      if (!found.empty())
+        llvm::append_range(axes, found.back());
+      found.push_back(std::move(axes));
+    }
+    later.insert_range(later[i]->getUsers());
+  }
+  addSome(found);
+  return found;
+}
+
+/// The axes along which collectives combine all that an op makes, before
+/// anything but moving it is done with it; null if that is not so.
+static AxesAttr findOnlyCombined(Operation *op) {
+  AxesAttr axes;
+  llvm::SetVector<Operation *> moved;
+  moved.insert(op);
+  for (unsigned i = 0; i < moved.size(); ++i)
+    for (Operation *user : moved[i]->getUsers()) {
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+              tensor::ExtractSliceOp, tensor::CastOp>(user)) {
+        moved.insert(user);
+        continue;
+      }
+      if (!isa<AllReduceOp, ReduceScatterOp>(user) ||
+          (axes && axes != getCollectiveAxes(user)))
+        return nullptr;
+      axes = getCollectiveAxes(user);
+    }
+  return axes;
+}
+
+/// A loop of which nothing that is read depends on the index: it says how often
+/// something is combined, and so any part of it is like any other. Ranks may
+/// have different parts, as those have that combine what they made of it. It is
+/// taken for one that they share if the one-rank program has a form only then,
+/// which `describe` makes of the loops: along axes that cut no other loop, if
+/// there are such. In the one-rank program, which may have ranks along other
+/// axes, it is one if they do nothing but combine what they made of it.
+void LocalLifter::tryShared(MutableArrayRef<LocalDim> loops, unsigned index,
+                            Form &form, function_ref<void()> describe) {
+  LocalDim &loop = loops[index];
+  const LocalDim all = loop;
+  auto share = [&](const AxisList &axes) {
+    loop.size = all.extent * numShards(axes);
+    loop.chunk =
+        perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
+    describe();
+  };
+  auto isCutBy = [&](const LocalDim &other, const AxisList &axes) {
+    return other.chunk && llvm::any_of(llvm::seq(numRanks), [&](int64_t rank) {
+             return (*other.chunk)[rank] !=
+                    (*other.chunk)[mesh.groupMember(rank, axes, 0)];
+           });
+  };
+  auto cutsOthers = [&](const AxisList &axes) {
+    return llvm::any_of(llvm::enumerate(loops), [&](auto entry) {
+      return entry.index() != index && isCutBy(entry.value(), axes);
+    });
+  };
+  if (isReference) {
+    AxesAttr axes = findOnlyCombined(form.op);
+    if (axes && !cutsOthers(getAxes(axes)))
+      share(getAxes(axes));
+    return;
+  }
+  if (forms.find(form))
+    return;
+  SmallVector<AxisList> found =
+      findCombinedAxes(form.op, [&](AxesAttr attr) { return getAxes(attr); });
+  std::stable_partition(found.begin(), found.end(), [&](const AxisList &axes) {
+    return !cutsOthers(axes);
+  });
+  for (const AxisList &axes : found) {
+    share(axes);
+    if (forms.find(form))
+      return;
+  }
+  loop = all;
+  describe();
+}
+
+/// Chunks that are alike may be taken for each other, where the body sees their
+/// elements and nothing of their place. Ranks that say the same chunk of a loop
+/// which they share have different ones if their chunks are alike: those by
+/// their number in the collective that combines what they make of them. A
+/// program to compare with has such ranks along axes that are not invariant.
+void LocalLifter::shareAlike(Operation *op, LocalDim &loop) {
+  if (!loop.likeness || proof::hasPadding(loop))
+    return;
+  for (const AxisList &axes :
+       findCombinedAxes(op, [&](AxesAttr attr) { return getAxes(attr); })) {
+    RankVector chunk =
+        perRank([&](int64_t rank) { return mesh.groupIndex(rank, axes); });
+    bool isSame = llvm::all_of(llvm::seq(numRanks), [&](int64_t rank) {
+      return (*loop.chunk)[rank] ==
+             (*loop.chunk)[mesh.groupMember(rank, axes, 0)];
+    });
+    if (!isSame || countChunks(loop) != numShards(axes) ||
+        !proof::holds(loop, chunk))
+      continue;
+    loop.chunk = chunk;
+    return;
+  }
 }

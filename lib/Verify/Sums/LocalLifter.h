@@ -464,6 +464,8 @@ private:
   LogicalResult makeOrder(Operation *op, ArrayRef<LocalDim> loops,
                           bool lastIsReduction, Type joinType, Order &order,
                           Contribution &contribution);
+  Order findOrder(Operation *op, ArrayRef<LocalDim> loops, bool lastIsReduction,
+                  Type joinType);
   Contribution makeParts(ArrayRef<LocalDim> loops, Contribution::Kind kind);
   LogicalResult checkNested(Operation *op, ArrayRef<LocalDim> loops);
 

@@ -83,7 +83,7 @@ func.func @reversed(%p: tensor<8xf32>) -> (tensor<8xf32> {weft.alias = 0 : index
 // CHECK: weft_rt.gemm %[[T1]], %[[X]] into %[[T2]] {{.*}}weft_rt.values = array<i64: 2, 0, 3>
 // CHECK: weft_rt.gemm %[[T2]], %[[X]] into %[[LEFT]] {{.*}}weft_rt.values = array<i64: 3, 0, 4>
 // CHECK: weft_rt.gemm %[[X]], %[[T2]] into %[[RIGHT]] {{.*}}weft_rt.values = array<i64: 0, 3, 5>
-// CHECK: weft_rt.assemble %[[R]] value 6 from [4, 5] : memref<4x8xf32>
+// CHECK: weft_rt.assemble %[[R]] value 6 from [4, 5] {weft_rt.into = [#weft_rt.part<begin = 0, sizes = [4, 4], strides = [8, 1]>, #weft_rt.part<begin = 4, sizes = [4, 4], strides = [8, 1]>]} : memref<4x8xf32>
 // CHECK-NOT: weft_rt.fused
 // CHECK: return
 func.func @parts(%x: tensor<4x4xf32>) -> (tensor<4x8xf32> {weft.name = "logits"}) {
@@ -112,7 +112,7 @@ func.func @parts(%x: tensor<4x4xf32>) -> (tensor<4x8xf32> {weft.name = "logits"}
 // CHECK: %[[SLICE:.*]] = weft_rt.view %[[ACC]] at 0 plus %[[OFFSET]] : memref<5x4xf32> to memref<4xf32>
 // CHECK: weft_rt.fused ins(%{{.*}} : memref<4xf32>) outs(%[[SLICE]] : memref<4xf32>)
 // CHECK: } {weft.op = "copy #0", weft_rt.values = array<i64: 0, 0>}
-// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 4 from [3, 0] : memref<5x4xf32>
+// CHECK-NEXT: weft_rt.assemble %[[ACC]] value 4 from [3, 0] {weft_rt.into = [unit, #weft_rt.part<begin = 0, sizes = [4], strides = [1], moves = true>]} : memref<5x4xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: weft_rt.assemble %[[ACC]] value 2 from [1, 4] {weft_rt.join} : memref<5x4xf32>
 // CHECK-NEXT: weft_rt.fused

@@ -89,7 +89,8 @@ func.func @columns() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args 
     } -> tensor<4x2xf32>
     weft_rt.yield %r0 : tensor<4x2xf32>
   } {weft_rt.values = array<i64: 0, 0>}
-  weft_rt.assemble %a value 3 from [1, 0] : memref<4x4xf32>
+  weft_rt.assemble %a value 3 from [1, 0] {weft_rt.into = [#weft_rt.part<begin = 0, sizes = [4, 2], strides = [4, 1]>,
+      #weft_rt.part<begin = 2, sizes = [4, 2], strides = [4, 1]>]} : memref<4x4xf32>
   weft_rt.fused ins(%left : memref<4x2xf32, strided<[4, 1]>>) outs(%r : memref<4x2xf32>) {
   ^bb0(%a0: tensor<4x2xf32>):
     %e = tensor.empty() : tensor<4x2xf32>
@@ -159,7 +160,7 @@ func.func @rows() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = [
     %o = arith.muli %i, %c4 : index
     %row = weft_rt.view %p at 0 plus %o : memref<4x4xf32> to memref<4xf32>
     weft_rt.copy %y to %row {weft_rt.values = array<i64: 1, 1>} : memref<4xf32> to memref<4xf32>
-    weft_rt.assemble %p value 4 from [3, 1] : memref<4x4xf32>
+    weft_rt.assemble %p value 4 from [3, 1] {weft_rt.into = [unit, #weft_rt.part<begin = 0, sizes = [4], strides = [1], moves = true>]} : memref<4x4xf32>
   }
   weft_rt.assemble %p value 5 from [0, 4] {weft_rt.join} : memref<4x4xf32>
   %c = weft_rt.read_scalar %n[] {weft_rt.values = array<i64: 2>} : memref<i1>
@@ -195,10 +196,10 @@ func.func @slice() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args = 
   %w = weft_rt.view %p at 0 plus %o : memref<4x4xf32> to memref<8xf32>
   weft_rt.copy %w to %r {weft_rt.values = array<i64: 2, 2>} : memref<8xf32> to memref<8xf32>
   %half = weft_rt.view %p at 4 plus %o : memref<4x4xf32> to memref<4xf32>
-  %0 = weft_rt.read_scalar %half[%i] {weft_rt.values = array<i64: 2>} : memref<4xf32>
+  %0 = weft_rt.read_scalar %half[%i] {weft_rt.values = array<i64: 2>, weft_rt.parts = [#weft_rt.part<begin = 4, sizes = [4], strides = [1]>]} : memref<4xf32>
   %more = arith.addi %o, %i : index
   %one = weft_rt.view %p at 0 plus %more : memref<4x4xf32> to memref<4xf32>
-  %1 = weft_rt.read_scalar %one[%i] {weft_rt.values = array<i64: 2>} : memref<4xf32>
+  %1 = weft_rt.read_scalar %one[%i] {weft_rt.values = array<i64: 2>, weft_rt.parts = [#weft_rt.part<begin = 0, sizes = [4], strides = [1], moves = true>]} : memref<4xf32>
   return
 }
 memref.global "private" constant @c : memref<8xf32> = dense<1.0>

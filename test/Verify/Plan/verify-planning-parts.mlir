@@ -9,7 +9,7 @@
 // Columns 1 to 3 are none of its parts.
 // RUN: sed -e 's/ at 0 plus \(.*2x3xf32, strided<.6, 1.>>\)/ at 1 plus \1/' %t.mlir > %t.COLUMNS.mlir
 // RUN: not weft-verify --from scheduled %s %t.COLUMNS.mlir 2>&1 | FileCheck %s --check-prefix=COLUMNS
-// COLUMNS: error: 'other' reads some bytes of 'r1' for a part of what 'kernel' gives, but other elements of it lie there
+// COLUMNS: error: 'other' reads some bytes of 'r1' for a part of what 'kernel' computes, but other elements of it lie there
 
 #d = affine_map<(d0, d1) -> (d0, d1)>
 weft.mesh @mesh = <["y"=2]>

@@ -40,12 +40,15 @@
 // Another part of the same value: of a concatenation, before a reshape, at a loop's counter.
 // RUN: sed -e 's/weft_rt.view %%2 at 32 /weft_rt.view %%2 at 24 /' %t.mlir > %t.CONCAT.mlir
 // RUN: not weft-opt %t.CONCAT.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=CONCAT
-// CONCAT: error: the concatenation needs bytes 0 to 128 of 'v' for a part of the caller's 'w', but other elements of it lie there
-// CONCAT: note: that gets there here
+// CONCAT: error: 'copy #1' copies another part of value number 1 than it says
+// RUN: sed -e '/"copy #1"/ s/begin = 32/begin = 24/g' %t.CONCAT.mlir > %t.BEGIN.mlir
+// RUN: not weft-opt %t.BEGIN.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=BEGIN
+// BEGIN: error: the concatenation needs bytes 0 to 128 of 'v' for a part of the caller's 'w', but other elements of it lie there
+// BEGIN: note: that gets there here
 
 // RUN: sed -e 's/weft_rt.view %%1 at 4 /weft_rt.view %%1 at 0 /' %t.mlir > %t.RESHAPE.mlir
 // RUN: not weft-opt %t.RESHAPE.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=RESHAPE
-// RESHAPE: error: the step gives 'r' for a part of what 'tensor.collapse_shape' op gives, but nothing is known of what lies there
+// RESHAPE: error: 'copy #3' copies another part of value number 0 than it says
 
 // RUN: sed -e 's/weft_rt.view %%2 at 0 plus/weft_rt.view %%2 at 8 plus/' %t.mlir > %t.ROW.mlir
 // RUN: not weft-opt %t.ROW.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=ROW
@@ -67,11 +70,11 @@
 // BOUND: error: 'scf.for' op takes other scalars than the scheduled program
 
 // Numbers of values.
-// RUN: sed -e 's/from \[2, 14\] {weft_rt.join} : memref<6x8xf32>/from [2, 13] {weft_rt.join} : memref<6x8xf32>/' %t.mlir > %t.JOIN.mlir
+// RUN: sed -e 's/from \[2, 15\] {weft_rt.join} : memref<6x8xf32>/from [2, 14] {weft_rt.join} : memref<6x8xf32>/' %t.mlir > %t.JOIN.mlir
 // RUN: not weft-opt %t.JOIN.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=JOIN
-// JOIN: error: 'weft_rt.assemble' op has value number 13 for what 'tensor.insert_slice' op gives, but that number is what 'scf.for' op gives
+// JOIN: error: 'weft_rt.assemble' op has value number 14 for what 'tensor.insert_slice' op gives, but that number is what 'scf.for' op gives
 
-// RUN: sed -e 's/value 10 from \[1, 1\]/value 10 from [1]/' %t.mlir > %t.PARTS.mlir
+// RUN: sed -e 's/value 10 from \[1, 1\] {.*} :/value 10 from [1] {weft_rt.parts = [#weft_rt.part<begin = 32, sizes = [4, 8], strides = [8, 1]>], weft_rt.into = [#weft_rt.part<begin = 0, sizes = [4, 8], strides = [8, 1]>]} :/' %t.mlir > %t.PARTS.mlir
 // RUN: not weft-opt %t.PARTS.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=PARTS
 // PARTS: error: 'weft_rt.assemble' op puts together 1 values, the scheduled program 2
 
@@ -83,9 +86,20 @@
 // RUN: not weft-opt %t.OTHER.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: 'sum' has value number 6 for what 'product' gives, but that is number 7
 
-// RUN: sed -e '/weft.op = "copy #3"/ s/array<i64: 0, 0>/array<i64: 0, 1>/' %t.mlir > %t.COPY.mlir
+// RUN: sed -e '/weft.op = "copy #3"/ s/array<i64: 0, 11>/array<i64: 0, 1>/' %t.mlir > %t.COPY.mlir
 // RUN: not weft-opt %t.COPY.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=COPY
 // COPY: error: 'copy #3' copies value number 0 to value number 1, but the caller's 'x' lies there
+
+// What the plan says of parts.
+// RUN: sed -e 's/"product", weft_rt.values/"product", weft_rt.parts = [#weft_rt.part<begin = 8, sizes = [4, 8], strides = [8, 1]>, unit, unit], weft_rt.values/' %t.mlir > %t.READ.mlir
+// RUN: not weft-opt %t.READ.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=READ
+// READ: error: 'product' says of the caller's 'x' that it takes another part than in the scheduled program
+// RUN: sed -e '/value 10 from/ s/begin = 0,/begin = 8,/' %t.mlir > %t.INTO.mlir
+// RUN: not weft-opt %t.INTO.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=INTO
+// INTO: error: 'weft_rt.assemble' op says that part #0 becomes other elements than in the scheduled program
+// RUN: sed -e 's/value = 10>/value = 10, part = <begin = 8, sizes = [8, 8], strides = [8, 1]>>/' %t.mlir > %t.GIVEN.mlir
+// RUN: not weft-opt %t.GIVEN.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=GIVEN
+// GIVEN: error: the plan says that result 1 is another part than in the scheduled program
 
 // More than the scheduled program has.
 // RUN: sed -e '/^  func.func @step() attr/,$ s/^    return$/    weft_rt.copy %%23 to %%0 : memref<1x8xf32> to memref<1x8xf32>\n    return/' %t.mlir > %t.END.mlir
@@ -98,7 +112,7 @@
 // RESULT: error: the step gives 'v' for what 'tensor.concat' op gives, but there is what 'scf.if' op gives
 
 // Buffers of other tensors, and of none.
-// RUN: sed -e 's/weft_rt.assemble %%9 value 10 from \[1, 1\] : memref<8x8xf32>/weft_rt.assemble %%10 value 10 from [1, 1] : memref<4x8xf32>/' %t.mlir > %t.TYPE.mlir
+// RUN: sed -e '/value 10 from/ s/assemble %%9\(.*\)memref<8x8xf32>/assemble %%10\1memref<4x8xf32>/' %t.mlir > %t.TYPE.mlir
 // RUN: not weft-opt %t.TYPE.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=TYPE
 // TYPE: error: 'weft_rt.assemble' op takes a buffer of type 'memref<4x8xf32>' for a tensor of type 'tensor<8x8xf32>'
 // RUN: sed -e 's/ins(%%3, %%1, %%0 :/ins(%%3, %%1, %%23 :/' %t.mlir > %t.GLOBAL.mlir

@@ -432,6 +432,51 @@ FlatSymbolRefAttr mlir::weft::rt::getStream(Operation *op) {
   return op->getAttrOfType<FlatSymbolRefAttr>(WeftRTDialect::kStreamAttr);
 }
 
+namespace {
+
+/// The shapes of what `weft_rt.parts` has an entry for; nullopt on ops that
+/// have no such list. Those of an assemble are not known.
+std::optional<SmallVector<std::optional<ArrayRef<int64_t>>>>
+getPartShapes(Operation *op) {
+  SmallVector<std::optional<ArrayRef<int64_t>>> shapes;
+  if (auto assemble = dyn_cast<AssembleOp>(op)) {
+    shapes.resize(assemble.getFrom().size());
+    return shapes;
+  }
+  if (!op->hasAttr(WeftRTDialect::kValuesAttr))
+    return std::nullopt;
+  for (Type type : op->getOperandTypes())
+    if (auto buffer = dyn_cast<MemRefType>(type))
+      shapes.push_back(buffer.getShape());
+  if (auto scatter = dyn_cast<ScatterAddOp>(op))
+    shapes.push_back(cast<MemRefType>(scatter.getTable().getType()).getShape());
+  return shapes;
+}
+
+/// A part, or unit, for each value that an op names.
+LogicalResult verifyParts(Operation *op, StringRef name, Attribute value) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  auto shapes = getPartShapes(op);
+  if (!shapes || (name == WeftRTDialect::kIntoAttr && !isa<AssembleOp>(op)))
+    return op->emitOpError("has '")
+           << name << "', which only an op that names values may have";
+  if (!list || list.size() != shapes->size() ||
+      !llvm::all_of(list, llvm::IsaPred<PartAttr, UnitAttr>))
+    return op->emitOpError("has '")
+           << name << "' = " << value << ", expected a list of "
+           << shapes->size() << " parts or units";
+  for (auto [entry, shape] : llvm::zip(list, *shapes)) {
+    auto part = dyn_cast<PartAttr>(entry);
+    if (part && shape && part.getSizes().asArrayRef() != *shape)
+      return op->emitOpError("has ")
+             << part << " in '" << name << "' for a buffer of sizes [" << *shape
+             << "]";
+  }
+  return success();
+}
+
+} // namespace
+
 /// A value id for each buffer operand.
 LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
                                                       NamedAttribute attr) {
@@ -471,6 +516,8 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
     return verifyKernel(op, name, attr.getValue());
   if (name == kArgsAttr || name == kResultsAttr)
     return verifyTensors(op, name, attr.getValue());
+  if (name == kPartsAttr || name == kIntoAttr)
+    return verifyParts(op, name, attr.getValue());
   if (name != kValuesAttr && name != kReadsAttr)
     return success();
   auto ids = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -492,11 +539,29 @@ LogicalResult WeftRTDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
+LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t begin, DenseI64ArrayAttr sizes,
+                               DenseI64ArrayAttr strides, bool) {
+  auto isNegative = [](int64_t number) { return number < 0; };
+  bool isCounted = sizes.size() == strides.size() && !isNegative(begin) &&
+                   begin < kMaxBytes &&
+                   llvm::none_of(sizes.asArrayRef(), isNegative) &&
+                   llvm::none_of(strides.asArrayRef(), isNegative);
+  if (isCounted && (llvm::is_contained(sizes.asArrayRef(), 0) ||
+                    isCountable(sizes, strides, 1))) // part_c1
+    return success();
+  return emitError() << "no part begins at element " << begin << " with sizes ["
+                     << sizes.asArrayRef() << "] and strides ["
+                     << strides.asArrayRef()
+                     << "]: expected a stride for each size, no element twice, "
+                        "and all before 2^56";
+}
+
 LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringAttr, RankedTensorType local,
                                  RankedTensorType global, ShardingAttr,
                                  std::optional<int64_t>, std::optional<int64_t>,
-                                 bool) {
+                                 PartAttr, bool) {
   if (local.hasStaticShape() && global.hasStaticShape() &&
       local.getRank() == global.getRank() &&
       local.getElementType() == global.getElementType()) // tensor_c1
@@ -507,7 +572,7 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 TensorAttr TensorAttr::withoutValue() const {
   return get(getContext(), getName(), getLocal(), getGlobal(), getSharding(),
-             getAlias(), std::nullopt, getHost());
+             getAlias(), std::nullopt, PartAttr(), getHost());
 }
 
 static SmallVector<TensorAttr> getTensors(Operation *planned, StringRef name) {

@@ -6,7 +6,7 @@ weft.channel @data.tp on @mesh <{"tp"}> purpose data
 memref.global "private" constant @seven : memref<4xi32> = dense<7>
 func.func @step() attributes {weft_rt.arena_bytes = 1024 : i64,
     weft_rt.args = [#weft_rt.tensor<name = "w", local = tensor<2x8xf32>, global = tensor<2x8xf32>>, #weft_rt.tensor<name = "n", local = tensor<2xindex>, global = tensor<2xindex>>],
-    weft_rt.results = [#weft_rt.tensor<name = "r", local = tensor<4xf32>, global = tensor<4xf32>, value = 33>,
+    weft_rt.results = [#weft_rt.tensor<name = "r", local = tensor<4xf32>, global = tensor<4xf32>, value = 33, part = <begin = 4, sizes = [4], strides = [1]>>,
         #weft_rt.tensor<local = tensor<16xf32>, global = tensor<16xf32>, value = 6>]} {
   %w = weft_rt.buffer argument 0 "w" : memref<2x8xf32>
   %n = weft_rt.buffer argument 1 "n" : memref<2xindex>
@@ -42,11 +42,11 @@ func.func @step() attributes {weft_rt.arena_bytes = 1024 : i64,
     weft_rt.yield %u : tensor<4x8xf32>
   } {weft.op = "copy", weft_rt.values = array<i64: 22, 22>}
   %a = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
-      ins(%part : memref<8xf32>) outs(%s : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce part", weft_rt.values = array<i64: 22, 33>}
+      ins(%part : memref<8xf32>) outs(%s : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce part", weft_rt.parts = [#weft_rt.part<begin = 16, sizes = [8], strides = [1]>, unit], weft_rt.values = array<i64: 22, 33>}
   weft_rt.wait %a
   weft_rt.copy %s to %ja {weft_rt.values = array<i64: 33, 33>} : memref<8xf32> to memref<8xf32>
   weft_rt.copy %first to %jb {weft_rt.values = array<i64: 22, 22>} : memref<8xf32> to memref<8xf32>
-  weft_rt.assemble %j value 44 from [33, 22] : memref<16xf32>
+  weft_rt.assemble %j value 44 from [33, 22] {weft_rt.into = [#weft_rt.part<begin = 0, sizes = [8], strides = [1]>, #weft_rt.part<begin = 8, sizes = [8], strides = [1]>]} : memref<16xf32>
   %b = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
       ins(%j : memref<16xf32>) outs(%k : memref<16xf32>) {channel = @data.tp, weft.op = "all_reduce joined", weft_rt.values = array<i64: 44, 6>}
   weft_rt.wait %b
@@ -56,13 +56,13 @@ func.func @step() attributes {weft_rt.arena_bytes = 1024 : i64,
   %p = arith.muli %other, %row : index
   %some = weft_rt.view %g at 0 plus %o : memref<4x8xf32, strided<[16, 1]>> to memref<8xf32>
   %c = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
-      ins(%some : memref<8xf32>) outs(%x : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce somewhere", weft_rt.values = array<i64: 22, 7>}
+      ins(%some : memref<8xf32>) outs(%x : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce somewhere", weft_rt.parts = [#weft_rt.part<begin = 0, sizes = [8], strides = [1], moves = true>, unit], weft_rt.values = array<i64: 22, 7>}
   weft_rt.wait %c
   %seven = memref.get_global @seven : memref<4xi32>
   weft_rt.copy %seven to %i {weft_rt.values = array<i64: 11, 11>} : memref<4xi32> to memref<4xi32>
   %d = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
       ins(%i : memref<4xi32>) outs(%m : memref<4xi32>) {channel = @data.tp, weft.op = "all_reduce constant", weft_rt.values = array<i64: 11, 9>}
   weft_rt.wait %d
-  weft_rt.copy %half to %r {weft_rt.values = array<i64: 33, 33>} : memref<4xf32> to memref<4xf32>
+  weft_rt.copy %half to %r {weft_rt.parts = [#weft_rt.part<begin = 4, sizes = [4], strides = [1]>, #weft_rt.part<begin = 4, sizes = [4], strides = [1]>], weft_rt.values = array<i64: 33, 33>} : memref<4xf32> to memref<4xf32>
   return
 }

@@ -6,7 +6,7 @@ weft.channel @data.tp on @mesh <{"tp"}> purpose data
 memref.global "private" constant @seven : memref<4xi32> = dense<7>
 func.func @step() attributes {weft_rt.arena_bytes = 512 : i64,
     weft_rt.args = [#weft_rt.tensor<name = "w", local = tensor<2x8xf32>, global = tensor<2x8xf32>>, #weft_rt.tensor<name = "n", local = tensor<2xindex>, global = tensor<2xindex>>],
-    weft_rt.results = [#weft_rt.tensor<name = "r", local = tensor<4xf32>, global = tensor<4xf32>, value = 3>,
+    weft_rt.results = [#weft_rt.tensor<name = "r", local = tensor<4xf32>, global = tensor<4xf32>, value = 3, part = <begin = 4, sizes = [4], strides = [1]>>,
         #weft_rt.tensor<local = tensor<16xf32>, global = tensor<16xf32>, value = 6>]} {
   %w = weft_rt.buffer argument 0 "w" : memref<2x8xf32>
   %n = weft_rt.buffer argument 1 "n" : memref<2xindex>
@@ -30,11 +30,11 @@ func.func @step() attributes {weft_rt.arena_bytes = 512 : i64,
       ins(%w : memref<2x8xf32>) outs(%all : memref<4x8xf32>) {channel = @gather.fsdp, weft.op = "all_gather w", weft_rt.values = array<i64: 0, 2>}
   weft_rt.wait %gather
   %a = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
-      ins(%part : memref<8xf32>) outs(%s : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce part", weft_rt.values = array<i64: 2, 3>}
+      ins(%part : memref<8xf32>) outs(%s : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce part", weft_rt.parts = [#weft_rt.part<begin = 16, sizes = [8], strides = [1]>, unit], weft_rt.values = array<i64: 2, 3>}
   weft_rt.wait %a
   weft_rt.copy %s to %ja {weft_rt.values = array<i64: 3, 3>} : memref<8xf32> to memref<8xf32>
   weft_rt.copy %first to %jb {weft_rt.values = array<i64: 2, 2>} : memref<8xf32> to memref<8xf32>
-  weft_rt.assemble %j value 5 from [3, 2] : memref<16xf32>
+  weft_rt.assemble %j value 5 from [3, 2] {weft_rt.into = [#weft_rt.part<begin = 0, sizes = [8], strides = [1]>, #weft_rt.part<begin = 8, sizes = [8], strides = [1]>]} : memref<16xf32>
   %b = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
       ins(%j : memref<16xf32>) outs(%k : memref<16xf32>) {channel = @data.tp, weft.op = "all_reduce joined", weft_rt.values = array<i64: 5, 6>}
   weft_rt.wait %b
@@ -44,13 +44,13 @@ func.func @step() attributes {weft_rt.arena_bytes = 512 : i64,
   %p = arith.muli %other, %row : index
   %some = weft_rt.view %all at 0 plus %o : memref<4x8xf32> to memref<8xf32>
   %c = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
-      ins(%some : memref<8xf32>) outs(%x : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce somewhere", weft_rt.values = array<i64: 2, 7>}
+      ins(%some : memref<8xf32>) outs(%x : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce somewhere", weft_rt.parts = [#weft_rt.part<begin = 0, sizes = [8], strides = [1], moves = true>, unit], weft_rt.values = array<i64: 2, 7>}
   weft_rt.wait %c
   %seven = memref.get_global @seven : memref<4xi32>
   weft_rt.copy %seven to %i {weft_rt.values = array<i64: 8, 8>} : memref<4xi32> to memref<4xi32>
   %d = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
       ins(%i : memref<4xi32>) outs(%m : memref<4xi32>) {channel = @data.tp, weft.op = "all_reduce constant", weft_rt.values = array<i64: 8, 9>}
   weft_rt.wait %d
-  weft_rt.copy %half to %r {weft_rt.values = array<i64: 3, 3>} : memref<4xf32> to memref<4xf32>
+  weft_rt.copy %half to %r {weft_rt.parts = [#weft_rt.part<begin = 4, sizes = [4], strides = [1]>, #weft_rt.part<begin = 4, sizes = [4], strides = [1]>], weft_rt.values = array<i64: 3, 3>} : memref<4xf32> to memref<4xf32>
   return
 }

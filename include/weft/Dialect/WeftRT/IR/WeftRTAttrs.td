@@ -58,6 +58,14 @@ def WeftRT_Dialect : Dialect {
     program answers, whatever the plan. Constants of the module (memref.global)
     are read without a check.
 
+    *Parts.* What an op reads of a value is all of it, in order, but for what
+    `weft_rt.parts` says: a list with a `#weft_rt.part` for each id of
+    `weft_rt.values`, and then of `weft_rt.reads`, or `unit` for all of it. A copy
+    writes the part that it reads; whatever else is written is all of a value. On
+    `weft_rt.assemble` the list has an entry for each value of `from`, and so has
+    `weft_rt.into`: which elements of the whole that part becomes. A result that
+    is a part of its value has it as `part`.
+
     *Function attributes.* `weft_rt.args` and `weft_rt.results` are lists of
     `#weft_rt.tensor`: what the caller gives and wants. `weft_rt.arena_bytes` is
     the size of the arena, `weft_rt.arena_bound` the most bytes in it that are
@@ -77,6 +85,10 @@ def WeftRT_Dialect : Dialect {
     static constexpr llvm::StringLiteral kValuesAttr = "weft_rt.values";
     /// On scatter_add: the id of the value that it reads of its table.
     static constexpr llvm::StringLiteral kReadsAttr = "weft_rt.reads";
+    /// On ops with ids, and on assemble: which elements of the values, and of
+    /// the whole.
+    static constexpr llvm::StringLiteral kPartsAttr = "weft_rt.parts";
+    static constexpr llvm::StringLiteral kIntoAttr = "weft_rt.into";
     /// The channel on whose stream an op is.
     static constexpr llvm::StringLiteral kStreamAttr = "weft_rt.stream";
     /// On the planned function: what the caller gives and wants.
@@ -179,12 +191,40 @@ def WeftRT_CollectiveAttr : WeftRT_Attr<"Collective", "collective"> {
   }];
 }
 
+def WeftRT_PartAttr : WeftRT_Attr<"Part", "part"> {
+  let summary = "some elements of a value, as a slice of it has them";
+  let description = [{
+    The elements of a value are counted in order, last dim first, as if none lay
+    between others. A part begins at element `begin`, and along its dim i, of
+    `sizes[i]` elements, goes on by `strides[i]`. If `moves`, a number that is only
+    known at run time is added to `begin`.
+
+    Constraints:
+    1. (c1) one stride for each size, all numbers at least 0, no element twice,
+       and the last one before 2^56.
+
+    Example: rows 2 and 3 of a value of 8x16 elements, and one row of it.
+    ```mlir
+    #rows = #weft_rt.part<begin = 32, sizes = [2, 16], strides = [16, 1]>
+    #row = #weft_rt.part<begin = 0, sizes = [1, 16], strides = [16, 1], moves = true>
+    ```
+  }];
+  let parameters = (ins
+    "int64_t":$begin,
+    "::mlir::DenseI64ArrayAttr":$sizes,
+    "::mlir::DenseI64ArrayAttr":$strides,
+    DefaultValuedParameter<"bool", "false">:$moves);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def WeftRT_TensorAttr : WeftRT_Attr<"Tensor", "tensor"> {
   let summary = "an argument or a result of a planned step";
   let description = [{
     `local` is what a rank holds of `global`, which is cut as `sharding` says, or
     not at all. A result with an `alias` lies in the memory of that argument.
-    `value` is the id of the value that a result is; arguments have neither. An
+    `value` is the id of the value that a result is, or of which it is the part
+    `part`; arguments have none of these. An
     argument with `host` lies in the host's memory, as does the result in its place.
 
     Constraints:
@@ -207,6 +247,7 @@ def WeftRT_TensorAttr : WeftRT_Attr<"Tensor", "tensor"> {
     OptionalParameter<"::mlir::weft::ShardingAttr">:$sharding,
     OptionalParameter<"std::optional<int64_t>">:$alias,
     OptionalParameter<"std::optional<int64_t>">:$value,
+    OptionalParameter<"::mlir::weft::rt::PartAttr">:$part,
     DefaultValuedParameter<"bool", "false">:$host);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

@@ -165,11 +165,15 @@ def WeftRT_AssembleOp : WeftRT_Op<"assemble",
     them: parts that were computed in the place of the whole, and what a loop or
     a branch leaves. Every byte of the buffer holds one of the values `from`; from
     here on all hold `value`. Without any `from` the contents are undefined.
+    `weft_rt.into` says which elements of the whole each of them is, if not all
+    (a later one lies on those before it), `weft_rt.parts` which of its own.
 
     Example: two halves are a whole.
     ```mlir
     %0 = weft_rt.buffer arena 0 : memref<8x128xf32>
-    weft_rt.assemble %0 value 7 from [5, 6] : memref<8x128xf32>
+    weft_rt.assemble %0 value 7 from [5, 6] {weft_rt.into = [
+        #weft_rt.part<begin = 0, sizes = [4, 128], strides = [128, 1]>,
+        #weft_rt.part<begin = 512, sizes = [4, 128], strides = [128, 1]>]} : memref<8x128xf32>
     ```
   }];
   let arguments = (ins WeftRT_Buffer:$buffer, I64Attr:$value,

@@ -1,0 +1,176 @@
+// RUN: weft-opt %s --weft-verify-freshness -split-input-file -verify-diagnostics
+
+#rows = #weft_rt.part<begin = 32, sizes = [2, 16], strides = [16, 1]>
+func.func @shifted_view() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "rows", local = tensor<2x16xf32>, global = tensor<2x16xf32>, value = 0, part = <begin = 32, sizes = [2, 16], strides = [16, 1]>>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %rows = weft_rt.buffer result 0 "rows" : memref<2x16xf32>
+  %0 = weft_rt.view %x at 36 : memref<8x16xf32> to memref<2x16xf32>
+  // expected-error @+1 {{'weft_rt.copy' op reads bytes 144 to 272 of 'x' for a part of the caller's 'x', but other elements of it lie there}}
+  weft_rt.copy %0 to %rows {weft_rt.values = array<i64: 0, 0>, weft_rt.parts = [#rows, #rows]} : memref<2x16xf32> to memref<2x16xf32>
+  return
+}
+
+// -----
+
+// A slice that does not say so is the first elements of its value.
+func.func @silent() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "rows", local = tensor<2x16xf32>, global = tensor<2x16xf32>, value = 0>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %rows = weft_rt.buffer result 0 "rows" : memref<2x16xf32>
+  %0 = weft_rt.view %x at 32 : memref<8x16xf32> to memref<2x16xf32>
+  // expected-error @+1 {{'weft_rt.copy' op reads bytes 128 to 256 of 'x' for a part of the caller's 'x', but other elements of it lie there}}
+  weft_rt.copy %0 to %rows {weft_rt.values = array<i64: 0, 0>} : memref<2x16xf32> to memref<2x16xf32>
+  return
+}
+
+// -----
+
+#columns = #weft_rt.part<begin = 8, sizes = [4, 4], strides = [16, 1]>
+func.func @other_strides() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>], weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %i = arith.constant 3 : index
+  %0 = weft_rt.view %x at 8 : memref<8x16xf32> to memref<4x4xf32, strided<[32, 1]>>
+  // expected-error @+1 {{'weft_rt.read_scalar' op reads bytes 32 to 432 of 'x' for a part of the caller's 'x', but other elements of it lie there}}
+  %1 = weft_rt.read_scalar %0[%i, %i] {weft_rt.values = array<i64: 0>, weft_rt.parts = [#columns]} : memref<4x4xf32, strided<[32, 1]>>
+  return
+}
+
+// -----
+
+// The first row stays where it is: it is not the one that data chooses.
+#row = #weft_rt.part<begin = 0, sizes = [1, 16], strides = [16, 1], moves = true>
+func.func @does_not_move() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "r", local = tensor<1x16xf32>, global = tensor<1x16xf32>, value = 0, part = <begin = 0, sizes = [1, 16], strides = [16, 1], moves = true>>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %r = weft_rt.buffer result 0 "r" : memref<1x16xf32>
+  %0 = weft_rt.view %x at 0 : memref<8x16xf32> to memref<1x16xf32>
+  // expected-error @+1 {{'weft_rt.copy' op reads bytes 0 to 64 of 'x' for a part of the caller's 'x', but other elements of it lie there}}
+  weft_rt.copy %0 to %r {weft_rt.values = array<i64: 0, 0>, weft_rt.parts = [#row, #row]} : memref<1x16xf32> to memref<1x16xf32>
+  return
+}
+
+// -----
+
+#rows = #weft_rt.part<begin = 32, sizes = [2, 16], strides = [16, 1]>
+func.func @renamed_by_copy() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "rows", local = tensor<2x16xf32>, global = tensor<2x16xf32>, value = 0>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %rows = weft_rt.buffer result 0 "rows" : memref<2x16xf32>
+  %0 = weft_rt.view %x at 32 : memref<8x16xf32> to memref<2x16xf32>
+  // expected-error @+1 {{'weft_rt.copy' op says that it writes all of value 0, but it writes another}}
+  weft_rt.copy %0 to %rows {weft_rt.values = array<i64: 0, 0>, weft_rt.parts = [#rows, unit]} : memref<2x16xf32> to memref<2x16xf32>
+  return
+}
+
+// -----
+
+#rows = #weft_rt.part<begin = 32, sizes = [2, 16], strides = [16, 1]>
+func.func @computes_a_part() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<2x16xf32>, global = tensor<2x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "rows", local = tensor<2x16xf32>, global = tensor<2x16xf32>, value = 1>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<2x16xf32>
+  %rows = weft_rt.buffer result 0 "rows" : memref<2x16xf32>
+  // expected-error @+1 {{'weft_rt.copy' op says that it writes a part of value 1, but it writes all of it}}
+  weft_rt.copy %x to %rows {weft_rt.values = array<i64: 0, 1>, weft_rt.parts = [unit, #rows]} : memref<2x16xf32> to memref<2x16xf32>
+  return
+}
+
+// -----
+
+#low = #weft_rt.part<begin = 0, sizes = [4, 16], strides = [16, 1]>
+#high = #weft_rt.part<begin = 64, sizes = [4, 16], strides = [16, 1]>
+func.func @exchanged_pieces() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "a", local = tensor<4x16xf32>, global = tensor<4x16xf32>>,
+      #weft_rt.tensor<name = "b", local = tensor<4x16xf32>, global = tensor<4x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8x16xf32>, global = tensor<8x16xf32>, value = 2>]} {
+  %a = weft_rt.buffer argument 0 "a" : memref<4x16xf32>
+  %b = weft_rt.buffer argument 1 "b" : memref<4x16xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<8x16xf32>
+  %0 = weft_rt.view %y at 0 : memref<8x16xf32> to memref<4x16xf32>
+  %1 = weft_rt.view %y at 64 : memref<8x16xf32> to memref<4x16xf32>
+  weft_rt.copy %a to %1 {weft_rt.values = array<i64: 0, 0>} : memref<4x16xf32> to memref<4x16xf32>
+  // expected-note @+1 {{the caller's 'b' gets there here}}
+  weft_rt.copy %b to %0 {weft_rt.values = array<i64: 1, 1>} : memref<4x16xf32> to memref<4x16xf32>
+  // expected-error @+1 {{value 2 needs 'y' for a part of the caller's 'b', but other elements of it lie there}}
+  weft_rt.assemble %y value 2 from [0, 1] {weft_rt.into = [#low, #high]} : memref<8x16xf32>
+  return
+}
+
+// -----
+
+// Both halves are of one value, but the first of them twice.
+#low = #weft_rt.part<begin = 0, sizes = [4, 16], strides = [16, 1]>
+#high = #weft_rt.part<begin = 64, sizes = [4, 16], strides = [16, 1]>
+func.func @one_piece_twice() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "a", local = tensor<8x16xf32>, global = tensor<8x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8x16xf32>, global = tensor<8x16xf32>, value = 2>]} {
+  %a = weft_rt.buffer argument 0 "a" : memref<8x16xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<8x16xf32>
+  // expected-note @+1 {{the caller's 'a' gets there here}}
+  weft_rt.copy %a to %y {weft_rt.values = array<i64: 0, 0>} : memref<8x16xf32> to memref<8x16xf32>
+  // expected-error @+1 {{value 2 needs bytes 256 to 512 of 'y' for a part of the caller's 'a', but other elements of it lie there}}
+  weft_rt.assemble %y value 2 from [0, 0] {weft_rt.parts = [#low, #low], weft_rt.into = [#low, #high]} : memref<8x16xf32>
+  return
+}
+
+// -----
+
+#rows = #weft_rt.part<begin = 32, sizes = [2, 16], strides = [16, 1]>
+func.func @other_rows() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>,
+      #weft_rt.tensor<name = "b", local = tensor<2x16xf32>, global = tensor<2x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8x16xf32>, global = tensor<8x16xf32>, value = 3>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %b = weft_rt.buffer argument 1 "b" : memref<2x16xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<8x16xf32>
+  %0 = weft_rt.view %y at 48 : memref<8x16xf32> to memref<2x16xf32>
+  weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8x16xf32> to memref<8x16xf32>
+  // expected-note @+1 {{the caller's 'b' gets there here}}
+  weft_rt.copy %b to %0 {weft_rt.values = array<i64: 1, 1>} : memref<2x16xf32> to memref<2x16xf32>
+  // expected-error @+1 {{value 3 needs 'y' for a part of the caller's 'b', but other elements of it lie there}}
+  weft_rt.assemble %y value 3 from [0, 1] {weft_rt.into = [unit, #rows]} : memref<8x16xf32>
+  return
+}
+
+// -----
+
+#outside = #weft_rt.part<begin = 120, sizes = [16], strides = [1]>
+func.func @outside() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>],
+    weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  // expected-error @+1 {{value 3 has no such elements as the caller's 'x' would have to become}}
+  weft_rt.assemble %x value 3 from [0] {weft_rt.into = [#outside]} : memref<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @other_result() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8xf32>, global = tensor<8xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8xf32>, global = tensor<8xf32>, value = 0, part = <begin = 0, sizes = [4, 2], strides = [1, 4]>>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<8xf32>
+  weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8xf32> to memref<8xf32>
+  // expected-error @+1 {{the step gives 'y' for a part of other sizes}}
+  return
+}
+
+// -----
+
+func.func @later_elements() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8xf32>, global = tensor<8xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8xf32>, global = tensor<8xf32>, value = 0, part = <begin = 4, sizes = [8], strides = [1]>>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<8xf32>
+  // expected-note @+1 {{the caller's 'x' gets there here}}
+  weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8xf32> to memref<8xf32>
+  // expected-error @+1 {{the step gives 'y' for a part of the caller's 'x', but other elements of it lie there}}
+  return
+}
