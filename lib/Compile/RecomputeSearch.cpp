@@ -314,11 +314,12 @@ static bool areSame(ModuleOp a, ModuleOp b) {
       a, b, OperationEquivalence::Flags::IgnoreLocations);
 }
 
-/// The program with more and more computed again until a plan of it fits, or
-/// what needs least of these. The program itself needs `needed` bytes. They do
-/// not depend on the limit; where one fits, less of it may do.
+/// The program with more and more computed again until a plan of it needs no
+/// more than `within` bytes, or what needs least of these. The program itself
+/// needs `program.bytes`. They do not depend on the limit; where one fits, less
+/// of it may do.
 RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
-                                                    int64_t needed) {
+                                                    int64_t within) {
   Program best;
   // Below what can be saved all targets are the same program.
   OwningOpRef<ModuleOp> last;
@@ -332,12 +333,12 @@ RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
       return false;
     last = changed.module->clone();
     int64_t bytes = changed.bytes = getLeast(*changed.module);
-    bool isLess = best.bytes == 0 || bytes < best.bytes || bytes <= limit;
+    bool isLess = best.bytes == 0 || bytes < best.bytes || bytes <= within;
     if (bytes > 0 && isLess)
       best = std::move(changed);
-    return lastFits = bytes > 0 && bytes <= limit;
+    return lastFits = bytes > 0 && bytes <= within;
   };
-  int64_t step = needed / kTargets, low = step * kTargets;
+  int64_t step = program.bytes / kTargets, low = step * kTargets;
   bool fits = false;
   for (int i = 0; i < kTargets && !fits && !isSame; ++i)
     fits = take(low -= step);
@@ -349,51 +350,91 @@ RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
   return best;
 }
 
-/// The programs, and what needs least of those with single kernels computed
-/// again.
-void RecomputeSearch::addLeast(std::vector<Program> &candidates) {
+RecomputeSearch::Program RecomputeSearch::copy(const Program &program) {
+  Program same;
+  same.module = ModuleOp(*program.module).clone();
+  same.recomputed = program.recomputed;
+  same.bytes = program.bytes;
+  return same;
+}
+
+/// Moves the programs to `candidates`, and that of which single kernels are to
+/// be computed again to `sources`.
+void RecomputeSearch::addLeast(std::vector<Program> &candidates,
+                               std::vector<Program> &sources) {
   if (programs.empty())
     return;
-  const Program &last = programs.back();
-  candidates.push_back(recompute(last, getLeast(last)));
   // What would be kept at a limit that it fits may need less than it.
   if (isTiny)
-    candidates.push_back(keepMore(last, last.leanBytes));
+    candidates.push_back(keepMore(programs.back(), programs.back().leanBytes));
   for (Program &program : programs) {
     program.bytes = getLeast(program);
     candidates.push_back(std::move(program));
   }
+  sources.push_back(copy(candidates.back()));
   programs.clear();
 }
 
+/// The fastest plan of those that fit.
+RecomputeSearch::Attempt
+RecomputeSearch::attemptAll(const std::vector<Program> &candidates) {
+  Attempt best;
+  std::vector<ModuleOp> tried;
+  for (const Program &candidate : candidates) {
+    ModuleOp module = *candidate.module;
+    if (candidate.bytes > limit || llvm::any_of(tried, [&](ModuleOp other) {
+          return areSame(other, module);
+        }))
+      continue;
+    tried.push_back(module);
+    takeFaster(best, attempt(candidate));
+  }
+  return best;
+}
+
 /// What no choice of values fits: the programs with single kernels computed
-/// again, and those with what marks keep apart. If none fits either, the error
-/// is of what needs least.
+/// again, and those with what marks keep apart. If none fits either, less is
+/// looked for below what needs least of them, which does not depend on the
+/// limit; the error names what is found at last.
 MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
-  std::vector<Program> candidates;
-  candidates.push_back(recompute(getAsWritten(), neededAsWritten));
-  addLeast(candidates);
+  std::vector<Program> candidates, sources;
+  candidates.push_back(getAsWritten());
+  candidates.back().bytes = neededAsWritten;
+  sources.push_back(copy(candidates.back()));
+  addLeast(candidates, sources);
   if (hasBarriers(unfused)) {
     if (failed(makePlain(unfused.clone())))
       return {};
     collect();
-    addLeast(candidates);
+    addLeast(candidates, sources);
   }
-  candidates.push_back(getAsWritten());
-  candidates.back().bytes = neededAsWritten;
-  llvm::erase_if(candidates,
-                 [](const Program &p) { return !p.module || p.bytes <= 0; });
-  Attempt best;
-  for (const Program &candidate : candidates)
-    if (candidate.bytes <= limit)
-      takeFaster(best, attempt(candidate));
-  if (best.fitted.planned)
-    return tell(std::move(best));
-  if (candidates.empty())
-    return {};
-  return tell(attempt(*std::min_element(
-      candidates.begin(), candidates.end(),
-      [](const Program &a, const Program &b) { return a.bytes < b.bytes; })));
+  for (int64_t within = limit;;) {
+    for (const Program &source : sources)
+      candidates.push_back(recompute(source, within));
+    llvm::erase_if(candidates,
+                   [](const Program &p) { return !p.module || p.bytes <= 0; });
+    if (candidates.empty())
+      return tell(attempt(getAsWritten()));
+    const Program &least = *std::min_element(
+        candidates.begin(), candidates.end(),
+        [](const Program &a, const Program &b) { return a.bytes < b.bytes; });
+    if (least.bytes <= limit)
+      return tell(attemptAll(candidates));
+    if (within <= limit || least.bytes < within) {
+      within = least.bytes;
+      continue;
+    }
+    // The search for a fast plan within so much may end with one of less.
+    Attempt less = attempt(least, within);
+    int64_t bytes = less.fitted.planned ? less.fitted.bytes : within;
+    if (bytes <= limit)
+      return tell(std::move(less));
+    if (bytes >= within) {
+      makeLoop(*least.module).reportTooLarge(within);
+      return {};
+    }
+    within = bytes;
+  }
 }
 
 MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,

@@ -97,9 +97,12 @@ private:
   int64_t getLeast(ModuleOp module) const;
   int64_t getLeast(const Program &program) const;
   Program repeat(const Program &program, int64_t bytes);
-  Program recompute(const Program &program, int64_t needed);
+  Program recompute(const Program &program, int64_t within);
+  static Program copy(const Program &program);
   MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
-  void addLeast(std::vector<Program> &candidates);
+  void addLeast(std::vector<Program> &candidates,
+                std::vector<Program> &sources);
+  Attempt attemptAll(const std::vector<Program> &candidates);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted fitFastest(MemoryLoop &asWritten, Attempt written);
   MemoryLoop::Fitted fitLarge();
