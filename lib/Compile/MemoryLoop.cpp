@@ -395,6 +395,13 @@ int64_t MemoryLoop::estimateUnlimitedNanoseconds(bool isAtOnce) {
   return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
 }
 
+int64_t MemoryLoop::estimateNanoseconds() {
+  SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
+  chosen.brief = chosen.quick = true;
+  Plan plan = attempt(chosen);
+  return fits(plan) ? plan.nanoseconds : std::numeric_limits<int64_t>::max();
+}
+
 MemoryLoop::Fitted MemoryLoop::fit() {
   Plan first = attempt(choose(options.policy, 0, /*isLean=*/false));
   if (isLastOfLarge(first))

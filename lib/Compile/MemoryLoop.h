@@ -86,6 +86,10 @@ public:
   /// one that is found at once if that is asked for.
   int64_t estimateUnlimitedNanoseconds(bool isAtOnce = false);
 
+  /// The time of a plan within the limit that is found at once; the most if
+  /// none is.
+  int64_t estimateNanoseconds();
+
 private:
   /// What came of scheduling and planning, and what was said meanwhile. A null
   /// module: it failed.

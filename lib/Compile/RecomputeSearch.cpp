@@ -38,6 +38,15 @@ static constexpr int64_t kMaxTinyOps = 1000;
 /// faster is looked for where such a part of the time can be won at most.
 static constexpr int64_t kLoosePercent = 80, kTolerated = 200;
 
+/// So many programs are planned with all effort at most; not what takes so much
+/// longer, as a part of its time, by an order that is found at once.
+static constexpr size_t kMaxAttempts = 3;
+static constexpr int64_t kSlack = 32;
+
+/// More is kept within the last of the limits that rise by such a part.
+static constexpr int64_t kStep = 20;
+static constexpr int kNumSteps = 3;
+
 /// What a limit is if there is none.
 static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
@@ -314,40 +323,52 @@ static bool areSame(ModuleOp a, ModuleOp b) {
       a, b, OperationEquivalence::Flags::IgnoreLocations);
 }
 
-/// The program with more and more computed again until a plan of it needs no
-/// more than `within` bytes, or what needs least of these. The program itself
-/// needs `program.bytes`. They do not depend on the limit; where one fits, less
-/// of it may do.
-RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
-                                                    int64_t within) {
-  Program best;
+/// Adds the program with more and more computed again to `candidates`; between
+/// what fits or needs least of these and what computes less again, some more.
+/// But for what lies above the limit, they do not depend on it.
+void RecomputeSearch::recompute(const Program &program,
+                                std::vector<Program> &candidates) {
   // Below what can be saved all targets are the same program.
   OwningOpRef<ModuleOp> last;
-  bool isSame = false, lastFits = false;
-  auto take = [&](int64_t target) {
+  int64_t lastBytes = 0;
+  auto add = [&](int64_t target) {
     Program changed = repeat(program, target);
-    isSame = changed.module && last && areSame(*last, *changed.module);
-    if (isSame)
-      return lastFits;
     if (!changed.module)
-      return false;
+      return lastBytes = 0;
+    if (last && areSame(*last, *changed.module))
+      return lastBytes;
     last = changed.module->clone();
-    int64_t bytes = changed.bytes = getLeast(*changed.module);
-    bool isLess = best.bytes == 0 || bytes < best.bytes || bytes <= within;
-    if (bytes > 0 && isLess)
-      best = std::move(changed);
-    return lastFits = bytes > 0 && bytes <= within;
+    lastBytes = changed.bytes = getLeast(*changed.module);
+    if (lastBytes > 0)
+      candidates.push_back(std::move(changed));
+    return lastBytes;
   };
-  int64_t step = program.bytes / kTargets, low = step * kTargets;
-  bool fits = false;
-  for (int i = 0; i < kTargets && !fits && !isSame; ++i)
-    fits = take(low -= step);
-  for (int i = 0; i < kMaxHalvings && fits; ++i) {
-    step /= 2;
-    if (take(low + step))
-      low += step;
+  int64_t step = program.bytes / kTargets, least = 0;
+  std::optional<int64_t> fitting, lowest;
+  for (int64_t target = step * (kTargets - 1); target >= 0 && step > 0;
+       target -= step) {
+    int64_t bytes = add(target);
+    if (bytes <= 0)
+      continue;
+    if (!fitting && bytes <= limit)
+      fitting = target;
+    if (!lowest || bytes < least) {
+      lowest = target;
+      least = bytes;
+    }
   }
-  return best;
+  auto addAbove = [&](std::optional<int64_t> target, int64_t within) {
+    int64_t low = target.value_or(0), part = step;
+    for (int i = 0; i < kMaxHalvings && target; ++i) {
+      part /= 2;
+      int64_t bytes = add(low + part);
+      if (bytes > 0 && bytes <= within)
+        low += part;
+    }
+  };
+  addAbove(lowest, least);
+  if (fitting != lowest)
+    addAbove(fitting, limit);
 }
 
 RecomputeSearch::Program RecomputeSearch::copy(const Program &program) {
@@ -375,27 +396,41 @@ void RecomputeSearch::addLeast(std::vector<Program> &candidates,
   programs.clear();
 }
 
-/// The fastest plan of those that fit.
+/// The fastest plan of those that fit: only what is found at once to be fast is
+/// planned with all effort.
 RecomputeSearch::Attempt
-RecomputeSearch::attemptAll(const std::vector<Program> &candidates) {
-  Attempt best;
-  std::vector<ModuleOp> tried;
+RecomputeSearch::attemptFastest(const std::vector<Program> &candidates) {
+  struct Estimated {
+    const Program *program;
+    int64_t nanoseconds;
+  };
+  SmallVector<Estimated> estimated;
   for (const Program &candidate : candidates) {
     ModuleOp module = *candidate.module;
-    if (candidate.bytes > limit || llvm::any_of(tried, [&](ModuleOp other) {
-          return areSame(other, module);
-        }))
-      continue;
-    tried.push_back(module);
-    takeFaster(best, attempt(candidate));
+    bool isKnown = llvm::any_of(estimated, [&](const Estimated &other) {
+      return areSame(*other.program->module, module);
+    });
+    if (candidate.bytes <= limit && !isKnown)
+      estimated.push_back({&candidate, makeLoop(module).estimateNanoseconds()});
+  }
+  llvm::stable_sort(estimated, [](const Estimated &a, const Estimated &b) {
+    return a.nanoseconds < b.nanoseconds;
+  });
+  estimated.truncate(std::min(estimated.size(), kMaxAttempts));
+  Attempt best;
+  for (auto [program, nanoseconds] : estimated) {
+    if (best.fitted.planned &&
+        nanoseconds - nanoseconds / kSlack > best.fitted.nanoseconds)
+      break;
+    takeFaster(best, attempt(*program));
   }
   return best;
 }
 
 /// What no choice of values fits: the programs with single kernels computed
-/// again, and those with what marks keep apart. If none fits either, less is
-/// looked for below what needs least of them, which does not depend on the
-/// limit; the error names what is found at last.
+/// again, and those with what marks keep apart. If none fits either, the plan
+/// of what needs least of them may, which does not depend on the limit; the
+/// error is of that.
 MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   std::vector<Program> candidates, sources;
   candidates.push_back(getAsWritten());
@@ -408,32 +443,37 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
     collect();
     addLeast(candidates, sources);
   }
-  for (int64_t within = limit;;) {
-    for (const Program &source : sources)
-      candidates.push_back(recompute(source, within));
-    llvm::erase_if(candidates,
-                   [](const Program &p) { return !p.module || p.bytes <= 0; });
-    if (candidates.empty())
-      return tell(attempt(getAsWritten()));
-    const Program &least = *std::min_element(
-        candidates.begin(), candidates.end(),
-        [](const Program &a, const Program &b) { return a.bytes < b.bytes; });
-    if (least.bytes <= limit)
-      return tell(attemptAll(candidates));
-    if (within <= limit || least.bytes < within) {
-      within = least.bytes;
-      continue;
-    }
-    // The search for a fast plan within so much may end with one of less.
-    Attempt less = attempt(least, within);
-    int64_t bytes = less.fitted.planned ? less.fitted.bytes : within;
-    if (bytes <= limit)
-      return tell(std::move(less));
-    if (bytes >= within) {
-      makeLoop(*least.module).reportTooLarge(within);
-      return {};
-    }
-    within = bytes;
+  for (const Program &source : sources)
+    recompute(source, candidates);
+  llvm::erase_if(candidates,
+                 [](const Program &p) { return !p.module || p.bytes <= 0; });
+  if (candidates.empty())
+    return tell(attempt(getAsWritten()));
+  const Program &least = *std::min_element(
+      candidates.begin(), candidates.end(),
+      [](const Program &a, const Program &b) { return a.bytes < b.bytes; });
+  if (least.bytes <= limit)
+    return tell(attemptFastest(candidates));
+  // The search for a fast plan within so much may end with one of less.
+  Attempt less = attempt(least, least.bytes);
+  bool isLess = less.fitted.planned && less.fitted.bytes < least.bytes;
+  if (isLess && less.fitted.bytes <= limit)
+    return tell(std::move(less));
+  makeLoop(*least.module)
+      .reportTooLarge(isLess ? less.fitted.bytes : least.bytes);
+  return {};
+}
+
+/// With as much kept as there is room for in a few steps up to the limit, so
+/// that nearly the same is tried at higher ones.
+void RecomputeSearch::keepMoreInSteps(const Program &program,
+                                      std::vector<Program> &candidates) {
+  std::vector<int64_t> steps = {program.leanBytes};
+  while (steps.back() <= limit)
+    steps.push_back(steps.back() + steps.back() / kStep + 1);
+  for (int i = 0; i < kNumSteps && steps.size() > 2; ++i) {
+    steps.pop_back();
+    candidates.push_back(keepMore(program, steps.back()));
   }
 }
 
@@ -442,28 +482,29 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
   if (failed(makePlain(makeUnmarked())))
     return {};
   collect();
-  Attempt best;
+  std::vector<Program> candidates;
   const Program *tooLarge = nullptr;
-  for (Program &program : programs) {
-    MemoryLoop loop = makeLoop(*program.module);
-    if (!best.fitted.planned &&
-        !canFit(isTiny ? program.leanBytes : loop.getLeastBytes())) {
-      tooLarge = &program;
+  for (const Program &program : programs) {
+    int64_t bytes = getLeast(program);
+    if (!canFit(bytes)) {
+      if (candidates.empty())
+        tooLarge = &program;
       continue;
     }
-    bool isBetween = !best.fitted.planned && tooLarge && hasPrice(*tooLarge) &&
+    bool isBetween = candidates.empty() && tooLarge && hasPrice(*tooLarge) &&
                      hasPrice(program) && !isTiny;
     if (isBetween)
-      if (Program mixed = mix(tooLarge->choice.price, program.choice.price);
-          mixed.module)
-        takeFaster(best, attempt(mixed));
-    Program more = isTiny && tooLarge ? keepMore(program, limit) : Program();
-    // What computes more needs less, and may hide more; once it does not, what
-    // computes yet more does not either.
-    if (!takeFaster(best, more.module ? attempt(more)
-                                      : attempt(loop, program.recomputed)))
-      break;
+      candidates.push_back(mix(tooLarge->choice.price, program.choice.price));
+    if (isTiny && tooLarge) {
+      if (candidates.empty())
+        keepMoreInSteps(program, candidates);
+      candidates.push_back(keepMore(program, bytes));
+    }
+    candidates.push_back(copy(program));
+    candidates.back().bytes = bytes;
   }
+  llvm::erase_if(candidates, [](const Program &p) { return !p.module; });
+  Attempt best = attemptFastest(candidates);
   // It may have been left out by its estimate, and be the fastest all the same.
   takeFaster(best, std::move(written));
   return best.fitted.planned ? tell(std::move(best))

@@ -97,12 +97,14 @@ private:
   int64_t getLeast(ModuleOp module) const;
   int64_t getLeast(const Program &program) const;
   Program repeat(const Program &program, int64_t bytes);
-  Program recompute(const Program &program, int64_t within);
+  void recompute(const Program &program, std::vector<Program> &candidates);
   static Program copy(const Program &program);
   MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
   void addLeast(std::vector<Program> &candidates,
                 std::vector<Program> &sources);
-  Attempt attemptAll(const std::vector<Program> &candidates);
+  void keepMoreInSteps(const Program &program,
+                       std::vector<Program> &candidates);
+  Attempt attemptFastest(const std::vector<Program> &candidates);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted fitFastest(MemoryLoop &asWritten, Attempt written);
   MemoryLoop::Fitted fitLarge();
