@@ -387,11 +387,10 @@ int64_t MemoryLoop::estimateLeanBytes() {
                      : std::numeric_limits<int64_t>::max();
 }
 
-int64_t MemoryLoop::estimateUnlimitedNanoseconds(bool isAtOnce) {
+int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
   SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
   chosen.within = -1;
   chosen.brief = true;
-  chosen.quick |= isAtOnce;
   return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
 }
 

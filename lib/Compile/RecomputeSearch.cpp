@@ -290,6 +290,13 @@ int64_t RecomputeSearch::getLeast(ModuleOp module) const {
   return makeLoop(module).getLeastBytes();
 }
 
+int64_t RecomputeSearch::estimateNanoseconds(ModuleOp module, int64_t within) {
+  MemoryLoop loop = makeLoop(module);
+  if (within != limit)
+    loop.keepWithin(within);
+  return loop.estimateNanoseconds();
+}
+
 /// Of a tiny program that is known.
 int64_t RecomputeSearch::getLeast(const Program &program) const {
   return isTiny ? program.leanBytes : getLeast(*program.module);
@@ -396,10 +403,12 @@ void RecomputeSearch::addLeast(std::vector<Program> &candidates,
   programs.clear();
 }
 
-/// The fastest plan of those that fit: only what is found at once to be fast is
-/// planned with all effort.
+/// The fastest plan of those that need no more than `within` bytes: only what
+/// is found at once to be fast, and faster than `below`, is planned with all
+/// effort, up to `most` programs.
 RecomputeSearch::Attempt
-RecomputeSearch::attemptFastest(const std::vector<Program> &candidates) {
+RecomputeSearch::attemptFastest(const std::vector<Program> &candidates,
+                                int64_t within, int64_t below, size_t most) {
   struct Estimated {
     const Program *program;
     int64_t nanoseconds;
@@ -410,21 +419,30 @@ RecomputeSearch::attemptFastest(const std::vector<Program> &candidates) {
     bool isKnown = llvm::any_of(estimated, [&](const Estimated &other) {
       return areSame(*other.program->module, module);
     });
-    if (candidate.bytes <= limit && !isKnown)
-      estimated.push_back({&candidate, makeLoop(module).estimateNanoseconds()});
+    if (candidate.bytes > within || isKnown)
+      continue;
+    int64_t nanoseconds = estimateNanoseconds(module, within);
+    if (nanoseconds <= below)
+      estimated.push_back({&candidate, nanoseconds});
   }
   llvm::stable_sort(estimated, [](const Estimated &a, const Estimated &b) {
     return a.nanoseconds < b.nanoseconds;
   });
-  estimated.truncate(std::min(estimated.size(), kMaxAttempts));
+  estimated.truncate(std::min(estimated.size(), most));
   Attempt best;
   for (auto [program, nanoseconds] : estimated) {
     if (best.fitted.planned &&
         nanoseconds - nanoseconds / kSlack > best.fitted.nanoseconds)
       break;
-    takeFaster(best, attempt(*program));
+    takeFaster(best, attempt(*program, within));
   }
   return best;
+}
+
+/// The fastest plan of those that fit.
+RecomputeSearch::Attempt
+RecomputeSearch::attemptFastest(const std::vector<Program> &candidates) {
+  return attemptFastest(candidates, limit, kUnlimited, kMaxAttempts);
 }
 
 /// What no choice of values fits: the programs with single kernels computed
@@ -543,29 +561,18 @@ bool RecomputeSearch::mayBeBeaten(const MemoryLoop::Fitted &fitted) const {
   return isMarked || fitted.nanoseconds - bound > bound / kTolerated;
 }
 
-/// The step as written, or the program that is fastest by a quick order, if its
-/// plan is faster. Else it would be found within less memory alone.
-MemoryLoop::Fitted RecomputeSearch::fitFastest(MemoryLoop &asWritten,
-                                               Attempt written) {
+/// The step as written, or the program that is fastest by an order that is
+/// found at once, if its plan is faster. Else it would be found within less
+/// memory alone.
+MemoryLoop::Fitted RecomputeSearch::fitFastest(Attempt written) {
   if (failed(makePlain(makeUnmarked())))
     return {};
   collect();
-  const Program *fastest = nullptr;
-  int64_t least = asWritten.estimateUnlimitedNanoseconds(/*isAtOnce=*/true);
-  for (const Program &program : programs) {
-    if (!canFit(program.leanBytes))
-      continue;
-    int64_t nanoseconds = makeLoop(*program.module)
-                              .estimateUnlimitedNanoseconds(/*isAtOnce=*/true);
-    if (least - nanoseconds <= least / kTolerated)
-      continue;
-    least = nanoseconds;
-    fastest = &program;
-  }
   bool isBound = limit == kUnlimited && hasBarriers(unfused);
-  if (fastest)
-    takeFaster(written,
-               attempt(*fastest, isBound ? written.fitted.bytes : limit));
+  int64_t within = isBound ? written.fitted.bytes : limit;
+  int64_t taken = estimateNanoseconds(fused, within);
+  takeFaster(written, attemptFastest(programs, within,
+                                     taken - taken / kTolerated, /*most=*/1));
   return tell(std::move(written));
 }
 
@@ -584,7 +591,7 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
   if (written.fitted.planned && isFastEnough(written.fitted, asWritten))
     return asWritten.takesBest() && !asWritten.isQuick() &&
                    mayBeBeaten(written.fitted)
-               ? fitFastest(asWritten, std::move(written))
+               ? fitFastest(std::move(written))
                : tell(std::move(written));
   return fitSmall(asWritten, std::move(written));
 }

@@ -104,9 +104,12 @@ private:
                 std::vector<Program> &sources);
   void keepMoreInSteps(const Program &program,
                        std::vector<Program> &candidates);
+  int64_t estimateNanoseconds(ModuleOp module, int64_t within);
+  Attempt attemptFastest(const std::vector<Program> &candidates, int64_t within,
+                         int64_t below, size_t most);
   Attempt attemptFastest(const std::vector<Program> &candidates);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
-  MemoryLoop::Fitted fitFastest(MemoryLoop &asWritten, Attempt written);
+  MemoryLoop::Fitted fitFastest(Attempt written);
   MemoryLoop::Fitted fitLarge();
   Program chooseWithin(int64_t within, bool waists);
   bool find(Program &program, int64_t within, Found &found);
