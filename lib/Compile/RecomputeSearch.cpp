@@ -40,7 +40,7 @@ static constexpr int64_t kLoosePercent = 80, kTolerated = 200;
 
 /// So many programs are planned with all effort at most; not what takes so much
 /// longer, as a part of its time, by an order that is found at once.
-static constexpr size_t kMaxAttempts = 3;
+static constexpr size_t kMaxAttempts = 2;
 static constexpr int64_t kSlack = 32;
 
 /// More is kept within the last of the limits that rise by such a part.
