@@ -5,9 +5,11 @@
 
 #include "Driver.h"
 
+#include "MemoryLoop.h"
 #include "OffloadSearch.h"
 #include "PlaceOnHost.h"
 #include "PlannedFigures.h"
+#include "RecomputeSearch.h"
 #include "Statistics.h"
 
 #include "weft/Canonicalize/Passes.h"
@@ -27,9 +29,14 @@
 #include "weft/Verify/Sums/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::weft;
+
+/// A plan that takes so many percent of the limit leaves enough; and another
+/// partitioning has to save such a part of the time.
+static constexpr int64_t kLooseShare = 80, kWorthChange = 100;
 
 /// Fails if an option was given that the phase of the input has no use for.
 LogicalResult Driver::refuseOption(bool isGiven, StringRef reason) {
@@ -187,6 +194,12 @@ static bool hasKeysOfOthers(ModuleOp local) {
       .wasInterrupted();
 }
 
+/// What is the same once marks are gone is computed once: the same bits.
+LogicalResult Driver::mergeWithoutMarks() {
+  eraseBarriers(*module);
+  return runPipeline([](OpPassManager &pm) { pm.addPass(createCSEPass()); });
+}
+
 /// From the global phase to at most the local one.
 LogicalResult Driver::partition() {
   if (options.recompute == "none")
@@ -209,6 +222,8 @@ LogicalResult Driver::partition() {
   OwningOpRef<ModuleOp> canonical;
   if (options.proofs)
     canonical = runner.keep(*module);
+  if (isUnmarked && failed(mergeWithoutMarks()))
+    return failure();
   if (failed(runPipeline([&](OpPassManager &pm) {
         buildPartitionPipeline(pm, {options.accumulate, regather, ringAttention,
                                     options.machine, options.memoryLimit});
@@ -316,13 +331,68 @@ static void emitAll(std::vector<Diagnostic> &said, MLIRContext *context) {
     context->getDiagEngine().emit(std::move(diagnostic));
 }
 
+/// Says whether results have the same bits however the module is partitioned.
+static bool isInvariant(ModuleOp module) {
+  auto invariance =
+      module->getAttrOfType<InvarianceAttr>(WeftDialect::kInvarianceAttr);
+  auto meshes = module.getOps<MeshOp>();
+  return invariance && llvm::all_of(meshes, [&](MeshOp mesh) {
+           return llvm::all_of(mesh.getMesh().getAxes(),
+                               [&](MeshAxisAttr axis) {
+                                 return invariance.hasAxis(axis.getName());
+                               });
+         });
+}
+
+/// The time of a plan that is found at once, where memory is loose and the
+/// partitioning does not change bits.
+std::optional<int64_t> Driver::planAtOnce(bool unmarked) {
+  CompileOptions changed = getQuietOptions();
+  changed.effort = "quick";
+  RemarkLog before = remarks;
+  ScopedDiagnosticHandler handler(place.getContext(), [](Diagnostic &) {});
+  PassRunner quiet(*place.getContext(), changed.progress);
+  Driver other(module->clone(), changed, Phase::Planned, place, remarks, quiet);
+  other.isUnmarked = unmarked;
+  other.regather = regather;
+  other.ringAttention = ringAttention;
+  LogicalResult isRight = other.runPhases();
+  remarks = std::move(before);
+  if (failed(isRight) || !isInvariant(other.getModule()) ||
+      getPlannedBytes(other.getModule()) / kLooseShare >=
+          planner.getMemoryLimit() / 100)
+    return std::nullopt;
+  return getScheduleFigure(other.getModule(), "step_ns");
+}
+
+/// What marks have computed again may be partitioned otherwise than what it
+/// repeats, and cost time however much memory there is.
+bool Driver::isFasterUnmarked() {
+  if (options.recompute != "auto" || options.schedule != "best" ||
+      options.effort == "quick" || options.invariant.empty() ||
+      planner.getMemoryLimit() == 0 || last < Phase::Planned ||
+      phase != Phase::Global || !hasBarriers(*module) ||
+      !RecomputeSearch::isSmall(*module))
+    return false;
+  std::optional<int64_t> marked = planAtOnce(/*unmarked=*/false);
+  if (!marked)
+    return false;
+  std::optional<int64_t> unmarked = planAtOnce(/*unmarked=*/true);
+  return unmarked && *unmarked < *marked - *marked / kWorthChange;
+}
+
+LogicalResult Driver::planOnce() {
+  isUnmarked = isFasterUnmarked();
+  return runPhases();
+}
+
 /// Weights are gathered once, or else for each microbatch, or else once where
 /// values are computed again as well. If nothing fits, the error is of what
 /// needs least.
 LogicalResult Driver::planMarked() {
   std::optional<TooLarge> least = planGatheredOnce();
   if (!least)
-    return runPhases();
+    return planOnce();
   OwningOpRef<ModuleOp> source = module->clone();
   for (bool isAgain : {true, false}) {
     if (!isAgain && options.recompute != "auto")

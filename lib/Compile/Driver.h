@@ -55,6 +55,7 @@ private:
   LogicalResult proveCanonicalization(ModuleOp source);
   LogicalResult canonicalize();
   LogicalResult partition();
+  LogicalResult mergeWithoutMarks();
   LogicalResult proveInvariance();
   /// Why a program does not fit, and the bytes that it says are needed.
   struct TooLarge {
@@ -64,6 +65,9 @@ private:
   LogicalResult runPhases(TooLarge &result);
   CompileOptions getQuietOptions() const;
   std::optional<TooLarge> planGatheredOnce();
+  std::optional<int64_t> planAtOnce(bool unmarked);
+  bool isFasterUnmarked();
+  LogicalResult planOnce();
   LogicalResult planMarked();
   std::optional<int64_t> tryPlan(ModuleOp marked);
   void chooseOffloads();
@@ -83,6 +87,8 @@ private:
   Phase phase;
   /// Weights are gathered for each microbatch.
   bool regather = false;
+  /// Marks are gone when the program is partitioned.
+  bool isUnmarked = false;
   /// What is tried of --ring-attention, and whether that decides anything.
   std::string ringAttention;
   bool mayHaveRings = false;

@@ -387,12 +387,18 @@ int64_t MemoryLoop::estimateLeanBytes() {
                      : std::numeric_limits<int64_t>::max();
 }
 
-int64_t MemoryLoop::estimateUnlimitedNanoseconds(bool isAtOnce) {
+int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
   SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
   chosen.within = -1;
   chosen.brief = true;
-  chosen.quick |= isAtOnce;
   return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
+}
+
+int64_t MemoryLoop::estimateNanoseconds() {
+  SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
+  chosen.brief = chosen.quick = true;
+  Plan plan = attempt(chosen);
+  return fits(plan) ? plan.nanoseconds : std::numeric_limits<int64_t>::max();
 }
 
 MemoryLoop::Fitted MemoryLoop::fit() {

@@ -82,9 +82,12 @@ public:
   /// Bytes of an order that needs few, by the estimate.
   int64_t estimateLeanBytes();
 
-  /// The time of an order that no limit binds, as the scheduler counts it; of
-  /// one that is found at once if that is asked for.
-  int64_t estimateUnlimitedNanoseconds(bool isAtOnce = false);
+  /// The time of an order that no limit binds, as the scheduler counts it.
+  int64_t estimateUnlimitedNanoseconds();
+
+  /// The time of a plan within the limit that is found at once; the most if
+  /// none is.
+  int64_t estimateNanoseconds();
 
 private:
   /// What came of scheduling and planning, and what was said meanwhile. A null

@@ -38,6 +38,15 @@ static constexpr int64_t kMaxTinyOps = 1000;
 /// faster is looked for where such a part of the time can be won at most.
 static constexpr int64_t kLoosePercent = 80, kTolerated = 200;
 
+/// So many programs are planned with all effort at most; not what takes so much
+/// longer, as a part of its time, by an order that is found at once.
+static constexpr size_t kMaxAttempts = 2;
+static constexpr int64_t kSlack = 32;
+
+/// More is kept within the last of the limits that rise by such a part.
+static constexpr int64_t kStep = 20;
+static constexpr int kNumSteps = 3;
+
 /// What a limit is if there is none.
 static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
@@ -281,6 +290,13 @@ int64_t RecomputeSearch::getLeast(ModuleOp module) const {
   return makeLoop(module).getLeastBytes();
 }
 
+int64_t RecomputeSearch::estimateNanoseconds(ModuleOp module, int64_t within) {
+  MemoryLoop loop = makeLoop(module);
+  if (within != limit)
+    loop.keepWithin(within);
+  return loop.estimateNanoseconds();
+}
+
 /// Of a tiny program that is known.
 int64_t RecomputeSearch::getLeast(const Program &program) const {
   return isTiny ? program.leanBytes : getLeast(*program.module);
@@ -314,86 +330,169 @@ static bool areSame(ModuleOp a, ModuleOp b) {
       a, b, OperationEquivalence::Flags::IgnoreLocations);
 }
 
-/// The program with more and more computed again until a plan of it fits, or
-/// what needs least of these. The program itself needs `needed` bytes. They do
-/// not depend on the limit; where one fits, less of it may do.
-RecomputeSearch::Program RecomputeSearch::recompute(const Program &program,
-                                                    int64_t needed) {
-  Program best;
+/// Adds the program with more and more computed again to `candidates`; between
+/// what fits or needs least of these and what computes less again, some more.
+/// But for what lies above the limit, they do not depend on it.
+void RecomputeSearch::recompute(const Program &program,
+                                std::vector<Program> &candidates) {
   // Below what can be saved all targets are the same program.
   OwningOpRef<ModuleOp> last;
-  bool isSame = false, lastFits = false;
-  auto take = [&](int64_t target) {
+  int64_t lastBytes = 0;
+  auto add = [&](int64_t target) {
     Program changed = repeat(program, target);
-    isSame = changed.module && last && areSame(*last, *changed.module);
-    if (isSame)
-      return lastFits;
     if (!changed.module)
-      return false;
+      return lastBytes = 0;
+    if (last && areSame(*last, *changed.module))
+      return lastBytes;
     last = changed.module->clone();
-    int64_t bytes = changed.bytes = getLeast(*changed.module);
-    bool isLess = best.bytes == 0 || bytes < best.bytes || bytes <= limit;
-    if (bytes > 0 && isLess)
-      best = std::move(changed);
-    return lastFits = bytes > 0 && bytes <= limit;
+    lastBytes = changed.bytes = getLeast(*changed.module);
+    if (lastBytes > 0)
+      candidates.push_back(std::move(changed));
+    return lastBytes;
   };
-  int64_t step = needed / kTargets, low = step * kTargets;
-  bool fits = false;
-  for (int i = 0; i < kTargets && !fits && !isSame; ++i)
-    fits = take(low -= step);
-  for (int i = 0; i < kMaxHalvings && fits; ++i) {
-    step /= 2;
-    if (take(low + step))
-      low += step;
+  int64_t step = program.bytes / kTargets, least = 0;
+  std::optional<int64_t> fitting, lowest;
+  for (int64_t target = step * (kTargets - 1); target >= 0 && step > 0;
+       target -= step) {
+    int64_t bytes = add(target);
+    if (bytes <= 0)
+      continue;
+    if (!fitting && bytes <= limit)
+      fitting = target;
+    if (!lowest || bytes < least) {
+      lowest = target;
+      least = bytes;
+    }
   }
-  return best;
+  auto addAbove = [&](std::optional<int64_t> target, int64_t within) {
+    int64_t low = target.value_or(0), part = step;
+    for (int i = 0; i < kMaxHalvings && target; ++i) {
+      part /= 2;
+      int64_t bytes = add(low + part);
+      if (bytes > 0 && bytes <= within)
+        low += part;
+    }
+  };
+  addAbove(lowest, least);
+  if (fitting != lowest)
+    addAbove(fitting, limit);
 }
 
-/// The programs, and what needs least of those with single kernels computed
-/// again.
-void RecomputeSearch::addLeast(std::vector<Program> &candidates) {
+RecomputeSearch::Program RecomputeSearch::copy(const Program &program) {
+  Program same;
+  same.module = ModuleOp(*program.module).clone();
+  same.recomputed = program.recomputed;
+  same.bytes = program.bytes;
+  return same;
+}
+
+/// Moves the programs to `candidates`, and that of which single kernels are to
+/// be computed again to `sources`.
+void RecomputeSearch::addLeast(std::vector<Program> &candidates,
+                               std::vector<Program> &sources) {
   if (programs.empty())
     return;
-  const Program &last = programs.back();
-  candidates.push_back(recompute(last, getLeast(last)));
   // What would be kept at a limit that it fits may need less than it.
   if (isTiny)
-    candidates.push_back(keepMore(last, last.leanBytes));
+    candidates.push_back(keepMore(programs.back(), programs.back().leanBytes));
   for (Program &program : programs) {
     program.bytes = getLeast(program);
     candidates.push_back(std::move(program));
   }
+  sources.push_back(copy(candidates.back()));
   programs.clear();
 }
 
+/// The fastest plan of those that need no more than `within` bytes: only what
+/// is found at once to be fast, and faster than `below`, is planned with all
+/// effort, up to `most` programs.
+RecomputeSearch::Attempt
+RecomputeSearch::attemptFastest(const std::vector<Program> &candidates,
+                                int64_t within, int64_t below, size_t most) {
+  struct Estimated {
+    const Program *program;
+    int64_t nanoseconds;
+  };
+  SmallVector<Estimated> estimated;
+  for (const Program &candidate : candidates) {
+    ModuleOp module = *candidate.module;
+    bool isKnown = llvm::any_of(estimated, [&](const Estimated &other) {
+      return areSame(*other.program->module, module);
+    });
+    if (candidate.bytes > within || isKnown)
+      continue;
+    int64_t nanoseconds = estimateNanoseconds(module, within);
+    if (nanoseconds <= below)
+      estimated.push_back({&candidate, nanoseconds});
+  }
+  llvm::stable_sort(estimated, [](const Estimated &a, const Estimated &b) {
+    return a.nanoseconds < b.nanoseconds;
+  });
+  estimated.truncate(std::min(estimated.size(), most));
+  Attempt best;
+  for (auto [program, nanoseconds] : estimated) {
+    if (best.fitted.planned &&
+        nanoseconds - nanoseconds / kSlack > best.fitted.nanoseconds)
+      break;
+    takeFaster(best, attempt(*program, within));
+  }
+  return best;
+}
+
+/// The fastest plan of those that fit.
+RecomputeSearch::Attempt
+RecomputeSearch::attemptFastest(const std::vector<Program> &candidates) {
+  return attemptFastest(candidates, limit, kUnlimited, kMaxAttempts);
+}
+
 /// What no choice of values fits: the programs with single kernels computed
-/// again, and those with what marks keep apart. If none fits either, the error
-/// is of what needs least.
+/// again, and those with what marks keep apart. If none fits either, the plan
+/// of what needs least of them may, which does not depend on the limit; the
+/// error is of that.
 MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
-  std::vector<Program> candidates;
-  candidates.push_back(recompute(getAsWritten(), neededAsWritten));
-  addLeast(candidates);
+  std::vector<Program> candidates, sources;
+  candidates.push_back(getAsWritten());
+  candidates.back().bytes = neededAsWritten;
+  sources.push_back(copy(candidates.back()));
+  addLeast(candidates, sources);
   if (hasBarriers(unfused)) {
     if (failed(makePlain(unfused.clone())))
       return {};
     collect();
-    addLeast(candidates);
+    addLeast(candidates, sources);
   }
-  candidates.push_back(getAsWritten());
-  candidates.back().bytes = neededAsWritten;
+  for (const Program &source : sources)
+    recompute(source, candidates);
   llvm::erase_if(candidates,
                  [](const Program &p) { return !p.module || p.bytes <= 0; });
-  Attempt best;
-  for (const Program &candidate : candidates)
-    if (candidate.bytes <= limit)
-      takeFaster(best, attempt(candidate));
-  if (best.fitted.planned)
-    return tell(std::move(best));
   if (candidates.empty())
-    return {};
-  return tell(attempt(*std::min_element(
+    return tell(attempt(getAsWritten()));
+  const Program &least = *std::min_element(
       candidates.begin(), candidates.end(),
-      [](const Program &a, const Program &b) { return a.bytes < b.bytes; })));
+      [](const Program &a, const Program &b) { return a.bytes < b.bytes; });
+  if (least.bytes <= limit)
+    return tell(attemptFastest(candidates));
+  // The search for a fast plan within so much may end with one of less.
+  Attempt less = attempt(least, least.bytes);
+  bool isLess = less.fitted.planned && less.fitted.bytes < least.bytes;
+  if (isLess && less.fitted.bytes <= limit)
+    return tell(std::move(less));
+  makeLoop(*least.module)
+      .reportTooLarge(isLess ? less.fitted.bytes : least.bytes);
+  return {};
+}
+
+/// With as much kept as there is room for in a few steps up to the limit, so
+/// that nearly the same is tried at higher ones.
+void RecomputeSearch::keepMoreInSteps(const Program &program,
+                                      std::vector<Program> &candidates) {
+  std::vector<int64_t> steps = {program.leanBytes};
+  while (steps.back() <= limit)
+    steps.push_back(steps.back() + steps.back() / kStep + 1);
+  for (int i = 0; i < kNumSteps && steps.size() > 2; ++i) {
+    steps.pop_back();
+    candidates.push_back(keepMore(program, steps.back()));
+  }
 }
 
 MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
@@ -401,28 +500,29 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
   if (failed(makePlain(makeUnmarked())))
     return {};
   collect();
-  Attempt best;
+  std::vector<Program> candidates;
   const Program *tooLarge = nullptr;
-  for (Program &program : programs) {
-    MemoryLoop loop = makeLoop(*program.module);
-    if (!best.fitted.planned &&
-        !canFit(isTiny ? program.leanBytes : loop.getLeastBytes())) {
-      tooLarge = &program;
+  for (const Program &program : programs) {
+    int64_t bytes = getLeast(program);
+    if (!canFit(bytes)) {
+      if (candidates.empty())
+        tooLarge = &program;
       continue;
     }
-    bool isBetween = !best.fitted.planned && tooLarge && hasPrice(*tooLarge) &&
+    bool isBetween = candidates.empty() && tooLarge && hasPrice(*tooLarge) &&
                      hasPrice(program) && !isTiny;
     if (isBetween)
-      if (Program mixed = mix(tooLarge->choice.price, program.choice.price);
-          mixed.module)
-        takeFaster(best, attempt(mixed));
-    Program more = isTiny && tooLarge ? keepMore(program, limit) : Program();
-    // What computes more needs less, and may hide more; once it does not, what
-    // computes yet more does not either.
-    if (!takeFaster(best, more.module ? attempt(more)
-                                      : attempt(loop, program.recomputed)))
-      break;
+      candidates.push_back(mix(tooLarge->choice.price, program.choice.price));
+    if (isTiny && tooLarge) {
+      if (candidates.empty())
+        keepMoreInSteps(program, candidates);
+      candidates.push_back(keepMore(program, bytes));
+    }
+    candidates.push_back(copy(program));
+    candidates.back().bytes = bytes;
   }
+  llvm::erase_if(candidates, [](const Program &p) { return !p.module; });
+  Attempt best = attemptFastest(candidates);
   // It may have been left out by its estimate, and be the fastest all the same.
   takeFaster(best, std::move(written));
   return best.fitted.planned ? tell(std::move(best))
@@ -461,29 +561,18 @@ bool RecomputeSearch::mayBeBeaten(const MemoryLoop::Fitted &fitted) const {
   return isMarked || fitted.nanoseconds - bound > bound / kTolerated;
 }
 
-/// The step as written, or the program that is fastest by a quick order, if its
-/// plan is faster. Else it would be found within less memory alone.
-MemoryLoop::Fitted RecomputeSearch::fitFastest(MemoryLoop &asWritten,
-                                               Attempt written) {
+/// The step as written, or the program that is fastest by an order that is
+/// found at once, if its plan is faster. Else it would be found within less
+/// memory alone.
+MemoryLoop::Fitted RecomputeSearch::fitFastest(Attempt written) {
   if (failed(makePlain(makeUnmarked())))
     return {};
   collect();
-  const Program *fastest = nullptr;
-  int64_t least = asWritten.estimateUnlimitedNanoseconds(/*isAtOnce=*/true);
-  for (const Program &program : programs) {
-    if (!canFit(program.leanBytes))
-      continue;
-    int64_t nanoseconds = makeLoop(*program.module)
-                              .estimateUnlimitedNanoseconds(/*isAtOnce=*/true);
-    if (least - nanoseconds <= least / kTolerated)
-      continue;
-    least = nanoseconds;
-    fastest = &program;
-  }
   bool isBound = limit == kUnlimited && hasBarriers(unfused);
-  if (fastest)
-    takeFaster(written,
-               attempt(*fastest, isBound ? written.fitted.bytes : limit));
+  int64_t within = isBound ? written.fitted.bytes : limit;
+  int64_t taken = estimateNanoseconds(fused, within);
+  takeFaster(written, attemptFastest(programs, within,
+                                     taken - taken / kTolerated, /*most=*/1));
   return tell(std::move(written));
 }
 
@@ -502,7 +591,7 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
   if (written.fitted.planned && isFastEnough(written.fitted, asWritten))
     return asWritten.takesBest() && !asWritten.isQuick() &&
                    mayBeBeaten(written.fitted)
-               ? fitFastest(asWritten, std::move(written))
+               ? fitFastest(std::move(written))
                : tell(std::move(written));
   return fitSmall(asWritten, std::move(written));
 }

@@ -97,11 +97,19 @@ private:
   int64_t getLeast(ModuleOp module) const;
   int64_t getLeast(const Program &program) const;
   Program repeat(const Program &program, int64_t bytes);
-  Program recompute(const Program &program, int64_t needed);
+  void recompute(const Program &program, std::vector<Program> &candidates);
+  static Program copy(const Program &program);
   MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
-  void addLeast(std::vector<Program> &candidates);
+  void addLeast(std::vector<Program> &candidates,
+                std::vector<Program> &sources);
+  void keepMoreInSteps(const Program &program,
+                       std::vector<Program> &candidates);
+  int64_t estimateNanoseconds(ModuleOp module, int64_t within);
+  Attempt attemptFastest(const std::vector<Program> &candidates, int64_t within,
+                         int64_t below, size_t most);
+  Attempt attemptFastest(const std::vector<Program> &candidates);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
-  MemoryLoop::Fitted fitFastest(MemoryLoop &asWritten, Attempt written);
+  MemoryLoop::Fitted fitFastest(Attempt written);
   MemoryLoop::Fitted fitLarge();
   Program chooseWithin(int64_t within, bool waists);
   bool find(Program &program, int64_t within, Found &found);
