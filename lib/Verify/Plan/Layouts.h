@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Which elements of a value a buffer of a planned program has: where it is, as
-// its views say, and which part it is of the value, as the op that takes it says
-// (`weft_rt.parts`). The two are written down by different ops, so that a view
-// of other bytes, or with other strides, contradicts what the op says of it.
+// its views say, and which part of the value it is, as the op that takes it
+// says (`weft_rt.parts`). The two are written down by different ops, so that a
+// view of other bytes, or with other strides, contradicts what the op says.
 //
 // Worked example, with a value of 8x16 f32 in a root of its own:
 //   written    all of it at byte 0, with strides 64 and 4

@@ -230,10 +230,10 @@ class _Contractions:
     def _of_integers(self, source, source_loops, kernel, kernel_loops, summed, kept, sizes):
         build, element = self.build, self.result.element_type
         batch = [name for name in kept if name in source_loops and name in kernel_loops]
-        operands = [merged(build, build.convert(value, element), *([loops.index(name) for name in names]
+        left, right = (merged(build, build.convert(value, element), *([loops.index(name) for name in names]
                                                                    for names in (batch, summed)))
-                    for value, loops in ((source, source_loops), (kernel, kernel_loops))]
-        made = multiply_batches(build, *operands, element)
+                       for value, loops in ((source, source_loops), (kernel, kernel_loops)))
+        made = multiply_batches(build, left, right, element)
         loops = batch + [name for name in [*source_loops, *kernel_loops] if name not in [*batch, *summed]]
         made = build.reshape(made, [sizes[name] for name in loops])
         return build.transpose(made, [loops.index(name) for name in kept])
