@@ -18,7 +18,7 @@ import numpy as np
 from jax.ad_checkpoint import checkpoint_name
 from jax.extend import source_info_util
 
-from weft.jax._sinks import add_sinks, exp_of_difference, rows, sink_gradient
+from weft.jax._sinks import scale_rows, sink_gradient, sum_of_values
 
 # Errors are to point at the caller.
 source_info_util.register_exclusion(__file__)
@@ -110,7 +110,6 @@ def dot_product_attention(
         tensors["low_seeds"], tensors["high_seeds"] = _seeds(
             dropout_key, (batch, shared, heads // shared, queries))
     if sinks is not None:
-        config["sinks"] = True
         tensors["sinks"] = _of_heads(sinks, heads).reshape(shared, heads // shared)
     out = _attend(json.dumps(config), tensors, residual_checkpoint_name)
     return out.reshape(batch, queries, heads, value.shape[3])
@@ -233,7 +232,7 @@ def _attend(config, tensors, kept):
     def run(arrays):
         arrays = dict(zip(given, arrays))
         out, lse = forward(*[arrays[name] for name in parts])
-        return add_sinks(out, lse, arrays["sinks"]) if "sinks" in arrays else (out, lse)
+        return scale_rows(out, lse, arrays["sinks"]) if "sinks" in arrays else out, lse
 
     @jax.custom_vjp
     def attend(*arrays):
@@ -252,12 +251,13 @@ def _attend(config, tensors, kept):
         arrays, out, lse, asked = saved
         if not isinstance(dout, jax.Array):
             dout = jnp.zeros(out.shape, out.dtype)
-        known = {**dict(zip(given, arrays)), "out": out, "lse": lse, "dout": dout}
-        made = dict(zip(("q", "k", "v"), backward(*[known[name] for name in (*parts, *_FORWARD, "dout")])))
+        known, made = {**dict(zip(given, arrays)), "out": out, "lse": lse, "dout": dout}, {}
+        if "sinks" in known:
+            made["sinks"] = sink_gradient(out, lse, known["sinks"], dout)
+            known["dout"] = scale_rows(dout, lse, known["sinks"])
+        made.update(zip(("q", "k", "v"), backward(*[known[name] for name in (*parts, *_FORWARD, "dout")])))
         if asked:
             made["bias"] = _bias_gradient(json.loads(config), known)
-        if "sinks" in known:
-            made["sinks"] = sink_gradient(known)
         return tuple(made.get(name) for name in given)
 
     forward = _operation("weft.attention", config, (*parts, *_FORWARD), len(_FORWARD))
@@ -371,11 +371,9 @@ def _compute_gradient(settings, tensors):
 
 def _score_gradient(settings, tensors):
     """Weights, the gradient of the scores with the bias, and the scores before it."""
-    weights, capped, lse = _weights(settings, tensors)
-    if "sinks" in settings:
-        weights = weights * exp_of_difference(lse, tensors["lse"])[..., None]
+    weights, capped = _weights(settings, tensors)[:2]
     dout, out, value = (tensors[name].astype(jnp.float32) for name in ("dout", "out", "v"))
-    delta = rows(dout, out)[..., None]
+    delta = sum_of_values(dout, out)[..., None]
     change = jnp.einsum("bihge,bjhe->bhgij", dout, value) * _retained(settings, tensors)
     grad = weights * (change - delta)
     if "mask" in tensors:
