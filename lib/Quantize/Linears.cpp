@@ -60,10 +60,16 @@ bool isElementwise(linalg::GenericOp op) {
          op.getBody()->getOps<math::AbsFOp>().empty();
 }
 
-/// Says whether the largest of so many elements in a row is taken, or found;
-/// lax.top_k compares floats as integers.
-bool takesMaximum(linalg::GenericOp op, int64_t count) {
-  if (op.getNumParallelLoops() == 0)
+/// Says whether the largest of so many elements is taken, or found, along the
+/// last dim of an operand; lax.top_k compares floats as integers.
+bool takesMaximum(linalg::GenericOp op, OpOperand &operand, int64_t count) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  auto last = map.getNumResults() == 0
+                  ? AffineDimExpr()
+                  : dyn_cast<AffineDimExpr>(map.getResults().back());
+  if (!last || op.getNumParallelLoops() == 0 ||
+      op.getIteratorTypesArray()[last.getPosition()] !=
+          utils::IteratorType::reduction)
     return false;
   int64_t reduced = 1;
   for (auto [size, kind] :
@@ -81,12 +87,12 @@ bool isCompared(Value value, int64_t count) {
   llvm::SetVector<Value> reached;
   reached.insert(value);
   for (unsigned i = 0; i < reached.size(); ++i)
-    for (Operation *user : reached[i].getUsers()) {
-      auto generic = dyn_cast<linalg::GenericOp>(user);
-      if (generic && takesMaximum(generic, count))
+    for (OpOperand &use : reached[i].getUses()) {
+      auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
+      if (generic && takesMaximum(generic, use, count))
         return true;
-      for (OpResult result : user->getResults())
-        if (generic ? isElementwise(generic) : getSource(result) == reached[i])
+      for (OpResult result : use.getOwner()->getResults())
+        if (generic ? isElementwise(generic) : getSource(result) == use.get())
           reached.insert(result);
     }
   return false;

@@ -20,7 +20,8 @@
 
 func.func @f(%x: tensor<8x64xbf16>, %up: tensor<64x32xbf16> {weft.name = "up"},
              %wg: tensor<64x32xbf16> {weft.name = "wg"}, %wi: tensor<64x32xbf16> {weft.name = "wi"},
-             %scaled: tensor<64x32xbf16> {weft.name = "scaled"}, %pooled: tensor<64x32xbf16> {weft.name = "pooled"})
+             %scaled: tensor<64x32xbf16> {weft.name = "scaled"}, %pooled: tensor<64x32xbf16> {weft.name = "pooled"},
+             %tokens: tensor<32x64xbf16>)
     -> (tensor<8x32xbf16>, tensor<8xf32>, tensor<8xi32>, tensor<8xbf16>, tensor<32xbf16>) {
   %low = arith.constant dense<0xFF80> : tensor<8xbf16>
   %low_of_all = arith.constant dense<0xFF80> : tensor<32xbf16>
@@ -70,9 +71,9 @@ func.func @f(%x: tensor<8x64xbf16>, %up: tensor<64x32xbf16> {weft.name = "up"},
     linalg.yield %m : bf16
   } -> tensor<8xbf16>
 
-  // The maximum over tokens compares none of a row's elements.
-  %10 = weft.matmul %x, %pooled {indexing_maps = [#ik, #kj, #ij]} : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
-  %11 = linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "parallel"]} ins(%10 : tensor<8x32xbf16>) outs(%low_of_all : tensor<32xbf16>) {
+  // The maximum over tokens, as many as there are outputs, compares none of a row's elements.
+  %10 = weft.matmul %tokens, %pooled {indexing_maps = [#ik, #kj, #ij]} : tensor<32x64xbf16>, tensor<64x32xbf16> -> tensor<32x32xbf16>
+  %11 = linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "parallel"]} ins(%10 : tensor<32x32xbf16>) outs(%low_of_all : tensor<32xbf16>) {
   ^bb0(%in: bf16, %out: bf16):
     %m = arith.maximumf %out, %in : bf16
     linalg.yield %m : bf16
