@@ -470,8 +470,11 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
   const Program &least = *std::min_element(
       candidates.begin(), candidates.end(),
       [](const Program &a, const Program &b) { return a.bytes < b.bytes; });
-  if (least.bytes <= limit)
-    return tell(attemptFastest(candidates));
+  if (least.bytes <= limit) {
+    // What a tiny program needs is an estimate, and its plan may need more.
+    Attempt fastest = attemptFastest(candidates);
+    return tell(fastest.fitted.planned ? std::move(fastest) : attempt(least));
+  }
   // The search for a fast plan within so much may end with one of less.
   Attempt less = attempt(least, least.bytes);
   bool isLess = less.fitted.planned && less.fitted.bytes < least.bytes;

@@ -64,12 +64,11 @@ bool isElementwise(linalg::GenericOp op) {
 /// last dim of an operand; lax.top_k compares floats as integers.
 bool takesMaximum(linalg::GenericOp op, OpOperand &operand, int64_t count) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  auto last = map.getNumResults() == 0
-                  ? AffineDimExpr()
-                  : dyn_cast<AffineDimExpr>(map.getResults().back());
-  if (!last || op.getNumParallelLoops() == 0 ||
-      op.getIteratorTypesArray()[last.getPosition()] !=
-          utils::IteratorType::reduction)
+  if (map.getNumResults() == 0 || op.getNumParallelLoops() == 0)
+    return false;
+  auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+  if (!last || op.getIteratorTypesArray()[last.getPosition()] !=
+                   utils::IteratorType::reduction)
     return false;
   int64_t reduced = 1;
   for (auto [size, kind] :
