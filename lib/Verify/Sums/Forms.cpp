@@ -276,8 +276,10 @@ static int64_t countElements(ArrayRef<int64_t> shape) {
 
 const Form *FormTable::getReshape(const Form *operand, ArrayRef<int64_t> shape,
                                   std::string groups, Operation *op) {
+  // One number for all elements, or for those of any shape.
   if (operand->shape.empty() && !shape.empty() &&
-      llvm::all_of(shape, [](int64_t size) { return size == kAnySize; }))
+      (operand->kind == FormKind::Constant ||
+       llvm::all_of(shape, [](int64_t size) { return size == kAnySize; })))
     return operand;
   // Dimensions that were made of one and become it again.
   if (operand->kind == FormKind::Move && operand->name == "reshape" &&
