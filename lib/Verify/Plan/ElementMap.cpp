@@ -82,6 +82,14 @@ public:
   explicit Digits(ArrayRef<Digit> digits)
       : digits(digits), reached(digits.size(), 0) {}
 
+  /// Those of a map's dims, from the one of two numbers to the other.
+  template <typename Dim>
+  static Digits get(ArrayRef<Dim> dims, int64_t Dim::*from, int64_t Dim::*to) {
+    return Digits(llvm::map_to_vector(dims, [&](const Dim &dim) {
+      return Digit{dim.size, dim.*from, dim.*to};
+    }));
+  }
+
   /// What a number becomes; nullopt if it is none of these digits.
   std::optional<int64_t> convert(int64_t number) {
     if (number < 0)
@@ -137,10 +145,7 @@ bool ElementMap::places(const Elements &elements, const Spot &spot,
       return false;
     shifts.erase(it);
   }
-  SmallVector<Digits::Digit, 4> list;
-  for (const Dim &dim : dims)
-    list.push_back({dim.size, dim.inValue, dim.inBytes});
-  Digits digits(list);
+  Digits digits = Digits::get(ArrayRef(dims), &Dim::inValue, &Dim::inBytes);
   std::optional<int64_t> begin = digits.convert(elements.begin - valueBegin);
   if (!begin)
     return false;
@@ -173,10 +178,7 @@ bool ElementMap::places(const Elements &elements, const Spot &spot,
 std::optional<Elements> ElementMap::getElements(const Spot &spot) const {
   if (spot.shift.terms != byteShift.terms)
     return std::nullopt;
-  SmallVector<Digits::Digit, 4> list;
-  for (const Dim &dim : dims)
-    list.push_back({dim.size, dim.inBytes, dim.inValue});
-  Digits digits(list);
+  Digits digits = Digits::get(ArrayRef(dims), &Dim::inBytes, &Dim::inValue);
   std::optional<int64_t> begin = digits.convert(
       spot.begin + static_cast<int64_t>(spot.shift.constant) - byteBegin);
   if (!begin)
@@ -199,10 +201,7 @@ std::optional<Elements> ElementMap::getElements(const Spot &spot) const {
 std::optional<Spot> ElementMap::getSpot(const Elements &elements,
                                         ArrayRef<int64_t> sizes,
                                         const Spot &like) const {
-  SmallVector<Digits::Digit, 4> list;
-  for (const Dim &dim : dims)
-    list.push_back({dim.size, dim.inValue, dim.inBytes});
-  Digits digits(list);
+  Digits digits = Digits::get(ArrayRef(dims), &Dim::inValue, &Dim::inBytes);
   std::optional<int64_t> begin = digits.convert(elements.begin - valueBegin);
   if (!begin)
     return std::nullopt;

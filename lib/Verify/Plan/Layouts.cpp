@@ -68,36 +68,6 @@ rt::PartAttr mlir::weft::proof::getPart(Operation *op, StringRef name,
   return list ? dyn_cast<rt::PartAttr>(list[number]) : rt::PartAttr();
 }
 
-bool mlir::weft::proof::isPart(rt::PartAttr part, const Elements &elements,
-                               ArrayRef<int64_t> sizes) {
-  if (llvm::is_contained(sizes, 0))
-    return true;
-  SmallVector<int64_t> dense = rt::getDenseStrides(sizes);
-  ArrayRef<int64_t> strides = part ? part.getStrides().asArrayRef() : dense;
-  if ((part && part.getSizes().asArrayRef() != sizes) ||
-      elements.begin != (part ? part.getBegin() : 0) ||
-      elements.shifts.empty() == (part && part.getMoves()))
-    return false;
-  for (auto [size, a, b] : llvm::zip(sizes, strides, elements.strides))
-    if (size != 1 && a != b)
-      return false;
-  return true;
-}
-
-Spot Layouts::getSpot(Value buffer) const {
-  auto type = cast<MemRefType>(buffer.getType());
-  Spot spot;
-  spot.root = program.getPlace(buffer).root;
-  spot.elementBytes = rt::getElementBytes(type.getElementType());
-  spot.sizes.assign(type.getShape().begin(), type.getShape().end());
-  for (int64_t stride : getStrides(type))
-    spot.strides.push_back(stride * spot.elementBytes);
-  for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view;
-       view = view.getSource().getDefiningOp<rt::ViewOp>())
-    spot.begin += static_cast<int64_t>(view.getOffset()) * spot.elementBytes;
-  return spot;
-}
-
 /// The elements of a part, or of a whole of these sizes.
 static Elements getElements(rt::PartAttr part, ArrayRef<int64_t> sizes) {
   Elements elements;
@@ -109,6 +79,38 @@ static Elements getElements(rt::PartAttr part, ArrayRef<int64_t> sizes) {
   elements.begin = part.getBegin();
   llvm::append_range(elements.strides, part.getStrides().asArrayRef());
   return elements;
+}
+
+bool mlir::weft::proof::isPart(rt::PartAttr part, const Elements &elements,
+                               ArrayRef<int64_t> sizes) {
+  if (llvm::is_contained(sizes, 0))
+    return true;
+  bool moves = part && part.getMoves();
+  return (!part || part.getSizes().asArrayRef() == sizes) &&
+         elements.shifts.empty() != moves &&
+         hasSameElements(elements, getElements(part, sizes), sizes);
+}
+
+Spot mlir::weft::proof::getSpot(const PlannedProgram &program, Value buffer,
+                                function_ref<void(Spot &, Value)> addOffset) {
+  auto type = cast<MemRefType>(buffer.getType());
+  Spot spot;
+  spot.root = program.getPlace(buffer).root;
+  spot.elementBytes = rt::getElementBytes(type.getElementType());
+  spot.sizes.assign(type.getShape().begin(), type.getShape().end());
+  for (int64_t stride : getStrides(type))
+    spot.strides.push_back(stride * spot.elementBytes);
+  for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view;
+       view = view.getSource().getDefiningOp<rt::ViewOp>()) {
+    spot.begin += static_cast<int64_t>(view.getOffset()) * spot.elementBytes;
+    if (Value offset = view.getDynamicOffset())
+      addOffset(spot, offset);
+  }
+  return spot;
+}
+
+Spot Layouts::getSpot(Value buffer) const {
+  return proof::getSpot(program, buffer, [](Spot &, Value) {});
 }
 
 const Layout *Layouts::get(Value buffer, rt::PartAttr part) {

@@ -24,6 +24,11 @@
 
 namespace mlir::weft::proof {
 
+/// Where a buffer lies, without its bytes. `addOffset` gets what each view adds
+/// at run time.
+Spot getSpot(const PlannedProgram &program, Value buffer,
+             function_ref<void(Spot &, Value)> addOffset);
+
 struct Layout {
   /// Without what is added at run time.
   Spot spot;
@@ -60,6 +65,7 @@ public:
 private:
   using Key = std::pair<const void *, std::pair<const void *, const void *>>;
 
+  /// Without what is added at run time.
   Spot getSpot(Value buffer) const;
 
   const PlannedProgram &program;

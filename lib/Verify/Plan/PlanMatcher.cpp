@@ -160,23 +160,12 @@ Spot PlanMatcher::getSpot(Value buffer) {
   auto known = spots.find(buffer);
   if (known != spots.end())
     return known->second;
-  auto type = cast<MemRefType>(buffer.getType());
-  Spot spot;
-  spot.root = program.getPlace(buffer).root;
-  spot.elementBytes = rt::getElementBytes(type.getElementType());
-  spot.sizes.assign(type.getShape().begin(), type.getShape().end());
-  for (int64_t stride : getStrides(type))
-    spot.strides.push_back(stride * spot.elementBytes);
-  for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view;
-       view = view.getSource().getDefiningOp<rt::ViewOp>()) {
-    spot.begin += static_cast<int64_t>(view.getOffset()) * spot.elementBytes;
-    Value offset = view.getDynamicOffset();
+  Spot spot = proof::getSpot(program, buffer, [&](Spot &found, Value offset) {
     // One that nothing is known of is equal to nothing else.
-    if (offset && !scalars.find(offset))
+    if (!scalars.find(offset))
       scalars.unite(offset, offset);
-    if (offset)
-      spot.shift.add(scalars.getForm(*scalars.find(offset)), spot.elementBytes);
-  }
+    found.shift.add(scalars.getForm(*scalars.find(offset)), found.elementBytes);
+  });
   setBytes(spot);
   spots[buffer] = spot;
   return spot;

@@ -6,6 +6,7 @@
 // differently are told apart, though they might show the same.
 
 #include "ValueParts.h"
+#include "Layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -43,24 +44,14 @@ LinearForm ValueParts::getForm(Value scalar) const {
 }
 
 Spot ValueParts::getSpot(Value buffer) const {
-  auto type = cast<MemRefType>(buffer.getType());
-  Spot spot;
-  spot.root = program.getPlace(buffer).root;
-  spot.elementBytes = rt::getElementBytes(type.getElementType());
-  spot.sizes.assign(type.getShape().begin(), type.getShape().end());
-  SmallVector<int64_t> strides = getStrides(type);
-  for (int64_t stride : strides)
-    spot.strides.push_back(stride * spot.elementBytes);
-  for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view;
-       view = view.getSource().getDefiningOp<rt::ViewOp>()) {
-    spot.begin += static_cast<int64_t>(view.getOffset()) * spot.elementBytes;
-    if (Value offset = view.getDynamicOffset())
-      spot.shift.add(getForm(offset), spot.elementBytes);
-  }
+  Spot spot = proof::getSpot(program, buffer, [&](Spot &found, Value offset) {
+    found.shift.add(getForm(offset), found.elementBytes);
+  });
   spot.begin += static_cast<int64_t>(spot.shift.constant);
   spot.shift.constant = 0;
-  spot.unshifted =
-      ByteSet::get(spot.begin, spot.sizes, strides, spot.elementBytes);
+  spot.unshifted = ByteSet::get(spot.begin, spot.sizes,
+                                getStrides(cast<MemRefType>(buffer.getType())),
+                                spot.elementBytes);
   spot.bytes =
       spot.isDynamic()
           ? ByteSet::get(0, {}, {}, program.getRoots()[spot.root].bytes)

@@ -13,7 +13,6 @@ import itertools
 import math
 from dataclasses import dataclass
 
-import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
@@ -87,14 +86,10 @@ def _flags(op, name, rank):
     return list(op.attributes[name]) if name in op.attributes else [False] * rank
 
 
-def _numbers(op, name, rank):
-    return list(op.attributes[name]) if name in op.attributes else [1] * rank
-
-
 def _spatial_dims(op, numbers, kernel_shape, result_shape):
     places = list(zip(numbers.input_spatial_dimensions, numbers.kernel_spatial_dimensions,
                       numbers.output_spatial_dimensions))
-    strides, dilations = (_numbers(op, name, len(places)) for name in ("window_strides", "rhs_dilation"))
+    strides, dilations = (_windows.ones_or(op, name, len(places)) for name in ("window_strides", "rhs_dilation"))
     return [Spatial(s, k, r, kernel_shape[k], result_shape[r], stride, dilation)
             for (s, k, r), stride, dilation in zip(places, strides, dilations)]
 
@@ -103,11 +98,9 @@ def _padded(build, op, source, dims):
     """The input with zeros around and between its elements; negative padding cuts off."""
     rank = len(shape_of(source))
     low, high, between = ([0] * rank for _ in range(3))
-    pads = np.zeros((len(dims), 2), int)
-    if "padding" in op.attributes:
-        pads = np.array(ir.DenseIntElementsAttr(op.attributes["padding"])).reshape(-1, 2)
-    for d, (before, after), factor in zip(dims, pads, _numbers(op, "lhs_dilation", len(dims))):
-        low[d.source], high[d.source], between[d.source] = int(before), int(after), factor - 1
+    pads = zip(*_windows.padding(op, len(dims)))
+    for d, (before, after), factor in zip(dims, pads, _windows.ones_or(op, "lhs_dilation", len(dims))):
+        low[d.source], high[d.source], between[d.source] = before, after, factor - 1
     zero = build.splat(0, [], element_of(source))
     more = lambda sizes: [max(size, 0) for size in sizes]
     made = _windows.pad(build, source, zero, more(low), more(high), between)

@@ -25,7 +25,7 @@ def small(build, op, operands):
     sizes = list(op.attributes["window_dimensions"])
     if math.prod(sizes) > WINDOW_LIMIT:
         return None
-    strides, base, dilations = (_ones_or(op, name, len(sizes)) for name in
+    strides, base, dilations = (ones_or(op, name, len(sizes)) for name in
                                 ("window_strides", "base_dilations", "window_dilations"))
     padded = [_padded(build, op, a, start, base) for a, start in zip(sources, starts)]
     made = [build.broadcast(start, result.shape, []) for start in starts]
@@ -40,16 +40,16 @@ def _bounds(starts, shape, strides):
     return starts, [s + (n - 1) * t + 1 for s, n, t in zip(starts, shape, strides)], strides
 
 
-def _ones_or(op, name, rank):
+def ones_or(op, name, rank):
     return list(op.attributes[name]) if name in op.attributes else [1] * rank
 
 
 def _padded(build, op, source, start, base):
-    low, high = _padding(op, len(base))
+    low, high = padding(op, len(base))
     return pad(build, source, start, low, high, [b - 1 for b in base])
 
 
-def _padding(op, rank):
+def padding(op, rank):
     pads = [0] * (2 * rank)
     if "padding" in op.attributes:
         pads = [int(p) for p in np.array(ir.DenseIntElementsAttr(op.attributes["padding"])).flat]
@@ -73,8 +73,8 @@ def select_and_scatter(build, op, source, updates, start):
     sizes, shape = list(op.attributes["window_dimensions"]), shape_of(updates)
     if math.prod(sizes) > WINDOW_LIMIT:
         raise ValueError(f"has a window of {math.prod(sizes)} places, at most {WINDOW_LIMIT} are compared")
-    strides = _ones_or(op, "window_strides", len(sizes))
-    low, high = _padding(op, len(sizes))
+    strides = ones_or(op, "window_strides", len(sizes))
+    low, high = padding(op, len(sizes))
     padded = pad(build, source, start, low, high, [0] * len(sizes))
     inside = np.zeros(shape_of(padded), bool)
     inside[tuple(slice(max(l, 0), n - max(h, 0)) for l, h, n in zip(low, high, inside.shape))] = True
