@@ -161,6 +161,19 @@ void keepRoundings(ModuleOp module) {
   });
 }
 
+/// Ops that a pattern may rewrite, of many: sums, loops and loads are not
+/// looked at.
+SmallVector<Operation *> findRewritable(ModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (isa<math::MathDialect>(op->getDialect()) ||
+        isa<arith::SIToFPOp, arith::UIToFPOp, arith::TruncFOp,
+            arith::MaxNumFOp, arith::MinNumFOp>(op))
+      ops.push_back(op);
+  });
+  return ops;
+}
+
 struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
   using Base::Base;
 
@@ -183,12 +196,10 @@ struct LowerMathPass : public weft::impl::LowerMathPassBase<LowerMathPass> {
           &getContext());
     populateExpandFunctionsPatterns(patterns);
     GreedyRewriteConfig config;
-    config.setUseTopDownTraversal(true);
-    config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    // Kernels are loops around straight-line code: there are no blocks to
-    // merge.
-    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(applyPatternsGreedily(module, std::move(patterns), config)))
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    config.setScope(&module.getBodyRegion());
+    if (failed(applyOpPatternsGreedily(findRewritable(module),
+                                       std::move(patterns), config)))
       return signalPassFailure();
   }
 };
