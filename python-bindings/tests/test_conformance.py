@@ -74,10 +74,11 @@ SHAPES = {  # on x: f32[4, 6], i: i32[5] with places outside
     "sort": lambda x, i: [lax.sort(x, dimension=1), jnp.argsort(x, 0), lax.sort((jnp.round(x), x), num_keys=2)], "transpose": lambda x, i: x.T,
     "while": lambda x, i: lax.fori_loop(0, 3, lambda k, y: jnp.sin(y) * k, x), "chlo.top_k": lambda x, i: lax.top_k(x, 4),
     "convolution": lambda x, i: lax.conv(x[None, None], x[None, None, :2, :2], (1, 1), "SAME"),
+    "complex": lambda x, i: lax.complex(x, x[::-1]).imag, "real": lambda x, i: lax.complex(x, x).real, "imag": lambda x, i: lax.conj(lax.complex(x, x)).imag, "fft": lambda x, i: jnp.fft.rfft(x[0]).real,
     "optimization_barrier": lambda x, i: lax.optimization_barrier(x), "composite": lambda x, i: jax.nn.relu(x),
 }
 REFUSED = {
-    "complex": lambda x: lax.complex(x, x).real, "fft": lambda x: jnp.fft.rfft(x[0]).real, "cholesky": lambda x: lax.linalg.cholesky(x @ x.T),
+    "cholesky": lambda x: lax.linalg.cholesky(x @ x.T),
     "triangular_solve": lambda x: lax.linalg.triangular_solve(x[:, :4], x, left_side=True),
     "rng_bit_generator": lambda x: lax.rng_bit_generator(jnp.zeros(4, jnp.uint32), (4,))[1],
     "rng_uniform": lambda x: lax.rng_uniform(0.0, 1.0, (4,)) + x[0, :4],

@@ -167,8 +167,8 @@ SmallVector<Operation *> findRewritable(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa<math::MathDialect>(op->getDialect()) ||
-        isa<arith::SIToFPOp, arith::UIToFPOp, arith::TruncFOp,
-            arith::MaxNumFOp, arith::MinNumFOp>(op))
+        isa<arith::SIToFPOp, arith::UIToFPOp, arith::TruncFOp, arith::MaxNumFOp,
+            arith::MinNumFOp>(op))
       ops.push_back(op);
   });
   return ops;

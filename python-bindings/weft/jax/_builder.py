@@ -93,6 +93,12 @@ class Builder:
         made = self.value("stablehlo.constant", type, [], {"value": attribute})
         return self.know(made, array)
 
+    def floats(self, array, element):
+        """A constant of floats."""
+        type = self.tensor(array.shape, element)
+        array = np.ascontiguousarray(array, np.dtype(f"float{element.width}"))
+        return self.value("stablehlo.constant", type, [], {"value": ir.DenseElementsAttr.get(array, type=type)})
+
     def splat(self, number, shape, element):
         """A tensor of one number, which is written without type suffix."""
         type = self.tensor(shape, element)

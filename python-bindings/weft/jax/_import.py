@@ -13,7 +13,7 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _attention, _barrier, _combiners, _contract, _convolution, _cumulative, _fold, _lookup, _placement, _regions, _scaled, _slices, _sorting, _windows
+from weft.jax import _attention, _barrier, _combiners, _complex, _contract, _convolution, _cumulative, _fold, _lookup, _placement, _regions, _scaled, _slices, _sorting, _windows
 from weft.jax._builder import WRITE_LIMIT, Builder, element_of, is_unsigned, shape_of
 from weft.jax._errors import ExportError, signature
 from weft.jax._locations import UserLocations
@@ -88,14 +88,21 @@ class Importer:
         if op.name in _REJECTED:
             raise self.error(op, _REJECTED[op.name])
         self._check_types(op)
-        if any("complex<" in str(v.type) for v in [*op.results, *op.operands]):
-            raise self.error(op, "computes with complex numbers; write them as pairs of real ones")
         if _is_empty(op):
             return [self._empty(r.type) for r in op.results]
+        if _complex.computes(op):
+            return self._in_pairs(op, operands, env)
         results = handler(op, operands, env) if handler else None
         if results is None:
             results = self._plain(op, operands, env)
         return self._marked(op, results)
+
+    def _in_pairs(self, op, operands, env):
+        again = lambda real, operands: self._operation(real, operands, env)
+        results = self._checked(op, lambda: _complex.Import(self.build, again).run(op, operands))
+        if results is None:
+            raise self.error(op, "computes with complex numbers, for which weft has no formula; write them as pairs of real ones")
+        return results
 
     def _check_types(self, op):
         for value in [*op.results, *op.operands]:
@@ -148,7 +155,7 @@ class Importer:
         self._locations.enter_call(op.location)
         callee = self._functions[name]
         if self._loops and self._recomputes_unmarked(name):
-            operands = _barrier.place(self.build, operands)
+            operands = _complex.unflatten(_barrier.place(self.build, _complex.flatten(operands)), operands)
         results = self._block(callee.regions[0].blocks[0], operands, {})
         self._locations.leave_call()
         return results
@@ -238,8 +245,7 @@ class Importer:
         return [self._choose(operands[0], a, b) for a, b in zip(yes, no)]
 
     def _choose(self, condition, a, b):
-        shape = shape_of(a)
-        return self.build.select(self.build.broadcast(condition, shape, []), a, b)
+        return _complex.choose(lambda a, b: self.build.select(self.build.broadcast(condition, shape_of(a), []), a, b), a, b)
 
     # -- sharding
 
@@ -262,7 +268,8 @@ class Importer:
 
     def _empty(self, type):
         """A tensor without elements; how it was computed does not matter."""
-        return self.build.splat(0, type.shape, type.element_type)
+        zeros = self.build.splat(0, type.shape, getattr(type.element_type, "element_type", type.element_type))
+        return _complex.Pair(zeros, zeros) if _complex.is_complex(type) else zeros
 
     def _stablehlo_pad(self, op, operands, env):
         """Padding around nothing is the padding value."""
