@@ -241,9 +241,34 @@ void RecomputeSearch::leaveRoom(Found &found) {
     takeFaster(found.attempt, std::move(other.attempt));
 }
 
+/// The step without its marks, if that has a plan: what is computed again costs
+/// time also where there is memory to keep it. Where nobody says how much there
+/// is, the step as it is marked does.
+RecomputeSearch::Found RecomputeSearch::findUnmarked() {
+  Found found;
+  MemoryLoop loop = makeLoop(fused);
+  if (!hasBarriers(unfused) || !loop.takesBest() || loop.isQuick() ||
+      failed(makePlain(makeUnmarked())))
+    return found;
+  int64_t within = limit == kUnlimited ? estimatedAsWritten : limit;
+  Program program = choose({/*price=*/0});
+  if (program.module && makeLoop(*program.module).estimate().bytes <= within)
+    find(program, within, found);
+  return found;
+}
+
 MemoryLoop::Fitted RecomputeSearch::fitLarge() {
-  estimatedAsWritten = makeLoop(fused).estimate().bytes;
+  MemoryLoop::Estimate written = makeLoop(fused).estimate();
+  estimatedAsWritten = written.bytes;
+  Found unmarked = findUnmarked();
+  // No order of the step as written takes less than all that it computes.
+  if (unmarked.program.module &&
+      unmarked.attempt.fitted.nanoseconds <= written.computeNanoseconds)
+    return tell(std::move(unmarked.attempt));
   Found found = findWithin(limit);
+  if (unmarked.program.module &&
+      takeFaster(found.attempt, std::move(unmarked.attempt)))
+    return tell(std::move(found.attempt));
   if (!found.program.module)
     return fitLeastOfLarge();
   leaveRoom(found);
