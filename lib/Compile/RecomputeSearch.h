@@ -120,6 +120,7 @@ private:
   bool mayFitAsWritten(int64_t bytes) const;
   Found findWithin(int64_t within);
   Found findUnmarked();
+  Found findChosen(int64_t within, int64_t needed, Program &least);
   Found findRecomputed(int64_t within, int64_t needed);
   void leaveRoom(Found &found);
   MemoryLoop::Fitted fitLeastOfLarge();
