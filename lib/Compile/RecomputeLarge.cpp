@@ -163,14 +163,13 @@ RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within) {
 }
 
 /// A plan that needs no more than `within` bytes: with what is handed on
-/// between layers kept, then without; else with single kernels computed again.
-/// By the estimate an order of it needs no more than `needed`.
-RecomputeSearch::Found RecomputeSearch::findRecomputed(int64_t within,
-                                                       int64_t needed) {
+/// between layers kept, then without. By the estimate an order of it needs no
+/// more than `needed`. Of what needs more, the least is in `least`.
+RecomputeSearch::Found
+RecomputeSearch::findChosen(int64_t within, int64_t needed, Program &least) {
   Found found;
-  Program least = getAsWritten();
   if (!plain && failed(makePlain(makeUnmarked())))
-    return {};
+    return found;
   for (bool waists : {true, false}) {
     Program program = chooseWithin(needed, waists);
     if (!program.module)
@@ -180,6 +179,16 @@ RecomputeSearch::Found RecomputeSearch::findRecomputed(int64_t within,
     if (least.bytes == 0 || program.bytes < least.bytes)
       least = std::move(program);
   }
+  return found;
+}
+
+/// The same, else with single kernels computed again.
+RecomputeSearch::Found RecomputeSearch::findRecomputed(int64_t within,
+                                                       int64_t needed) {
+  Program least = getAsWritten();
+  Found found = findChosen(within, needed, least);
+  if (found.program.module || !plain)
+    return found;
   Program repeated = repeat(least, needed);
   if (!repeated.module || !find(repeated, within, found))
     return {};
@@ -233,7 +242,8 @@ void RecomputeSearch::leaveRoom(Found &found) {
                  fitted.boundNanoseconds / kBar;
   // The step as written, where it needs so much less, has that room.
   int64_t needed = limit - limit / kRoom;
-  if (isAtBar || (found.isAsWritten && mayFitAsWritten(needed)) ||
+  if (isAtBar || limit == kUnlimited ||
+      (found.isAsWritten && mayFitAsWritten(needed)) ||
       !makeLoop(fused).takesBest())
     return;
   Found other = findRecomputed(limit, needed);
@@ -241,9 +251,35 @@ void RecomputeSearch::leaveRoom(Found &found) {
     takeFaster(found.attempt, std::move(other.attempt));
 }
 
+/// Of a step with marks, what keeps as much as there is memory for: what is
+/// computed again costs time also where the step as written fits. Where nobody
+/// says how much there is, the step as it is marked does.
+RecomputeSearch::Found RecomputeSearch::findUnmarked() {
+  MemoryLoop loop = makeLoop(fused);
+  if (!hasBarriers(unfused) || !loop.takesBest() || loop.isQuick())
+    return {};
+  int64_t within = limit == kUnlimited ? estimatedAsWritten : limit;
+  Program least;
+  return findChosen(within, within, least);
+}
+
 MemoryLoop::Fitted RecomputeSearch::fitLarge() {
-  estimatedAsWritten = makeLoop(fused).estimate().bytes;
-  Found found = findWithin(limit);
+  MemoryLoop::Estimate estimate = makeLoop(fused).estimate();
+  estimatedAsWritten = estimate.bytes;
+  Found found = findUnmarked();
+  if (!found.program.module) {
+    found = findWithin(limit);
+  } else if (mayFitAsWritten(limit) &&
+             // No order of the step as written takes less than what it
+             // computes.
+             found.attempt.fitted.nanoseconds > estimate.computeNanoseconds) {
+    Program program = getAsWritten();
+    Found written;
+    written.isAsWritten = find(program, limit, written);
+    if (written.isAsWritten &&
+        written.attempt.fitted.nanoseconds < found.attempt.fitted.nanoseconds)
+      found = std::move(written);
+  }
   if (!found.program.module)
     return fitLeastOfLarge();
   leaveRoom(found);

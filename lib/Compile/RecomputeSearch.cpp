@@ -47,9 +47,6 @@ static constexpr int64_t kSlack = 32;
 static constexpr int64_t kStep = 20;
 static constexpr int kNumSteps = 3;
 
-/// What a limit is if there is none.
-static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-
 /// How often what lies between two programs is halved.
 static constexpr int kMaxHalvings = 3;
 

@@ -12,6 +12,7 @@
 #include "weft/Cost/Machine.h"
 
 #include <deque>
+#include <limits>
 #include <vector>
 
 namespace mlir::weft {
@@ -42,6 +43,9 @@ public:
   MemoryLoop::Fitted fit();
 
 private:
+  /// What a limit is if there is none.
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
   /// What weft-choose-saved is asked for: the first `share` percent of the
   /// forward pass at one price, the rest at the other; `kept` at any.
   struct Choice {
@@ -115,6 +119,8 @@ private:
   bool find(Program &program, int64_t within, Found &found);
   bool mayFitAsWritten(int64_t bytes) const;
   Found findWithin(int64_t within);
+  Found findUnmarked();
+  Found findChosen(int64_t within, int64_t needed, Program &least);
   Found findRecomputed(int64_t within, int64_t needed);
   void leaveRoom(Found &found);
   MemoryLoop::Fitted fitLeastOfLarge();

@@ -143,6 +143,11 @@ mlir::weft::listPlaces(const TaskGraph &graph) {
   return all;
 }
 
+Places mlir::weft::listPlacesOf(const TaskGraph &graph, int computation) {
+  return BesidePath(graph, findLongestPath(graph), kComputeStream)
+      .listPlaces(computation);
+}
+
 namespace {
 
 class PartSearch {

@@ -24,6 +24,9 @@ using Places = std::vector<Precedences>;
 /// those that could do less. None of what could do neither.
 std::vector<std::vector<Places>> listPlaces(const TaskGraph &graph);
 
+/// The places of one computation that is not on the longest path.
+Places listPlacesOf(const TaskGraph &graph, int computation);
+
 /// A part of all schedules, and a bound on the time of those, in nanoseconds.
 struct SchedulePart {
   Precedences precedences;

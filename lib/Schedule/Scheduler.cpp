@@ -185,7 +185,8 @@ Schedule scheduleInOrder(const ScheduleProblem &problem,
     saveMemory(problem, schedule, least.peakBytes);
   // Without a limit gathers are kept only where that saves much time: not
   // where there is little but computation.
-  int64_t worth = limit == 0 ? schedule.result.time / 1000 + 1 : 0;
+  constexpr int64_t kWorth = 2000;
+  int64_t worth = limit == 0 ? schedule.result.time / kWorth + 1 : 0;
   if (schedule.result.time - schedule.bound.compute < worth)
     return schedule;
   Schedule best = schedule;
@@ -284,6 +285,21 @@ static void anneal(const ScheduleProblem &scheduled,
     schedule.result = std::move(result);
 }
 
+/// Takes the events of a problem whose task i is `order[i]` of `scheduled`, if
+/// they are faster. Says whether they are.
+static bool takeFaster(const ScheduleProblem &scheduled,
+                       const ScheduleOptions &options,
+                       const std::vector<int> &order,
+                       std::vector<ScheduleEvent> events, Schedule &schedule) {
+  for (ScheduleEvent &event : events)
+    event.task = order[event.task];
+  ScheduleResult result = replaySunk(scheduled, options, std::move(events));
+  bool isFaster = result.time < schedule.result.time;
+  if (isFaster)
+    schedule.result = std::move(result);
+  return isFaster;
+}
+
 /// Searches the first of parts, if there is one.
 static void searchFirst(const ScheduleProblem &scheduled,
                         const ScheduleOptions &options,
@@ -296,12 +312,8 @@ static void searchFirst(const ScheduleProblem &scheduled,
   ScheduleProblem part = scheduled.reordered(order, precedences);
   ScheduleResult result = makeResult(part, options, bound);
   result = annealOrder(part, result, options.memoryLimit, bound, isWide);
-  std::vector<ScheduleEvent> events = sinkWaits(part, result.events);
-  for (ScheduleEvent &event : events)
-    event.task = order[event.task];
-  result = replaySunk(scheduled, options, std::move(events));
-  if (result.time < schedule.result.time)
-    schedule.result = std::move(result);
+  takeFaster(scheduled, options, order, sinkWaits(part, result.events),
+             schedule);
 }
 
 /// Says whether `schedule` is above its bound by more than some percent of
@@ -388,6 +400,52 @@ static void tryParts(const ScheduleProblem &scheduled,
                                  schedule.result.time, kEffort));
 }
 
+/// The longest computation that fits into no wait and leads to none; -1 if
+/// there is none.
+static int findLongest(const ScheduleProblem &problem) {
+  std::vector<bool> isLong = findLong(problem);
+  int longest = -1;
+  for (int i = 0; i < problem.size(); ++i)
+    if (isLong[i] && (longest < 0 || problem.task(i).duration >
+                                         problem.task(longest).duration))
+      longest = i;
+  return longest;
+}
+
+/// Where no wait is long enough for the longest computation, and not all parts
+/// of the schedules are searched: those with it in one place each, from the
+/// last place on, until a few are no faster. No single move leads from one
+/// place to another.
+static void tryPlaces(const ScheduleProblem &problem,
+                      const ScheduleOptions &options, Schedule &schedule) {
+  constexpr int kFewTasks = 100, kMaxParts = 1000, kMaxTasks = 8000,
+                kPatience = 2;
+  bool isLimited =
+      options.memoryLimit > 0 && options.memoryLimit < problem.getMostBytes();
+  if (options.policy != SchedulePolicy::Best || !options.isThorough ||
+      options.isQuick || !schedule.fits || problem.size() > kMaxTasks ||
+      problem.size() <= (isLimited ? kFewTasks : kMaxParts))
+    return;
+  ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
+  int longest = findLongest(scheduled);
+  if (longest < 0 || !missesBar(scheduled, schedule))
+    return;
+  TaskGraph graph(scheduled);
+  Places places = listPlacesOf(graph, longest);
+  if (places.size() == 1)
+    return;
+  for (int stale = 0; !places.empty() && stale < kPatience; places.pop_back()) {
+    std::vector<int> order = orderTasks(graph, places.back());
+    ScheduleProblem part = scheduled.reordered(order, places.back());
+    ScheduleResult result = makeResult(part, options, schedule.bound.get());
+    bool fits =
+        options.memoryLimit == 0 || result.peakBytes <= options.memoryLimit;
+    bool isFaster = fits && takeFaster(scheduled, options, order,
+                                       std::move(result.events), schedule);
+    stale = isFaster ? 0 : stale + 1;
+  }
+}
+
 /// Program order with what is long and leads to no exchange as late as it can
 /// be. Empty: that is program order.
 static std::vector<int> putOffLong(const ScheduleProblem &problem) {
@@ -466,6 +524,7 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
 Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
                                   const ScheduleOptions &options) {
   Schedule schedule = chooseSchedule(problem, options);
+  tryPlaces(problem, options, schedule);
   if (!isWorthMore(problem, options, schedule))
     return schedule;
   ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
