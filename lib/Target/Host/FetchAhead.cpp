@@ -16,8 +16,10 @@ using namespace mlir::weft;
 static constexpr int64_t kLine = 64;
 /// The most that is fetched at once, before a phase that is one loop, and point
 /// by point of a phase's outermost loop: what the second-level cache holds
-/// beside this row.
-static constexpr int64_t kMostAtOnce = 4 << 10, kMostInAll = 128 << 10;
+/// beside this row. More than `kFew` would push this row out of the first-level
+/// one.
+static constexpr int64_t kMostAtOnce = 4 << 10, kMostInAll = 128 << 10,
+                         kFew = 16 << 10;
 /// What a row has at least that is several runs of lines, for processors to
 /// guess what follows.
 static constexpr int64_t kLongRun = 512;
@@ -45,17 +47,18 @@ LoopEmitter::getFetch(const Member &member, OpOperand &operand, int64_t most) {
   if (!type || !isa<BlockArgument>(operand.get()) ||
       access.strides[shape.rows.back()] == 0)
     return std::nullopt;
-  Fetch fetch{operand.get(), access, {}, 1};
+  Fetch fetch{
+      operand.get(), access, {}, 1, rt::getElementBytes(type.getElementType())};
   for (int dim : shape.phases.front().loops)
-    if (access.strides[dim] != 0)
+    if (access.strides[dim] != 0) {
       fetch.loops.push_back(dim);
+      fetch.bytes *= shape.sizes[dim];
+    }
   SmallVector<int> others(fetch.loops);
   int64_t run = takeRun(shape, access, others);
-  int64_t bytes = rt::getElementBytes(type.getElementType()), count = run;
-  for (int dim : others)
-    count *= shape.sizes[dim];
-  bool isFound = !others.empty() && run * bytes >= kLongRun;
-  if (isFound || count * bytes <= kLine || count * bytes > most)
+  bool isGuessed = !others.empty() &&
+                   run * rt::getElementBytes(type.getElementType()) >= kLongRun;
+  if (isGuessed || fetch.bytes <= kLine || fetch.bytes > most)
     return std::nullopt;
   return fetch;
 }
@@ -111,6 +114,6 @@ void LoopEmitter::emitFetch(const Fetch &fetch, ArrayRef<int> loops) {
                                       loop.getInductionVar());
   Value address =
       emitAddress(builder, loc, getPointer(fetch.tensor), element, place);
-  LLVM::Prefetch::create(builder, loc, address, /*rw=*/0, /*hint=*/3,
-                         /*cache=*/1);
+  LLVM::Prefetch::create(builder, loc, address, /*rw=*/0,
+                         /*hint=*/fetch.bytes <= kFew ? 3 : 2, /*cache=*/1);
 }

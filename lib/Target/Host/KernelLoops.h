@@ -48,12 +48,13 @@ private:
   /// Where row number `row` is, of each row dim.
   void emitRowIndex(Value row, llvm::MutableArrayRef<Value> places);
   /// A tensor, the loops that walk what of it is fetched, and the elements that
-  /// lie next to each other within them.
+  /// lie next to each other within them; the bytes are those of a row.
   struct Fetch {
     Value tensor;
     Access access;
     llvm::SmallVector<int> loops;
     int64_t run;
+    int64_t bytes;
   };
   std::optional<Fetch> getFetch(const Member &member, OpOperand &operand,
                                 int64_t most);

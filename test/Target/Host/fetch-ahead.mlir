@@ -155,3 +155,43 @@ func.func @k0() {
   }
   return
 }
+
+// -----
+
+#all3 = affine_map<(i, j, k) -> (i, j, k)>
+#columns = affine_map<(i, j, k) -> (i, k)>
+
+// A row of 64 KiB stays whole, and the next one is fetched into the second-level
+// cache.
+// CHECK-LABEL: llvm.func internal @weft_k0_body
+// CHECK: arith.maximumf
+// CHECK: %[[LENGTH:.*]] = arith.constant 1024 : i64
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LENGTH]] step
+// CHECK: "llvm.intr.prefetch"{{.*}}hint = 2
+// CHECK: arith.mulf
+// CHECK: llvm.return
+func.func @k0() {
+  %x = weft_rt.buffer argument 0 : memref<32x16x1024xf32>
+  %y = weft_rt.buffer argument 1 : memref<32x16x1024xf32>
+  weft_rt.fused ins(%x : memref<32x16x1024xf32>) outs(%y : memref<32x16x1024xf32>) {
+  ^bb0(%a: tensor<32x16x1024xf32>):
+    %zero = arith.constant 0.0 : f32
+    %em = tensor.empty() : tensor<32x1024xf32>
+    %start = linalg.fill ins(%zero : f32) outs(%em : tensor<32x1024xf32>) -> tensor<32x1024xf32>
+    %most = linalg.generic {indexing_maps = [#all3, #columns], iterator_types = ["parallel", "reduction", "parallel"]}
+        ins(%a : tensor<32x16x1024xf32>) outs(%start : tensor<32x1024xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %b = arith.maximumf %o, %v : f32
+      linalg.yield %b : f32
+    } -> tensor<32x1024xf32>
+    %ey = tensor.empty() : tensor<32x16x1024xf32>
+    %product = linalg.generic {indexing_maps = [#all3, #columns, #all3], iterator_types = ["parallel", "parallel", "parallel"]}
+        ins(%a, %most : tensor<32x16x1024xf32>, tensor<32x1024xf32>) outs(%ey : tensor<32x16x1024xf32>) {
+    ^bb0(%v: f32, %m: f32, %o: f32):
+      %b = arith.mulf %v, %m : f32
+      linalg.yield %b : f32
+    } -> tensor<32x16x1024xf32>
+    weft_rt.yield %product : tensor<32x16x1024xf32>
+  }
+  return
+}
