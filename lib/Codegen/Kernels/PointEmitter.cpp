@@ -39,7 +39,6 @@ bool isBelow(Value index, int64_t size) {
 
 } // namespace
 
-/// The buffer of a value that the region yields, or of a block argument.
 Value PointEmitter::getPointer(Value tensor) {
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     return arguments.buffers[bufferOf[argument.getArgNumber()]];

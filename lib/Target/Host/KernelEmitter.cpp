@@ -38,6 +38,8 @@ void LoopEmitter::emitForLoop(int dim, ValueRange carried,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   index[dim] = loop.getInductionVar();
+  if (dim == fetchDim)
+    emitFetches(dim);
   SmallVector<Value> values(loop.getRegionIterArgs());
   body(values);
   if (!values.empty())
@@ -240,6 +242,7 @@ void LoopEmitter::emitPhase(const Phase &phase) {
   if (auto [loops, count] = findInnerSums(phase); !loops.empty()) {
     ArrayRef<int> parallel(loops), reduced = parallel.take_back(count);
     joinRows(phase, reduced);
+    startFetches(phase, parallel.drop_back(count));
     return emitInnerSums(phase, parallel.drop_back(count), reduced);
   }
   if (llvm::all_of(phase.loops, [&](int dim) {
@@ -255,14 +258,25 @@ void LoopEmitter::emitPhase(const Phase &phase) {
   bool hasSums = llvm::any_of(phase.members, [&](unsigned member) {
     return shape.members[member].isReduction();
   });
-  emitNest(phase.members, hasSums ? phase.loops : getPointLoops(shape, phase),
-           carried);
+  SmallVector<int> loops = hasSums ? phase.loops : getPointLoops(shape, phase);
+  startFetches(phase, loops);
+  emitNest(phase.members, loops, carried);
   for (auto [result, value] : llvm::zip(results, carried)) {
     scalars.map(result, value);
     forEachPlace(
         shape.members[shape.findProducer(result)], result,
         [&](Value address) { emitStore(builder, loc, value, address); });
   }
+}
+
+void LoopEmitter::emitRowIndex(Value row, MutableArrayRef<Value> places) {
+  for (int i = shape.rows.size() - 1; i > 0; --i) {
+    Value size = emitInt(builder, loc, shape.sizes[shape.rows[i]]);
+    places[i] = arith::RemUIOp::create(builder, loc, row, size);
+    row = arith::DivUIOp::create(builder, loc, row, size);
+  }
+  if (!places.empty())
+    places[0] = row;
 }
 
 void LoopEmitter::emitRows() {
@@ -275,15 +289,16 @@ void LoopEmitter::emitRows() {
                                  emitInt(builder, loc, 1));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
-  Value rest = loop.getInductionVar();
-  for (int dim : llvm::reverse(shape.rows)) {
-    if (dim == shape.rows.front()) {
-      index[dim] = rest;
-      break;
-    }
-    Value size = emitInt(builder, loc, shape.sizes[dim]);
-    index[dim] = arith::RemUIOp::create(builder, loc, rest, size);
-    rest = arith::DivUIOp::create(builder, loc, rest, size);
+  Value row = loop.getInductionVar();
+  SmallVector<Value> places(shape.rows.size());
+  emitRowIndex(row, places);
+  for (auto [dim, place] : llvm::zip(shape.rows, places))
+    index[dim] = place;
+  if (shape.phases.size() > 1) {
+    Value next =
+        arith::AddIOp::create(builder, loc, row, emitInt(builder, loc, 1));
+    nextRow.resize(places.size());
+    emitRowIndex(next, nextRow);
   }
   for (const Phase &phase : shape.phases)
     emitPhase(phase);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The writer of a kernel's loops, in two files: what all kernels share, and the
-// nests of reductions that have an order.
+// The writer of a kernel's loops, in three files: what all kernels share, the
+// nests of reductions that have an order, and what is fetched ahead.
 
 #ifndef WEFT_LIB_TARGET_HOST_KERNELLOOPS_H
 #define WEFT_LIB_TARGET_HOST_KERNELLOOPS_H
@@ -45,11 +45,34 @@ private:
   emitForLoop(int dim, ValueRange carried,
               llvm::function_ref<void(llvm::SmallVectorImpl<Value> &)> body,
               llvm::SmallVectorImpl<Value> &results);
+  /// Where row number `row` is, of each row dim.
+  void emitRowIndex(Value row, llvm::MutableArrayRef<Value> places);
+  /// A tensor, the loops that walk what of it is fetched, and the elements that
+  /// lie next to each other within them; the bytes are those of a row.
+  struct Fetch {
+    Value tensor;
+    Access access;
+    llvm::SmallVector<int> loops;
+    int64_t run;
+    int64_t bytes;
+  };
+  std::optional<Fetch> getFetch(const Member &member, OpOperand &operand,
+                                int64_t most);
+  /// Plans or emits what fetches the next row, if `phase`, which walks `loops`,
+  /// is the last one.
+  void startFetches(const Phase &phase, llvm::ArrayRef<int> loops);
+  /// Fetches what of the next row is at this point of `dim`; all, if it is -1.
+  void emitFetches(int dim);
+  void emitFetch(const Fetch &fetch, llvm::ArrayRef<int> loops);
   llvm::SmallVector<OpResult> getCarried(const Phase &phase);
 
   const KernelFunction &kernel;
   /// What is summed up in registers for each point.
   llvm::DenseSet<Value> innerSums;
+  /// Where the next row is, if there are several phases, and the loop in which
+  /// it is fetched point by point.
+  llvm::SmallVector<Value> nextRow;
+  int fetchDim = -1;
   /// The loop that is walked several points at once in the current phase.
   struct {
     int dim = -1;

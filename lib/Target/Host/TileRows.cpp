@@ -13,6 +13,7 @@
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -27,6 +28,9 @@ constexpr int64_t kShortRow = 256, kMinRows = 8, kMaxRows = 32;
 constexpr size_t kMinOps = 8;
 /// Bytes that a row may walk, and the least elements of a part.
 constexpr int64_t kMaxBytes = 16 << 10, kMinPart = 64;
+/// Bytes that a whole row may read of a tensor, from the second-level cache but
+/// for the first time.
+constexpr int64_t kMaxOutside = 128 << 10;
 
 uint64_t bit(int dim) { return uint64_t(1) << dim; }
 
@@ -108,6 +112,42 @@ int findSharedLoop(const KernelShape &shape) {
   return -1;
 }
 
+/// The bytes of a row that wait for a later phase, and the most that one
+/// operand reads or writes of it outside of the kernel.
+std::pair<int64_t, int64_t> getRowBytes(const KernelShape &shape) {
+  llvm::SmallSetVector<Value, 8> waiting;
+  int64_t outside = 0;
+  for (const Member &member : shape.members) {
+    linalg::GenericOp op = member.op;
+    for (auto [access, operand] :
+         llvm::zip(member.accesses, op->getOperands())) {
+      if (shape.findProducer(operand) >= 0) {
+        if (!shape.isForwarded(operand, member) && !shape.isRowScalar(operand))
+          waiting.insert(operand);
+        continue;
+      }
+      int64_t bytes = rt::getElementBytes(getElementTypeOrSelf(operand));
+      for (int loop : shape.phases[member.phase].loops)
+        if (access.strides[loop] != 0)
+          bytes *= shape.sizes[loop];
+      outside = std::max(outside, bytes);
+    }
+  }
+  int64_t inside = 0;
+  for (Value value : waiting)
+    inside += rt::getElementBytes(getElementTypeOrSelf(value)) *
+              shape.getRowElements(value);
+  return {inside, outside};
+}
+
+/// Whether a row may stay whole. Its lines follow each other in memory, and
+/// parts of them lie apart.
+bool mayStayWhole(const KernelShape &shape) {
+  auto [inside, outside] = getRowBytes(shape);
+  return inside <= kMaxBytes && outside <= kMaxOutside &&
+         shape.getExtent() >= kMinExtent;
+}
+
 /// Long rows: parts of the dim that all phases walk become rows.
 void cutLongRows(KernelShape &shape) {
   int dim = findSharedLoop(shape);
@@ -125,7 +165,7 @@ void cutLongRows(KernelShape &shape) {
   int64_t perElement = std::max<int64_t>(1, bytes / shape.sizes[dim]);
   int64_t most = std::max(kMinPart, kMaxBytes / perElement);
   int64_t part = findDivisor(shape.sizes[dim], kMinPart, most);
-  if (bytes <= kMaxBytes || part == 1)
+  if (bytes <= kMaxBytes || part == 1 || mayStayWhole(shape))
     return;
   int inner = split(shape, dim, part);
   shape.rows.push_back(dim);

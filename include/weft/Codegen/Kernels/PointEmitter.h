@@ -68,6 +68,10 @@ protected:
   /// Says whether a sum ends with the row, so that it needs no memory.
   virtual bool isCarried(Value value);
 
+  /// The buffer of a value that the region yields, or of a block argument.
+  Value getPointer(Value tensor);
+  Value emitIndex(const Access &access);
+
   /// Says whether all that a member computes are maxima of magnitudes, which no
   /// order of them changes.
   static bool isMagnitudeMaximum(const Member &member);
@@ -90,8 +94,6 @@ private:
                  llvm::ArrayRef<Operation *> skipped);
   Value emitLookup(tensor::ExtractOp extract, tensor::ExtractOp source,
                    const IRMapping &mapping);
-  Value getPointer(Value tensor);
-  Value emitIndex(const Access &access);
   const Access &getWritten(const Member &member, OpResult result) {
     return member.accesses[linalg::GenericOp(member.op).getNumDpsInputs() +
                            result.getResultNumber()];
