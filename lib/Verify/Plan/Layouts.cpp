@@ -53,6 +53,7 @@ bool mlir::weft::proof::agree(const Layout &outer, const Layout &inner) {
       (inner.movesAnywhere || (inner.shift && inner.shift == outer.shift));
   bool movesInside = inner.bytesMove && !movesAlike;
   if ((outer.bytesMove && !inner.bytesMove) ||
+      (inner.movesAnywhere && !outer.bytesMove) ||
       inner.elementsMove != (outer.elementsMove || movesInside))
     return false;
   return isPartOf(outer, inner) || isPartOf(inner, outer);

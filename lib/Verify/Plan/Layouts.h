@@ -37,7 +37,7 @@ struct Layout {
   /// begin.
   bool bytesMove = false, elementsMove = false;
   /// What is added to the bytes; null if that is not known, or if whatever is
-  /// added will do.
+  /// added will do, as long as something is.
   Value shift;
   bool movesAnywhere = false;
   /// All bytes that it may be.
