@@ -59,6 +59,10 @@ bool mlir::weft::proof::agree(const Layout &outer, const Layout &inner) {
   return isPartOf(outer, inner) || isPartOf(inner, outer);
 }
 
+bool mlir::weft::proof::isSamePart(const Layout &a, const Layout &b) {
+  return agree(a, b) && isPartOf(a, b) && isPartOf(b, a);
+}
+
 //===----------------------------------------------------------------------===//
 // What programs say
 //===----------------------------------------------------------------------===//

@@ -50,6 +50,9 @@ struct Layout {
 /// the same bytes.
 bool agree(const Layout &outer, const Layout &inner);
 
+/// Says whether that is so, and none has elements that the other one lacks.
+bool isSamePart(const Layout &a, const Layout &b);
+
 class Layouts {
 public:
   explicit Layouts(const PlannedProgram &program) : program(program) {}

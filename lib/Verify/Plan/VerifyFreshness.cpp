@@ -478,9 +478,11 @@ FailureOr<SmallVector<Wanted>> FreshnessProof::getFrom(rt::AssembleOp op) {
 LogicalResult FreshnessProof::checkFrom(rt::AssembleOp op,
                                         ArrayRef<Wanted> from) {
   for (unsigned i = 0; i < from.size(); ++i) {
-    ArrayRef<Wanted> parts = from.drop_front(i);
+    SmallVector<Wanted> parts(from.drop_front(i));
     if (from[i].layout->bytesMove)
       continue;
+    for (Wanted &later : llvm::drop_begin(parts))
+      later.isOnlyThere = true;
     const Place &place = parts.front().layout->place;
     if (std::optional<Mismatch> mismatch = state.find(place, parts))
       return report(op, "value " + std::to_string(op.getValue()) + " needs",
@@ -511,9 +513,10 @@ LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
   if (!isJoin(op) && failed(checkFrom(op, *from)))
     return failure();
   if (!isJoin(op) && !state.hasAll(whole->place, *from))
-    return op.emitError() << "value " << op.getValue() << " needs "
-                          << program.describe(whole->place)
-                          << ", but not all of its parts have been put there";
+    return op.emitError()
+           << "value " << op.getValue() << " needs "
+           << program.describe(whole->place)
+           << ", but not all of its parts have been put there, each once";
   state.name(value, op);
   return success();
 }

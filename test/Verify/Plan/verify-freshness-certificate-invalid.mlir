@@ -162,7 +162,7 @@ func.func @no_part() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args 
   weft_rt.copy %x to %p {weft_rt.values = array<i64: 0, 0>} : memref<4xf32> to memref<4xf32>
   weft_rt.copy %y to %half {weft_rt.values = array<i64: 1, 1>} : memref<2xf32> to memref<2xf32>
   weft_rt.assemble %p value 2 from [0, 1] {weft_rt.into = [unit, #weft_rt.part<begin = 0, sizes = [2], strides = [1]>]} : memref<4xf32>
-  // expected-error @+1 {{value 3 needs 'p', but not all of its parts have been put there}}
+  // expected-error @+1 {{value 3 needs 'p', but not all of its parts have been put there, each once}}
   weft_rt.assemble %p value 3 from [2, 1] {weft_rt.into = [unit, #weft_rt.part<begin = 0, sizes = [2], strides = [1]>]} : memref<4xf32>
   return
 }

@@ -287,3 +287,77 @@ func.func @stays_inside() attributes {weft_rt.arena_bytes = 1024 : i64,
   weft_rt.assemble %y value 3 from [0, 1] {weft_rt.into = [unit, #row], weft_rt.parts = [unit, #row]} : memref<8x16xf32>
   return
 }
+
+// -----
+
+// Only half of the row that data chooses is written.
+#row = #weft_rt.part<begin = 0, sizes = [1, 16], strides = [16, 1], moves = true>
+#half = #weft_rt.part<begin = 0, sizes = [1, 8], strides = [8, 1]>
+func.func @half_of_row() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>,
+      #weft_rt.tensor<name = "r", local = tensor<1x16xf32>, global = tensor<1x16xf32>>, #weft_rt.tensor<name = "i", local = tensor<i64>, global = tensor<i64>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8x16xf32>, global = tensor<8x16xf32>, value = 3>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %r = weft_rt.buffer argument 1 "r" : memref<1x16xf32>
+  %p = weft_rt.buffer argument 2 "i" : memref<i64>
+  %y = weft_rt.buffer result 0 "y" : memref<8x16xf32>
+  %n = weft_rt.read_scalar %p[] {weft_rt.values = array<i64: 2>} : memref<i64>
+  %i = arith.index_cast %n : i64 to index
+  %0 = weft_rt.view %r at 0 : memref<1x16xf32> to memref<1x8xf32>
+  %1 = weft_rt.view %y at 0 plus %i : memref<8x16xf32> to memref<1x8xf32>
+  weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8x16xf32> to memref<8x16xf32>
+  weft_rt.copy %0 to %1 {weft_rt.values = array<i64: 1, 1>, weft_rt.parts = [#half, #half]} : memref<1x8xf32> to memref<1x8xf32>
+  // expected-error @+1 {{value 3 needs 'y', but not all of its parts have been put there, each once}}
+  weft_rt.assemble %y value 3 from [0, 1] {weft_rt.into = [unit, #row]} : memref<8x16xf32>
+  return
+}
+
+// -----
+
+// More rows than those that are put in.
+#two = #weft_rt.part<begin = 0, sizes = [2, 16], strides = [16, 1]>
+#four = #weft_rt.part<begin = 0, sizes = [4, 16], strides = [16, 1]>
+func.func @more_rows() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>,
+      #weft_rt.tensor<name = "z", local = tensor<8x16xf32>, global = tensor<8x16xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8x16xf32>, global = tensor<8x16xf32>, value = 3>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %z = weft_rt.buffer argument 1 "z" : memref<8x16xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<8x16xf32>
+  %0 = weft_rt.view %z at 0 : memref<8x16xf32> to memref<4x16xf32>
+  %1 = weft_rt.view %y at 0 : memref<8x16xf32> to memref<4x16xf32>
+  weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8x16xf32> to memref<8x16xf32>
+  // expected-note @+1 {{the caller's 'z' gets there here}}
+  weft_rt.copy %0 to %1 {weft_rt.values = array<i64: 1, 1>, weft_rt.parts = [#four, #four]} : memref<4x16xf32> to memref<4x16xf32>
+  // expected-error @+1 {{value 3 needs 'y' for a part of the caller's 'z', but other elements of it lie there}}
+  weft_rt.assemble %y value 3 from [0, 1] {weft_rt.into = [unit, #two], weft_rt.parts = [unit, #two]} : memref<8x16xf32>
+  return
+}
+
+// -----
+
+// A row is put in at two places.
+#row = #weft_rt.part<begin = 0, sizes = [1, 16], strides = [16, 1], moves = true>
+func.func @two_rows() attributes {weft_rt.arena_bytes = 1024 : i64,
+    weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<8x16xf32>, global = tensor<8x16xf32>>,
+      #weft_rt.tensor<name = "r", local = tensor<1x16xf32>, global = tensor<1x16xf32>>, #weft_rt.tensor<name = "i", local = tensor<2xi64>, global = tensor<2xi64>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<8x16xf32>, global = tensor<8x16xf32>, value = 3>]} {
+  %x = weft_rt.buffer argument 0 "x" : memref<8x16xf32>
+  %r = weft_rt.buffer argument 1 "r" : memref<1x16xf32>
+  %p = weft_rt.buffer argument 2 "i" : memref<2xi64>
+  %y = weft_rt.buffer result 0 "y" : memref<8x16xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = weft_rt.read_scalar %p[%c0] {weft_rt.values = array<i64: 2>} : memref<2xi64>
+  %m = weft_rt.read_scalar %p[%c1] {weft_rt.values = array<i64: 2>} : memref<2xi64>
+  %i = arith.index_cast %n : i64 to index
+  %j = arith.index_cast %m : i64 to index
+  %0 = weft_rt.view %y at 0 plus %i : memref<8x16xf32> to memref<1x16xf32>
+  %1 = weft_rt.view %y at 0 plus %j : memref<8x16xf32> to memref<1x16xf32>
+  weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8x16xf32> to memref<8x16xf32>
+  weft_rt.copy %r to %0 {weft_rt.values = array<i64: 1, 1>} : memref<1x16xf32> to memref<1x16xf32>
+  weft_rt.copy %r to %1 {weft_rt.values = array<i64: 1, 1>} : memref<1x16xf32> to memref<1x16xf32>
+  // expected-error @+1 {{value 3 needs 'y', but not all of its parts have been put there, each once}}
+  weft_rt.assemble %y value 3 from [0, 1] {weft_rt.into = [unit, #row]} : memref<8x16xf32>
+  return
+}
