@@ -36,7 +36,8 @@ struct Ids {
 class FreshnessProof {
 public:
   explicit FreshnessProof(const PlannedProgram &program)
-      : program(program), layouts(program), state(program, layouts) {}
+      : program(program), arguments(rt::getArgs(program.getFunction())),
+        layouts(program), state(program, layouts) {}
 
   LogicalResult run() {
     return success(
@@ -85,11 +86,10 @@ private:
   void attachNotes(InFlightDiagnostic &diag, const Patch &patch,
                    ArrayRef<int64_t> ids);
   std::string describeId(int64_t id) const;
-  int64_t getNumArguments() const {
-    return rt::getArgs(program.getFunction()).size();
-  }
+  int64_t getNumArguments() const { return arguments.size(); }
 
   const PlannedProgram &program;
+  SmallVector<rt::TensorAttr> arguments;
   Layouts layouts;
   ValueState state;
   /// The op that computes an id, and the first one that assembles it.
@@ -162,7 +162,7 @@ bool FreshnessProof::isCopied(Operation *op, int64_t id,
 /// What has the elements of a value; null if nothing does.
 ShapedType FreshnessProof::getType(int64_t id) const {
   if (id >= 0 && id < getNumArguments())
-    return rt::getArgs(program.getFunction())[id].getLocal();
+    return arguments[id].getLocal();
   return types.lookup(id);
 }
 
@@ -370,7 +370,7 @@ LogicalResult FreshnessProof::checkCertificate() {
 
 std::string FreshnessProof::describeId(int64_t id) const {
   if (id >= 0 && id < getNumArguments()) {
-    StringAttr name = rt::getArgs(program.getFunction())[id].getName();
+    StringAttr name = arguments[id].getName();
     return name ? ("the caller's '" + name.getValue() + "'").str()
                 : "the caller's argument " + std::to_string(id);
   }
