@@ -5,6 +5,8 @@ parses; whether it is wrong is for the proofs to say, and for a run."""
 import random
 import re
 
+from value_edits import WORK, ValueEdits
+
 TOKEN = re.compile(r"%[A-Za-z0-9_]+")
 BUFFER = re.compile(r'(%\w+) = weft_rt\.buffer +(\w+) (\d+)(?: "([^"]*)")? : memref<([^>]*)>')
 
@@ -101,10 +103,7 @@ def with_exchanged_places(mutator, space):
             yield body
 
 
-WORK = ("weft_rt.fused", "weft_rt.gemm", "weft_rt.scatter_add", "weft_rt.copy")
-
-
-class Mutator:
+class Mutator(ValueEdits):
     """Each `make_*` yields the bodies of mutants of one kind, at all sites."""
 
     def __init__(self, program, seed):
@@ -378,7 +377,7 @@ class Mutator:
         yield from self.make_shifted_view()
 
 
-KINDS = [name[len("make_"):] for name in vars(Mutator) if name.startswith("make_")]
+KINDS = [name[len("make_"):] for name in [*vars(ValueEdits), *vars(Mutator)] if name.startswith("make_")]
 
 
 def make_mutants(text, seed, per_kind):

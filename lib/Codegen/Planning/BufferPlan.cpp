@@ -135,7 +135,9 @@ rt::PartAttr ValueIds::getPart(Value value) const {
     return rt::PartAttr();
   auto type = cast<RankedTensorType>(value.getType());
   rt::PartAttr part = getPartAttr(it->second, type);
-  return part == getPartAttr(getWhole(type), type) ? rt::PartAttr() : part;
+  bool isWhole = type.getNumElements() == numElements.lookup(get(value)) &&
+                 part == getPartAttr(getWhole(type), type);
+  return isWhole ? rt::PartAttr() : part;
 }
 
 /// A slice or reshape is a part of what it is made of, if it can be.
@@ -163,8 +165,13 @@ void ValueIds::numberPart(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 void ValueIds::number(Value value) {
-  if (isa<RankedTensorType>(value.getType()))
-    ids[value] = next++;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return;
+  // Others are refused where the plan comes to them.
+  if (type.hasStaticShape())
+    numElements[next] = type.getNumElements();
+  ids[value] = next++;
 }
 
 void ValueIds::number(Block &block) {

@@ -83,8 +83,8 @@ public:
   explicit ValueIds(func::FuncOp function);
 
   int64_t get(Value value) const { return ids.find(value)->second; }
-  /// The part of its value that a tensor is; null if it has its elements in
-  /// order from the first on.
+  /// The part of its value that a tensor is; null if it has all of its
+  /// elements, in order.
   rt::PartAttr getPart(Value value) const;
   /// Says whether a slice or reshape is a part of what it is made of.
   bool isPart(Operation *op) const {
@@ -97,6 +97,8 @@ private:
   void numberPart(Operation *op);
 
   llvm::DenseMap<Value, int64_t> ids;
+  /// Of each value.
+  llvm::DenseMap<int64_t, int64_t> numElements;
   llvm::DenseMap<Value, Part> parts;
   int64_t next = 0;
 };

@@ -53,9 +53,14 @@ bool mlir::weft::proof::agree(const Layout &outer, const Layout &inner) {
       (inner.movesAnywhere || (inner.shift && inner.shift == outer.shift));
   bool movesInside = inner.bytesMove && !movesAlike;
   if ((outer.bytesMove && !inner.bytesMove) ||
+      (inner.movesAnywhere && !outer.bytesMove) ||
       inner.elementsMove != (outer.elementsMove || movesInside))
     return false;
   return isPartOf(outer, inner) || isPartOf(inner, outer);
+}
+
+bool mlir::weft::proof::isSamePart(const Layout &a, const Layout &b) {
+  return agree(a, b) && isPartOf(a, b) && isPartOf(b, a);
 }
 
 //===----------------------------------------------------------------------===//

@@ -37,7 +37,7 @@ struct Layout {
   /// begin.
   bool bytesMove = false, elementsMove = false;
   /// What is added to the bytes; null if that is not known, or if whatever is
-  /// added will do.
+  /// added will do, as long as something is.
   Value shift;
   bool movesAnywhere = false;
   /// All bytes that it may be.
@@ -49,6 +49,9 @@ struct Layout {
 /// Says whether one contains the other, with the same elements of the value in
 /// the same bytes.
 bool agree(const Layout &outer, const Layout &inner);
+
+/// Says whether that is so, and none has elements that the other one lacks.
+bool isSamePart(const Layout &a, const Layout &b);
 
 class Layouts {
 public:

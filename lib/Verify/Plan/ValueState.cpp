@@ -155,7 +155,9 @@ bool isWanted(const Patch &patch, ArrayRef<Wanted> wanted) {
 /// Says whether a patch has elements that are wanted where they have to be.
 bool isInPlace(const Patch &patch, ArrayRef<Wanted> wanted) {
   return llvm::any_of(wanted, [&](const Wanted &one) {
-    return one.id == patch.id && agree(*patch.layout, *one.layout);
+    return one.id == patch.id && agree(*patch.layout, *one.layout) &&
+           (!one.isOnlyThere ||
+            contains(one.layout->place.region, patch.bytes));
   });
 }
 
@@ -255,12 +257,14 @@ std::optional<Mismatch> ValueState::find(const Place &place,
 
 namespace {
 
-/// The newest patch of a part in some bytes; null if there is none.
+/// The newest patch of a part in some bytes; null if there is none. One at a
+/// place from data is all of the part, and nothing else.
 const Patch *findNewest(const Patches &patches, const ByteSet &bytes,
                         const Wanted &part) {
   for (const Patch &patch : llvm::reverse(patches))
     if (isWanted(patch, part) && isInPlace(patch, part) &&
-        overlaps(patch.bytes, bytes))
+        overlaps(patch.bytes, bytes) &&
+        (!patch.isDynamic || isSamePart(*patch.layout, *part.layout)))
       return &patch;
   return nullptr;
 }
@@ -276,6 +280,15 @@ const Patch *findWhole(const Patches &patches, const ByteSet &bytes,
   return nullptr;
 }
 
+/// Says whether, since the whole was there, its part was put into it at one
+/// place only, as far as that is known only at run time.
+bool isPutOnce(const Patches &patches, const Patch *whole, const Wanted &part) {
+  return llvm::count_if(patches, [&](const Patch &patch) {
+           return patch.isDynamic && patch.kind != Patch::Kind::Named &&
+                  patch.id == part.id && (!whole || &patch > whole);
+         }) <= 1;
+}
+
 } // namespace
 
 bool ValueState::hasAll(const Place &place, ArrayRef<Wanted> parts) const {
@@ -285,7 +298,9 @@ bool ValueState::hasAll(const Place &place, ArrayRef<Wanted> parts) const {
     const Patch *whole = findWhole(way, place.region, parts.front());
     return llvm::all_of(parts.drop_front(), [&](const Wanted &part) {
       const Patch *patch = findNewest(way, place.region, part);
-      return emptyIds.contains(part.id) || (patch && (!whole || patch > whole));
+      return emptyIds.contains(part.id) ||
+             (patch && (!whole || patch > whole) &&
+              isPutOnce(way, whole, part));
     });
   });
 }

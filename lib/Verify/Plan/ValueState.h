@@ -82,6 +82,8 @@ struct RootState {
 struct Wanted {
   int64_t id;
   const Layout *layout;
+  /// Elsewhere they would be in the place of others that are wanted.
+  bool isOnlyThere = false;
 };
 
 /// Why a read is wrong: the patch that it meets, or null if nothing was

@@ -36,7 +36,8 @@ struct Ids {
 class FreshnessProof {
 public:
   explicit FreshnessProof(const PlannedProgram &program)
-      : program(program), layouts(program), state(program, layouts) {}
+      : program(program), arguments(rt::getArgs(program.getFunction())),
+        layouts(program), state(program, layouts) {}
 
   LogicalResult run() {
     return success(
@@ -50,13 +51,19 @@ private:
   // The certificate by itself.
   LogicalResult checkCertificate();
   LogicalResult checkIds(Operation *op);
-  LogicalResult define(int64_t id, Operation *op);
+  LogicalResult define(int64_t id, Operation *op, Value buffer);
+  LogicalResult assembleOnce(rt::AssembleOp op);
+  LogicalResult checkAssembled(rt::AssembleOp op);
+  LogicalResult checkParts(rt::AssembleOp op);
   LogicalResult checkDefined(const Access &access, Operation *op);
   LogicalResult checkUsedIds(Operation *op);
+  LogicalResult checkTaken(ShapedType taken, rt::PartAttr part, int64_t id,
+                           Operation *op);
   LogicalResult checkDims(const Access &access, int64_t id, Operation *op);
   LogicalResult checkWrittenPart(const Access &access, Operation *op,
                                  const AccessList &accesses);
   Ids getIds(Operation *op, const Access &access) const;
+  ShapedType getType(int64_t id) const;
   bool isCopied(Operation *op, int64_t id, const AccessList &accesses) const;
 
   // The walk.
@@ -79,15 +86,16 @@ private:
   void attachNotes(InFlightDiagnostic &diag, const Patch &patch,
                    ArrayRef<int64_t> ids);
   std::string describeId(int64_t id) const;
-  int64_t getNumArguments() const {
-    return rt::getArgs(program.getFunction()).size();
-  }
+  int64_t getNumArguments() const { return arguments.size(); }
 
   const PlannedProgram &program;
+  SmallVector<rt::TensorAttr> arguments;
   Layouts layouts;
   ValueState state;
   /// The op that computes an id, and the first one that assembles it.
   DenseMap<int64_t, Operation *> definers, assemblers;
+  /// The buffer into which an id is computed, or first assembled.
+  DenseMap<int64_t, MemRefType> types;
   /// Those that stand where ways meet.
   DenseSet<Operation *> expectedJoins;
   /// The buffer of each argument and result, by space and position.
@@ -102,6 +110,17 @@ ArrayRef<int64_t> getArray(Operation *op, StringRef name) {
   auto attr = op->getAttrOfType<DenseI64ArrayAttr>(name);
   return attr ? attr.asArrayRef() : ArrayRef<int64_t>();
 }
+
+/// Which part of a value an op reads.
+rt::PartAttr getReadPart(Operation *op, const Access &access) {
+  // That of what a scatter adds to comes last.
+  unsigned number =
+      access.writes ? getArray(op, "weft_rt.values").size() : access.number;
+  return getPart(op, rt::WeftRTDialect::kPartsAttr, number);
+}
+
+/// Says whether one of its parts is enough: the one of the way that was taken.
+bool isJoin(rt::AssembleOp op) { return op->hasAttr("weft_rt.join"); }
 
 Ids FreshnessProof::getIds(Operation *op, const Access &access) const {
   int64_t id = getArray(op, "weft_rt.values")[access.number];
@@ -140,13 +159,22 @@ bool FreshnessProof::isCopied(Operation *op, int64_t id,
   return false;
 }
 
-LogicalResult FreshnessProof::define(int64_t id, Operation *op) {
+/// What has the elements of a value; null if nothing does.
+ShapedType FreshnessProof::getType(int64_t id) const {
+  if (id >= 0 && id < getNumArguments())
+    return arguments[id].getLocal();
+  return types.lookup(id);
+}
+
+LogicalResult FreshnessProof::define(int64_t id, Operation *op, Value buffer) {
   if (id < getNumArguments())
     return op->emitError() << getOpName(op) << " says that it computes "
                            << describeId(id);
   auto [it, isNew] = definers.insert({id, op});
-  if (isNew)
+  if (isNew) {
+    types[id] = cast<MemRefType>(buffer.getType());
     return success();
+  }
   InFlightDiagnostic diag = op->emitError()
                             << getOpName(op) << " says that it computes value "
                             << id << ", which " << getOpName(it->second)
@@ -172,12 +200,26 @@ LogicalResult FreshnessProof::checkWrittenPart(const Access &access,
                          << (expected ? "another" : "all of it");
 }
 
+/// A value is put together once, or it would be two. Undefined contents may be
+/// at several places.
+LogicalResult FreshnessProof::assembleOnce(rt::AssembleOp op) {
+  auto id = static_cast<int64_t>(op.getValue());
+  auto [it, isNew] = assemblers.insert({id, op});
+  if (isNew)
+    types.insert({id, cast<MemRefType>(op.getBuffer().getType())});
+  auto first = cast<rt::AssembleOp>(it->second);
+  if (isNew || (first.getFrom().empty() && op.getFrom().empty()))
+    return success();
+  InFlightDiagnostic diag = op.emitError() << "value " << id
+                                           << " is put together a second time";
+  diag.attachNote(first.getLoc()) << "the first time is here";
+  return diag;
+}
+
 /// Each op that touches memory has an id for each of its buffers.
 LogicalResult FreshnessProof::checkIds(Operation *op) {
-  if (auto assemble = dyn_cast<rt::AssembleOp>(op)) {
-    assemblers.insert({assemble.getValue(), op});
-    return success();
-  }
+  if (auto assemble = dyn_cast<rt::AssembleOp>(op))
+    return assembleOnce(assemble);
   AccessList accesses = program.getAccesses(op);
   if (accesses.empty())
     return success();
@@ -189,7 +231,8 @@ LogicalResult FreshnessProof::checkIds(Operation *op) {
     if (!access.writes)
       continue;
     int64_t written = getIds(op, access).written;
-    if ((!isCopied(op, written, accesses) && failed(define(written, op))) ||
+    if ((!isCopied(op, written, accesses) &&
+         failed(define(written, op, access.buffer))) ||
         failed(checkWrittenPart(access, op, accesses)))
       return failure();
   }
@@ -229,12 +272,8 @@ bool isRowMajor(MemRefType type) {
 LogicalResult FreshnessProof::checkDims(const Access &access, int64_t id,
                                         Operation *op) {
   auto type = cast<MemRefType>(access.buffer.getType());
-  MemRefType written;
   Operation *definer = definers.lookup(id);
-  if (definer)
-    for (const Access &other : program.getAccesses(definer))
-      if (other.writes && getIds(definer, other).written == id)
-        written = cast<MemRefType>(other.buffer.getType());
+  MemRefType written = definer ? types.lookup(id) : MemRefType();
   bool isWrittenInOrder = !written || isRowMajor(written);
   if ((isRowMajor(type) && isWrittenInOrder) || type == written)
     return success();
@@ -246,11 +285,64 @@ LogicalResult FreshnessProof::checkDims(const Access &access, int64_t id,
   return diag;
 }
 
-LogicalResult FreshnessProof::checkUsedIds(Operation *op) {
-  for (const Access &access : program.getAccesses(op)) {
-    if (access.reads && failed(checkDefined(access, op)))
+/// Who names no part of a value takes all of its elements.
+LogicalResult FreshnessProof::checkTaken(ShapedType taken, rt::PartAttr part,
+                                         int64_t id, Operation *op) {
+  ShapedType type = getType(id);
+  if (!type || (type.getElementType() == taken.getElementType() &&
+                (part || type.getNumElements() == taken.getNumElements())))
+    return success();
+  std::string name = isa<func::ReturnOp>(op) ? "the step" : getOpName(op);
+  return op->emitError() << name << " has " << taken << " for "
+                         << (part ? "a part" : "all") << " of "
+                         << describeId(id) << ", which is " << type;
+}
+
+/// All of a value is put together from as many elements.
+LogicalResult FreshnessProof::checkParts(rt::AssembleOp op) {
+  auto whole = cast<MemRefType>(op.getBuffer().getType());
+  int64_t missing = op.getFrom().empty() ? 0 : whole.getNumElements();
+  for (auto [i, id] : llvm::enumerate(op.getFrom())) {
+    rt::PartAttr into = getPart(op, rt::WeftRTDialect::kIntoAttr, i);
+    rt::PartAttr part = getPart(op, rt::WeftRTDialect::kPartsAttr, i);
+    MemRefType taken =
+        into ? MemRefType::get(into.getSizes(), whole.getElementType()) : whole;
+    if (failed(checkTaken(taken, part, id, op)))
       return failure();
+    if (isJoin(op) && taken.getNumElements() != whole.getNumElements())
+      return op.emitError() << "value " << op.getValue() << " is one of two, "
+                            << "but not all of " << describeId(id);
+    missing -= taken.getNumElements();
+  }
+  if (missing <= 0)
+    return success();
+  return op.emitError() << "value " << op.getValue()
+                        << " is put together without " << missing << " of its "
+                        << whole.getNumElements() << " elements";
+}
+
+LogicalResult FreshnessProof::checkAssembled(rt::AssembleOp op) {
+  return success(
+      succeeded(checkTaken(cast<MemRefType>(op.getBuffer().getType()), nullptr,
+                           op.getValue(), op)) &&
+      succeeded(checkParts(op)));
+}
+
+LogicalResult FreshnessProof::checkUsedIds(Operation *op) {
+  if (auto assemble = dyn_cast<rt::AssembleOp>(op))
+    return checkAssembled(assemble);
+  for (const Access &access : program.getAccesses(op)) {
+    auto type = cast<MemRefType>(access.buffer.getType());
     Ids ids = getIds(op, access);
+    if (access.reads &&
+        (failed(checkDefined(access, op)) ||
+         failed(checkTaken(type, getReadPart(op, access), ids.read, op))))
+      return failure();
+    if (access.writes &&
+        failed(checkTaken(
+            type, getPart(op, rt::WeftRTDialect::kPartsAttr, access.number),
+            ids.written, op)))
+      return failure();
     for (int64_t id : {ids.read, ids.written})
       if (id >= 0 && failed(checkDims(access, id, op)))
         return failure();
@@ -278,7 +370,7 @@ LogicalResult FreshnessProof::checkCertificate() {
 
 std::string FreshnessProof::describeId(int64_t id) const {
   if (id >= 0 && id < getNumArguments()) {
-    StringAttr name = rt::getArgs(program.getFunction())[id].getName();
+    StringAttr name = arguments[id].getName();
     return name ? ("the caller's '" + name.getValue() + "'").str()
                 : "the caller's argument " + std::to_string(id);
   }
@@ -347,11 +439,8 @@ LogicalResult FreshnessProof::checkStep(Operation *op) {
   for (const Access &access : accesses) {
     if (!access.reads)
       continue;
-    // That of what a scatter adds to comes last.
-    unsigned number =
-        access.writes ? getArray(op, "weft_rt.values").size() : access.number;
     Wanted wanted = {getIds(op, access).read,
-                     layouts.get(access.buffer, getPart(op, list, number))};
+                     layouts.get(access.buffer, getReadPart(op, access))};
     if (std::optional<Mismatch> mismatch = state.find(*access.place, wanted))
       return report(op, getOpName(op) + " reads", *access.place, wanted,
                     *mismatch);
@@ -366,9 +455,6 @@ LogicalResult FreshnessProof::checkStep(Operation *op) {
           op, kind);
   return success();
 }
-
-/// Says whether one of its parts is enough: the one of the way that was taken.
-static bool isJoin(rt::AssembleOp op) { return op->hasAttr("weft_rt.join"); }
 
 /// Where the values that are put together have to be.
 FailureOr<SmallVector<Wanted>> FreshnessProof::getFrom(rt::AssembleOp op) {
@@ -392,9 +478,11 @@ FailureOr<SmallVector<Wanted>> FreshnessProof::getFrom(rt::AssembleOp op) {
 LogicalResult FreshnessProof::checkFrom(rt::AssembleOp op,
                                         ArrayRef<Wanted> from) {
   for (unsigned i = 0; i < from.size(); ++i) {
-    ArrayRef<Wanted> parts = from.drop_front(i);
+    SmallVector<Wanted> parts(from.drop_front(i));
     if (from[i].layout->bytesMove)
       continue;
+    for (Wanted &later : llvm::drop_begin(parts))
+      later.isOnlyThere = true;
     const Place &place = parts.front().layout->place;
     if (std::optional<Mismatch> mismatch = state.find(place, parts))
       return report(op, "value " + std::to_string(op.getValue()) + " needs",
@@ -425,9 +513,10 @@ LogicalResult FreshnessProof::checkAssemble(rt::AssembleOp op) {
   if (!isJoin(op) && failed(checkFrom(op, *from)))
     return failure();
   if (!isJoin(op) && !state.hasAll(whole->place, *from))
-    return op.emitError() << "value " << op.getValue() << " needs "
-                          << program.describe(whole->place)
-                          << ", but not all of its parts have been put there";
+    return op.emitError()
+           << "value " << op.getValue() << " needs "
+           << program.describe(whole->place)
+           << ", but not all of its parts have been put there, each once";
   state.name(value, op);
   return success();
 }
@@ -551,7 +640,10 @@ LogicalResult FreshnessProof::checkResult(unsigned number,
   auto buffer = entryBuffers.find({static_cast<unsigned>(space), position});
   if (buffer != entryBuffers.end()) {
     const Place &place = program.getPlace(buffer->second);
+    auto type = cast<MemRefType>(buffer->second.getType());
     Wanted wanted = {id, layouts.get(buffer->second, result.getPart())};
+    if (failed(checkTaken(type, result.getPart(), id, end)))
+      return failure();
     if (!wanted.layout)
       return end->emitError() << "the step gives " << program.describe(place)
                               << " for a part of other sizes";

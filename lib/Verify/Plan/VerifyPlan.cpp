@@ -88,6 +88,12 @@ LogicalResult PlanProof::checkAliases() {
     std::optional<int64_t> alias = result.getAlias();
     if (!alias)
       continue;
+    RankedTensorType argument = rt::getArgs(function)[*alias].getLocal();
+    if (argument.getElementType() != result.getLocal().getElementType() ||
+        argument.getNumElements() != result.getLocal().getNumElements())
+      return function.emitError("result ")
+             << i << " is " << result.getLocal() << ", but lies in argument "
+             << *alias << ", which is " << argument;
     auto [it, isNew] = resultOfArgument.insert({*alias, i});
     if (!isNew)
       return function.emitError("results ")
@@ -153,7 +159,12 @@ LogicalResult PlanProof::checkCallersRoot(const Root &root) {
     return op.emitError() << program.getName(root) << " has " << root.bytes
                           << " bytes, but " << space << " " << number << " has "
                           << getBytes(local);
-  return success();
+  Type element = cast<MemRefType>(op.getType()).getElementType();
+  if (element == local.getElementType())
+    return success();
+  return op.emitError() << program.getName(root) << " has elements of "
+                        << element << ", but " << space << " " << number
+                        << " has " << local.getElementType();
 }
 
 LogicalResult PlanProof::checkRoots() {

@@ -43,7 +43,7 @@ func.func @branch(%a: tensor<4xf32>, %b: tensor<4xf32>, %n: tensor<i1>) -> tenso
 // CHECK: weft_rt.fused ins(%[[SECOND]] : memref<4xf32>) outs(%[[Q]] : memref<4xf32>)
 // CHECK: weft_rt.values = array<i64: 0, 0>
 // CHECK: scf.for
-// CHECK-NEXT: weft_rt.assemble %[[P]] value 3 from [0, 4] {weft_rt.join} : memref<4xf32>
+// CHECK-NEXT: weft_rt.assemble %[[P]] value 3 from [0, 4] {weft_rt.join, weft_rt.parts = [#weft_rt.part<begin = 0, sizes = [4], strides = [1]>, unit]} : memref<4xf32>
 // CHECK-NEXT: weft_rt.assemble %[[Q]] value 4 from [0, 3] {weft_rt.join, weft_rt.parts = [#weft_rt.part<begin = 4, sizes = [4], strides = [1]>, unit]} : memref<4xf32>
 // CHECK: weft_rt.fused ins(%[[Q]] : memref<4xf32>) outs(%[[S:.*]] : memref<4xf32>)
 // CHECK: weft_rt.values = array<i64: 4, 4>
@@ -53,7 +53,7 @@ func.func @branch(%a: tensor<4xf32>, %b: tensor<4xf32>, %n: tensor<i1>) -> tenso
 // CHECK: weft_rt.values = array<i64: 4, 4>
 // CHECK: weft_rt.fused ins(%[[T]] : memref<4xf32>) outs(%[[Q]] : memref<4xf32>)
 // CHECK: weft_rt.values = array<i64: 3, 3>
-// CHECK: weft_rt.assemble %[[P]] value 1 from [0, 4] {weft_rt.join} : memref<4xf32>
+// CHECK: weft_rt.assemble %[[P]] value 1 from [0, 4] {weft_rt.join, weft_rt.parts = [#weft_rt.part<begin = 0, sizes = [4], strides = [1]>, unit]} : memref<4xf32>
 // CHECK-NEXT: weft_rt.assemble %[[Q]] value 2 from [0, 3] {weft_rt.join, weft_rt.parts = [#weft_rt.part<begin = 4, sizes = [4], strides = [1]>, unit]} : memref<4xf32>
 func.func @swap(%x: tensor<2x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %c0 = arith.constant 0 : index

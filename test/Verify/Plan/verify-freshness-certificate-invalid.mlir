@@ -162,7 +162,7 @@ func.func @no_part() attributes {weft_rt.arena_bytes = 1024 : i64, weft_rt.args 
   weft_rt.copy %x to %p {weft_rt.values = array<i64: 0, 0>} : memref<4xf32> to memref<4xf32>
   weft_rt.copy %y to %half {weft_rt.values = array<i64: 1, 1>} : memref<2xf32> to memref<2xf32>
   weft_rt.assemble %p value 2 from [0, 1] {weft_rt.into = [unit, #weft_rt.part<begin = 0, sizes = [2], strides = [1]>]} : memref<4xf32>
-  // expected-error @+1 {{value 3 needs 'p', but not all of its parts have been put there}}
+  // expected-error @+1 {{value 3 needs 'p', but not all of its parts have been put there, each once}}
   weft_rt.assemble %p value 3 from [2, 1] {weft_rt.into = [unit, #weft_rt.part<begin = 0, sizes = [2], strides = [1]>]} : memref<4xf32>
   return
 }
@@ -258,5 +258,22 @@ func.func @step() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [],
   %0 = weft_rt.buffer arena 0 : memref<4xf32>
   // expected-error @+1 {{'weft_rt.assemble' op puts value number -9223372036854775808 together, expected one from 0 on below 2^62}}
   weft_rt.assemble %0 value 5 from [0, -9223372036854775808] : memref<4xf32>
+  return
+}
+
+// -----
+
+// One number for two values.
+func.func @assembled_twice() attributes {weft_rt.arena_bytes = 128 : i64, weft_rt.args = [#weft_rt.tensor<name = "a", local = tensor<4xf32>, global = tensor<4xf32>>,
+    #weft_rt.tensor<name = "b", local = tensor<4xf32>, global = tensor<4xf32>>],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<4xf32>, global = tensor<4xf32>, value = 2>]} {
+  %a = weft_rt.buffer argument 0 : memref<4xf32>
+  %b = weft_rt.buffer argument 1 : memref<4xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<4xf32>
+  // expected-note @+1 {{the first time is here}}
+  weft_rt.assemble %a value 2 from [0] : memref<4xf32>
+  weft_rt.copy %a to %y {weft_rt.values = array<i64: 2, 2>} : memref<4xf32> to memref<4xf32>
+  // expected-error @+1 {{value 2 is put together a second time}}
+  weft_rt.assemble %b value 2 from [1] : memref<4xf32>
   return
 }

@@ -326,7 +326,7 @@ func.func @parts_are_missing() attributes {weft_rt.arena_bytes = 1024 : i64,
     weft_rt.yield %r : tensor<4xf32>
   } {weft.op = "kernel #1", weft_rt.values = array<i64: 0, 4>}
   // expected-error @+1 {{value 9 needs 'gathered w' for what 'kernel #1' computes, before all of it is there}}
-  weft_rt.assemble %g value 9 from [4] {weft_rt.into = [#weft_rt.part<begin = 4, sizes = [4], strides = [1]>]} : memref<8xf32>
+  weft_rt.assemble %g value 9 from [4, 0] {weft_rt.into = [#weft_rt.part<begin = 4, sizes = [4], strides = [1]>, #weft_rt.part<begin = 0, sizes = [4], strides = [1]>]} : memref<8xf32>
   return
 }
 

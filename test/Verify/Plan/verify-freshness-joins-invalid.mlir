@@ -131,3 +131,23 @@ func.func @branch() attributes {weft_rt.arena_bytes = 128 : i64, weft_rt.args = 
     } {weft.op = "other", weft_rt.values = array<i64: 0, 3>}
   return
 }
+
+// -----
+
+// What the branch leaves is not all of what it computes.
+#low = #weft_rt.part<begin = 0, sizes = [2], strides = [1]>
+func.func @half() attributes {weft_rt.arena_bytes = 128 : i64, weft_rt.args = [#weft_rt.tensor<name = "x", local = tensor<4xf32>, global = tensor<4xf32>>,
+    #weft_rt.tensor<name = "c", local = tensor<i1>, global = tensor<i1>>],
+    weft_rt.results = []} {
+  %x = weft_rt.buffer argument 0 : memref<4xf32>
+  %b = weft_rt.buffer argument 1 : memref<i1>
+  %p = weft_rt.buffer arena 0 "p" : memref<4xf32>
+  %c = weft_rt.read_scalar %b[] {weft_rt.values = array<i64: 1>} : memref<i1>
+  weft_rt.copy %x to %p {weft_rt.values = array<i64: 0, 0>} : memref<4xf32> to memref<4xf32>
+  scf.if %c {
+    weft_rt.copy %x to %p {weft_rt.values = array<i64: 0, 2>} : memref<4xf32> to memref<4xf32>
+  }
+  // expected-error @+1 {{value 3 is one of two, but not all of what 'weft_rt.copy' op computes}}
+  weft_rt.assemble %p value 3 from [2, 0] {weft_rt.join, weft_rt.into = [#low, unit], weft_rt.parts = [#low, unit]} : memref<4xf32>
+  return
+}

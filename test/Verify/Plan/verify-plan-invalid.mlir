@@ -24,6 +24,22 @@ func.func @wrong_size() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args 
 
 // -----
 
+func.func @wrong_elements() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [#weft_rt.tensor<name = "w", local = tensor<4xf32>, global = tensor<4xf32>>], weft_rt.results = []} {
+  // expected-error @+1 {{'w' has elements of 'i32', but argument 0 has 'f32'}}
+  %y = weft_rt.buffer argument 0 : memref<4xi32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result 0 is 'tensor<2xf32>', but lies in argument 0, which is 'tensor<4xf32>'}}
+func.func @shorter_result() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [#weft_rt.tensor<local = tensor<4xf32>, global = tensor<4xf32>>],
+    weft_rt.results = [#weft_rt.tensor<local = tensor<2xf32>, global = tensor<2xf32>, alias = 0, value = 0>]} {
+  return
+}
+
+// -----
+
 func.func @two_buffers() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [#weft_rt.tensor<local = tensor<4xf32>, global = tensor<4xf32>>], weft_rt.results = []} {
   // expected-note @+1 {{the first is here}}
   %x = weft_rt.buffer argument 0 "x" : memref<4xf32>

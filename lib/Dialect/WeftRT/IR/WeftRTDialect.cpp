@@ -247,10 +247,27 @@ LogicalResult verifyIterators(linalg::GenericOp op) {
   return success();
 }
 
+/// Checks that the loops go through all elements of the outputs: others would
+/// be whatever the memory has.
+LogicalResult verifyOutputs(linalg::GenericOp op) {
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    auto shape = cast<ShapedType>(init.get().getType()).getShape();
+    bool isAll = map.isProjectedPermutation(/*allowZeroInResults=*/true);
+    for (auto [size, index] : llvm::zip(shape, map.getResults()))
+      isAll &= size == 1 || isa<AffineDimExpr>(index);
+    if (!isAll)
+      return op.emitOpError("goes through ") // fused_c7
+             << AffineMapAttr::get(map) << " of an output of "
+             << init.get().getType() << ", which leaves elements out";
+  }
+  return success();
+}
+
 LogicalResult verifyOps(FusedOp fused) {
   for (Operation &op : fused.getBody().front().without_terminator()) {
     if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
-      if (failed(verifyIterators(generic)))
+      if (failed(verifyIterators(generic)) || failed(verifyOutputs(generic)))
         return failure();
       WalkResult result = generic.getBody()->walk([&](Operation *inner) {
         return WalkResult(verifyLookup(fused, inner));

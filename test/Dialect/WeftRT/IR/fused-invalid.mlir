@@ -185,6 +185,43 @@ func.func @fused_c6_parallel(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+// A copy of the diagonal writes nothing else.
+#diagonal = affine_map<(i) -> (i, i)>
+func.func @fused_c7_diagonal(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = weft_rt.fused ins(%x : tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%a: tensor<4x4xf32>):
+    %e = tensor.empty() : tensor<4x4xf32>
+    // expected-error @+1 {{'linalg.generic' op goes through affine_map<(d0) -> (d0, d0)> of an output of 'tensor<4x4xf32>', which leaves elements out}}
+    %g = linalg.generic {indexing_maps = [#diagonal, #diagonal], iterator_types = ["parallel"]}
+        ins(%a : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      linalg.yield %v : f32
+    } -> tensor<4x4xf32>
+    weft_rt.yield %g : tensor<4x4xf32>
+  }
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+#column = affine_map<(i) -> (i, 0)>
+func.func @fused_c7_column(%x: tensor<4xf32>) -> tensor<4x2xf32> {
+  %0 = weft_rt.fused ins(%x : tensor<4xf32>) -> tensor<4x2xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4x2xf32>
+    // expected-error @+1 {{'linalg.generic' op goes through affine_map<(d0) -> (d0, 0)> of an output of 'tensor<4x2xf32>', which leaves elements out}}
+    %g = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, #column], iterator_types = ["parallel"]}
+        ins(%a : tensor<4xf32>) outs(%e : tensor<4x2xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      linalg.yield %v : f32
+    } -> tensor<4x2xf32>
+    weft_rt.yield %g : tensor<4x2xf32>
+  }
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
 func.func @fused_c2_no_yield() {
   // expected-error @+1 {{'weft_rt.fused' op does not end in a 'weft_rt.yield' op}}
   weft_rt.fused ins() {

@@ -33,8 +33,8 @@ func.func @step() attributes {weft_rt.arena_bytes = 512 : i64,
       ins(%part : memref<8xf32>) outs(%s : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce part", weft_rt.parts = [#weft_rt.part<begin = 16, sizes = [8], strides = [1]>, unit], weft_rt.values = array<i64: 2, 3>}
   weft_rt.wait %a
   weft_rt.copy %s to %ja {weft_rt.values = array<i64: 3, 3>} : memref<8xf32> to memref<8xf32>
-  weft_rt.copy %first to %jb {weft_rt.values = array<i64: 2, 2>} : memref<8xf32> to memref<8xf32>
-  weft_rt.assemble %j value 5 from [3, 2] {weft_rt.into = [#weft_rt.part<begin = 0, sizes = [8], strides = [1]>, #weft_rt.part<begin = 8, sizes = [8], strides = [1]>]} : memref<16xf32>
+  weft_rt.copy %first to %jb {weft_rt.parts = [#weft_rt.part<begin = 0, sizes = [8], strides = [1]>, #weft_rt.part<begin = 0, sizes = [8], strides = [1]>], weft_rt.values = array<i64: 2, 2>} : memref<8xf32> to memref<8xf32>
+  weft_rt.assemble %j value 5 from [3, 2] {weft_rt.into = [#weft_rt.part<begin = 0, sizes = [8], strides = [1]>, #weft_rt.part<begin = 8, sizes = [8], strides = [1]>], weft_rt.parts = [unit, #weft_rt.part<begin = 0, sizes = [8], strides = [1]>]} : memref<16xf32>
   %b = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
       ins(%j : memref<16xf32>) outs(%k : memref<16xf32>) {channel = @data.tp, weft.op = "all_reduce joined", weft_rt.values = array<i64: 5, 6>}
   weft_rt.wait %b

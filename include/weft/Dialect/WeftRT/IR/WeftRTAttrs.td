@@ -60,7 +60,8 @@ def WeftRT_Dialect : Dialect {
 
     *Parts.* What an op reads of a value is all of it, in order, but for what
     `weft_rt.parts` says: a list with a `#weft_rt.part` for each id of
-    `weft_rt.values`, and then of `weft_rt.reads`, or `unit` for all of it. A copy
+    `weft_rt.values`, and then of `weft_rt.reads`, or `unit` for all of it: also
+    the first elements are a part. A copy
     writes the part that it reads; whatever else is written is all of a value. On
     `weft_rt.assemble` the list has an entry for each value of `from`, and so has
     `weft_rt.into`: which elements of the whole that part becomes. A result that

@@ -40,6 +40,8 @@ def WeftRT_FusedOp : WeftRT_Op<"fused",
        generic's body takes elements only of inputs.
     6. (c6) a loop of a linalg.generic is parallel if the maps of all outputs have
        it, and else a reduction.
+    7. (c7) the map of an output has a loop of its own for each dim, or 0 for one
+       of size 1, so that all elements are written.
 
     Example: twice a tensor, before and after buffers are planned.
     ```mlir
@@ -166,7 +168,9 @@ def WeftRT_AssembleOp : WeftRT_Op<"assemble",
     a branch leaves. Every byte of the buffer holds one of the values `from`; from
     here on all hold `value`. Without any `from` the contents are undefined.
     `weft_rt.into` says which elements of the whole each of them is, if not all
-    (a later one lies on those before it), `weft_rt.parts` which of its own.
+    (a later one lies on those before it), `weft_rt.parts` which of its own. Together
+    they are all elements of the whole. A value comes to be at one place of the
+    program only; undefined contents may at several.
 
     Example: two halves are a whole.
     ```mlir
