@@ -2,6 +2,7 @@
 """Edits of which elements of which values a plan says that its ops take."""
 import math
 import re
+from typing import Any
 
 PART = re.compile(r"#weft_rt\.part<begin = (\d+), [^>]*>")
 GEMM = re.compile(r"weft_rt\.gemm (%\w+), (%\w+) into (%\w+ \{indexing_maps = \[(.*?)\], .*\} : )(memref<.*>), (memref<.*>) into ")
@@ -22,7 +23,12 @@ def halved(memref, dim):
 
 
 class ValueEdits:
-    """What mutants.Mutator makes with these."""
+    """What mutants.Mutator makes with these, whose fields and methods they are."""
+    program: Any
+    body: Any
+    random: Any
+    at: Any
+    with_text: Any
 
     def subscripts(self, maps):
         """The loops in each of a list of maps, which may be aliases."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from weft.jax import _fourier, _regions
+from weft.jax import _barrier, _fourier, _regions
 from weft.jax._builder import shape_of
 from weft.jax._terms import FORMULAS, Pair, Term, magnitude, parts_of
 
@@ -67,6 +67,8 @@ class Import:
     def run(self, op, operands):
         """The op's results, each a value or a Pair; None if there is no rule for it."""
         name = op.name.split(".", 1)[1]
+        if name == "optimization_barrier":
+            return unflatten(_barrier.place(self.build, flatten(operands)), operands)
         if name in self._APART:
             return [getattr(self, "_" + name)(op, operands)]
         if name in FORMULAS:
@@ -88,8 +90,8 @@ class Import:
         """The results of the op on real numbers; None if its region does more than add or replace."""
         types = [self.build.tensor(r.type.shape, r.type.element_type.element_type) if is_complex(r.type) else r.type
                  for r in op.results]
-        names = [a.name if hasattr(a, "name") else a for a in op.attributes]
-        made = self.build.create(op.name, types, operands, {name: op.attributes[name] for name in names}, len(op.regions))
+        attributes = {name: op.attributes[name] for name in _regions.attribute_names(op)}
+        made = self.build.create(op.name, types, operands, attributes, len(op.regions))
         try:
             return self.again(made, operands) if self._write_regions(op, made) else None
         finally:
@@ -160,5 +162,5 @@ class Import:
 
 
 # Imported once for each part.
-_MOVING = {"broadcast_in_dim", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather", "optimization_barrier",
+_MOVING = {"broadcast_in_dim", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather",
            "pad", "propagation_barrier", "reduce", "reduce_window", "reshape", "reverse", "scatter", "select", "sharding_constraint", "slice", "transpose"}  # fmt: skip

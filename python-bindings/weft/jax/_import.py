@@ -129,7 +129,7 @@ class Importer:
         for i, operand in enumerate(operands):
             copy.operands[i] = operand
         copy.location = self.build.location
-        for name in [a.name if hasattr(a, "name") else a for a in copy.attributes]:
+        for name in _regions.attribute_names(copy):
             if name.startswith(("sdy.", "mhlo.", "jax.")):
                 del copy.attributes[name]
         _regions.rename(copy, env)

@@ -8,6 +8,11 @@ from jaxlib.mlir import ir
 from weft.jax._builder import element_of, shape_of
 
 
+def attribute_names(op):
+    """Of any version of the bindings: some iterate over names, some over names with attributes."""
+    return [a.name if hasattr(a, "name") else a for a in op.attributes]
+
+
 def apply(build, block, arguments, shape):
     """What the block returns, for arguments of one shape."""
     env = dict(zip(block.arguments, arguments))
@@ -41,8 +46,7 @@ def single(block):
 
 def _widened(build, inner, operands, shape):
     type = build.tensor(shape, element_of(inner.results[0]))
-    names = [a.name if hasattr(a, "name") else a for a in inner.attributes]
-    attributes = {name: inner.attributes[name] for name in names}
+    attributes = {name: inner.attributes[name] for name in attribute_names(inner)}
     if inner.name == "stablehlo.constant":
         scalar = ir.DenseElementsAttr(attributes["value"]).get_splat_value()
         attributes = {"value": ir.DenseElementsAttr.get_splat(type, scalar)}
