@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 import weft
-from conftest import assert_close, load, parses
+from conftest import assert_close, load, nightly, parses
 from families import FAMILIES, MESH
 from jax.sharding import Mesh
 
@@ -37,8 +37,7 @@ def one_device():
     return jax.set_mesh(Mesh(np.array(jax.devices()[:1]).reshape(1, 1, 1), tuple(MESH)))
 
 
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-@pytest.mark.parametrize("example", ["qwen3", "qwen3_scan"])
+@pytest.mark.parametrize("example, dtype", [("qwen3", "f32"), nightly("qwen3", "bf16"), nightly("qwen3_scan", "f32"), ("qwen3_scan", "bf16")])
 def test_example(example, dtype):
     module = load(f"examples/{example}/model.py")
     c, call = small(module, dtype)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import nightly
+from conftest import days, nightly
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
@@ -68,8 +68,8 @@ def windows(combine, x, start, reverse):
     return np.array(result)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("length", [7, 300, nightly(257)])
+@pytest.mark.parametrize("reverse, length", days([
+    (reverse, length) for reverse in (False, True) for length in (7, 257, 300)], [(False, 7), (True, 300)]))
 @pytest.mark.parametrize("name", COMBINERS)
 def test_any_initial_value(name, length, reverse):
     combine, reference, start = COMBINERS[name]
@@ -139,7 +139,7 @@ REVERSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("length", [12, 30, nightly(301)])
+@pytest.mark.parametrize("length", [12, nightly(30), nightly(301)])
 @pytest.mark.parametrize("name", REVERSED)
 def test_gradients_of_what_is_reversed(name, length):
     x = np.random.default_rng(4).standard_normal((length, 2)).astype(np.float32)
@@ -170,7 +170,7 @@ SUMMED = {
 }
 
 
-@pytest.mark.parametrize("name", [nightly(name) if name == "reversed, 1000" else name for name in SUMMED])
+@pytest.mark.parametrize("name", days(SUMMED, ["reversed, 12", "reversed, 7", "forward, 6", "in groups"]))
 def test_sums_of_every_second_element(name):
     """In stages, with the same bits on all meshes."""
     step, shape = SUMMED[name]

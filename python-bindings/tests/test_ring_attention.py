@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import nightly
 from jax.sharding import PartitionSpec as P
 from test_attention import gradients, inputs, run
 
@@ -124,8 +125,8 @@ def layers(attend, wrap):
     return jax.value_and_grad(loss, argnums=(0, 1))
 
 
-@pytest.mark.parametrize("ring", ["always", "balanced"])
-@pytest.mark.parametrize("wrap", [lambda f: f, jax.checkpoint], ids=["kept", "checkpoint"])
+@pytest.mark.parametrize("wrap, ring", [
+    (lambda f: f, "balanced"), nightly(lambda f: f, "always"), (jax.checkpoint, "always"), nightly(jax.checkpoint, "balanced")])
 def test_layers(wrap, ring):
     rng = np.random.default_rng(6)
     arguments = [[rng.standard_normal((32, 96), np.float32) * 0.2 for _ in range(2)],
