@@ -647,7 +647,10 @@ LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
   form.shape = getSizes(value.dims);
   form.element = getElementTypeOrSelf(op.getType());
   form.op = op;
-  value.form = forms.get(std::move(form));
+  const Form *first = form.operands.front();
+  bool isOneNumber =
+      first->kind == FormKind::Constant && llvm::all_equal(form.operands);
+  value.form = isOneNumber ? first : forms.get(std::move(form));
   if (isReference)
     noteConcat(op, value);
   return setTensor(op, op.getResult(), std::move(value));
