@@ -285,6 +285,15 @@ static void anneal(const ScheduleProblem &scheduled,
     schedule.result = std::move(result);
 }
 
+/// Says whether the program order of a problem is within the limit: a search
+/// within one needs that, and keeps to it.
+static bool fitsInOrder(const ScheduleProblem &problem,
+                        const ScheduleOptions &options) {
+  return options.memoryLimit == 0 ||
+         replay(problem, scheduleSync(problem)).peakBytes <=
+             options.memoryLimit;
+}
+
 /// Takes the events of a problem whose task i is `order[i]` of `scheduled`, if
 /// they are faster. Says whether they are.
 static bool takeFaster(const ScheduleProblem &scheduled,
@@ -437,11 +446,11 @@ static void tryPlaces(const ScheduleProblem &problem,
   for (int stale = 0; !places.empty() && stale < kPatience; places.pop_back()) {
     std::vector<int> order = orderTasks(graph, places.back());
     ScheduleProblem part = scheduled.reordered(order, places.back());
-    ScheduleResult result = makeResult(part, options, schedule.bound.get());
-    bool fits =
-        options.memoryLimit == 0 || result.peakBytes <= options.memoryLimit;
-    bool isFaster = fits && takeFaster(scheduled, options, order,
-                                       std::move(result.events), schedule);
+    bool isFaster =
+        fitsInOrder(part, options) &&
+        takeFaster(scheduled, options, order,
+                   makeResult(part, options, schedule.bound.get()).events,
+                   schedule);
     stale = isFaster ? 0 : stale + 1;
   }
 }

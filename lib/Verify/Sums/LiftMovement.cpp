@@ -651,7 +651,8 @@ LogicalResult LocalLifter::liftConcat(tensor::ConcatOp op) {
   bool isOneNumber =
       first->kind == FormKind::Constant && llvm::all_equal(form.operands);
   value.form = isOneNumber ? first : forms.get(std::move(form));
-  if (isReference)
+  // A part that is the whole has no place in it.
+  if (isReference && !isOneNumber)
     noteConcat(op, value);
   return setTensor(op, op.getResult(), std::move(value));
 }

@@ -43,6 +43,11 @@ def unflatten(parts, like):
     return [Pair(next(parts), next(parts)) if isinstance(value, Pair) else next(parts) for value in like]
 
 
+def each(convert, value):
+    """What `convert` makes of a value, or of each part of a pair."""
+    return Pair(*map(convert, parts_of(value))) if isinstance(value, Pair) else convert(value)
+
+
 def choose(select, yes, no):
     """`select` of two values, or of the parts of two pairs."""
     return Pair(*map(select, parts_of(yes), parts_of(no))) if isinstance(yes, Pair) else select(yes, no)
@@ -62,7 +67,7 @@ class Import:
     """Imports one op. `again` imports an op of real numbers: its operands are those of the new function."""
     build: Any
     again: Callable[[Any, list], list]
-    _APART = ("abs", "compare", "complex", "constant", "convert", "dot_general", "fft", "imag", "is_finite", "real")
+    _APART = ("abs", "compare", "complex", "constant", "convert", "dot_general", "fft", "imag", "iota", "is_finite", "real")
 
     def run(self, op, operands):
         """The op's results, each a value or a Pair; None if there is no rule for it."""
@@ -122,6 +127,10 @@ class Import:
 
     def _imag(self, op, operands):
         return operands[0].imag
+
+    def _iota(self, op, operands):
+        real, = self._again(op, [])
+        return Pair(real, self.build.splat(0, shape_of(real), real.type.element_type))
 
     def _abs(self, op, operands):
         return magnitude(self._term(operands[0])).value

@@ -41,6 +41,15 @@ def transform(build, op, value):
     return value
 
 
+def _factor(n):
+    """The largest factor that a product may have, or the least one if it is as large as a prime may be."""
+    large = max(r for r in range(1, PRODUCT_LIMIT + 1) if n % r == 0)
+    factor = large if large > 1 else next((r for r in range(2, PRIME_LIMIT + 1) if n % r == 0), None)
+    if factor is None:
+        raise ValueError(f"is a Fourier transform of {n} elements, a number without factors up to {PRIME_LIMIT}")
+    return factor
+
+
 def _each(pair, convert):
     return Pair(*(part if part is None else convert(part) for part in parts_of(pair)))
 
@@ -89,10 +98,10 @@ class _LastDim:
     def run(self, value):
         shape = shape_of(value.real)
         n = shape[-1]
-        first = max(r for r in range(1, PRODUCT_LIMIT + 1) if n % r == 0)
-        if n <= PRODUCT_LIMIT or first == 1:
-            if n > PRIME_LIMIT:
-                raise ValueError(f"is a Fourier transform of {n} elements, a number without factors up to {PRODUCT_LIMIT}")
+        if n <= PRODUCT_LIMIT:
+            return self._product(value, len(shape) - 1)
+        first = _factor(n)
+        if first == n:
             return self._product(value, len(shape) - 1)
         split = shape[:-1] + [first, n // first]
         rank = len(split)

@@ -261,7 +261,8 @@ class Importer:
         if target in _MARKS or target == "Sharding":
             return operands
         if target == _placement.CALL:
-            return [self._checked(op, lambda: _placement.place(self.build, op, operands[0]))]
+            place = lambda value: _placement.place(self.build, op, value)
+            return [self._checked(op, lambda: _complex.each(place, operands[0]))]
         raise self.error(op, f"calls '{target}', which has no StableHLO meaning")
 
     # -- compute
