@@ -90,14 +90,18 @@ def step_of(model):
     return jax.value_and_grad(lambda p, x: sum(jnp.sum(jnp.tanh(y) ** 2) for y in jax.tree.leaves(model(p, x))))
 
 
+def assert_close(got, expected):
+    for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected)):
+        np.testing.assert_allclose(g, e, rtol=1e-4, atol=3e-5 * np.abs(e).max())
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_values_and_gradients_are_those_of_jax(model):
     step = step_of(model)
     expected = jax.jit(step)(WEIGHTS, X)
     for mesh, weights, data in MESHES:
         got = weft.compile(weft.jax.export(step, WEIGHTS, X, mesh=mesh, in_shardings=(weights, data)), mesh=mesh)(WEIGHTS, X)
-        for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected)):
-            np.testing.assert_allclose(g, e, rtol=1e-4, atol=3e-5 * np.abs(e).max())
+        assert_close(got, expected)
 
 
 def test_what_waits_in_the_hosts_memory():
@@ -106,7 +110,7 @@ def test_what_waits_in_the_hosts_memory():
     model = jax.checkpoint(lambda p, x: (checkpoint_name(complex_of(p, x) * 2j, "z") ** 2).real, policy=policy)
     expected = jax.jit(step_of(lambda p, x: ((complex_of(p, x) * 2j) ** 2).real))(WEIGHTS, X)
     got = weft.compile(weft.jax.export(step_of(model), WEIGHTS, X))(WEIGHTS, X)
-    jax.tree.map(lambda g, e: np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-5), jax.tree.map(np.array, got), expected)
+    assert_close(got, expected)
 
 
 def test_bits_do_not_depend_on_the_mesh():

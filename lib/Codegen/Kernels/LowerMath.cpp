@@ -161,14 +161,14 @@ void keepRoundings(ModuleOp module) {
   });
 }
 
-/// Ops that a pattern may rewrite, of many: sums, loops and loads are not
-/// looked at.
+/// Ops that a pattern may rewrite, of many, and casts that may go with one:
+/// sums, loops and loads are not looked at.
 SmallVector<Operation *> findRewritable(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa<math::MathDialect>(op->getDialect()) ||
-        isa<arith::SIToFPOp, arith::UIToFPOp, arith::TruncFOp, arith::MaxNumFOp,
-            arith::MinNumFOp>(op))
+        isa<arith::SIToFPOp, arith::UIToFPOp, arith::ExtFOp, arith::TruncFOp,
+            arith::MaxNumFOp, arith::MinNumFOp>(op))
       ops.push_back(op);
   });
   return ops;

@@ -56,6 +56,7 @@ private:
   LogicalResult checkAssembled(rt::AssembleOp op);
   LogicalResult checkParts(rt::AssembleOp op);
   LogicalResult checkDefined(const Access &access, Operation *op);
+  bool isUndefined(int64_t id) const;
   LogicalResult checkUsedIds(Operation *op);
   LogicalResult checkTaken(ShapedType taken, rt::PartAttr part, int64_t id,
                            Operation *op);
@@ -239,9 +240,22 @@ LogicalResult FreshnessProof::checkIds(Operation *op) {
   return success();
 }
 
+/// Says whether a value is whatever the memory has.
+bool FreshnessProof::isUndefined(int64_t id) const {
+  auto it = assemblers.find(id);
+  return it != assemblers.end() && !definers.count(id) &&
+         cast<rt::AssembleOp>(it->second).getFrom().empty() &&
+         types.lookup(id).getNumElements() > 0;
+}
+
+/// Undefined contents are what others are put into, and never computed with.
 LogicalResult FreshnessProof::checkDefined(const Access &access,
                                            Operation *op) {
   int64_t id = getIds(op, access).read;
+  if (isUndefined(id))
+    return op->emitError() << getOpName(op) << " reads "
+                           << program.describe(*access.place) << " for value "
+                           << id << ", which is undefined";
   if ((id >= 0 && id < getNumArguments()) || definers.count(id) ||
       assemblers.count(id))
     return success();
@@ -642,6 +656,9 @@ LogicalResult FreshnessProof::checkResult(unsigned number,
     const Place &place = program.getPlace(buffer->second);
     auto type = cast<MemRefType>(buffer->second.getType());
     Wanted wanted = {id, layouts.get(buffer->second, result.getPart())};
+    if (isUndefined(id))
+      return end->emitError() << "the step gives " << program.describe(place)
+                              << " for value " << id << ", which is undefined";
     if (failed(checkTaken(type, result.getPart(), id, end)))
       return failure();
     if (!wanted.layout)

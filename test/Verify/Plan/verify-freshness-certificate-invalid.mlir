@@ -277,3 +277,26 @@ func.func @assembled_twice() attributes {weft_rt.arena_bytes = 128 : i64, weft_r
   weft_rt.assemble %b value 2 from [1] : memref<4xf32>
   return
 }
+
+// -----
+
+// What nobody computes is no value, whatever the plan calls it.
+func.func @undefined() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args = [],
+    weft_rt.results = [#weft_rt.tensor<name = "y", local = tensor<4xf32>, global = tensor<4xf32>, value = 1>]} {
+  %x = weft_rt.buffer arena 0 "x" : memref<4xf32>
+  %y = weft_rt.buffer result 0 "y" : memref<4xf32>
+  weft_rt.assemble %x value 0 from [] : memref<4xf32>
+  // expected-error @+1 {{'twice' reads bytes 0 to 16 of 'x' for value 0, which is undefined}}
+  weft_rt.fused ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %q = arith.addf %v, %v : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %r : tensor<4xf32>
+  } {weft.op = "twice", weft_rt.values = array<i64: 0, 1>}
+  return
+}

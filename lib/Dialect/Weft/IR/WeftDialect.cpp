@@ -142,10 +142,14 @@ LogicalResult verifyTensorAttr(FunctionOpInterface func, Type type,
     if (!name)
       return func.emitOpError(place)
              << ": 'weft.name' must be a string, got " << attr.getValue();
-    // Files of tensors have no other names, and C has no zeros in texts.
-    if (!llvm::json::isUTF8(name) || name.getValue().contains('\0'))
+    // Files of tensors have no other names, C has no zeros in texts, and what
+    // looks like a line of its own passes for a message.
+    if (!llvm::json::isUTF8(name) || name.getValue().contains('\0') ||
+        name.getValue().contains('\n'))
       return func.emitOpError(place)
-             << ": 'weft.name' must be UTF-8 without zeros, got " << name;
+             << ": 'weft.name' must be UTF-8 without zeros and ends of lines, "
+                "got "
+             << name;
     return success();
   }
   if (attr.getName() == WeftDialect::kShardingAttr) {

@@ -51,13 +51,18 @@ func.func @f(%x: tensor<8xf32> {weft.name = 1}) { return }
 
 // -----
 
-// expected-error @+1 {{argument #0: 'weft.name' must be UTF-8 without zeros, got "x\FF"}}
+// expected-error @+1 {{argument #0: 'weft.name' must be UTF-8 without zeros and ends of lines, got "x\FF"}}
 func.func @f(%x: tensor<8xf32> {weft.name = "x\FF"}) { return }
 
 // -----
 
-// expected-error @+1 {{argument #0: 'weft.name' must be UTF-8 without zeros, got "x\00y"}}
+// expected-error @+1 {{argument #0: 'weft.name' must be UTF-8 without zeros and ends of lines, got "x\00y"}}
 func.func @f(%x: tensor<8xf32> {weft.name = "x\00y"}) { return }
+
+// -----
+
+// expected-error @+1 {{argument #0: 'weft.name' must be UTF-8 without zeros and ends of lines, got "x\0Ay"}}
+func.func @f(%x: tensor<8xf32> {weft.name = "x\0Ay"}) { return }
 
 // -----
 
