@@ -75,7 +75,7 @@ module attributes {weft.invariance = #weft.invariance<axes = ["tp"], leaves = 8>
 // CHECK: arith.addf %[[OLD]], %[[TERM]] : f32
 // CHECK: scf.for %{{.*}} = %[[TILE]] to
 // CHECK: %[[TREE:.*]] = arith.addf
-// CHECK-NEXT: %{{.*}} = llvm.getelementptr
+// CHECK: %{{.*}} = llvm.getelementptr
 // CHECK-NEXT: llvm.store %[[TREE]]
 func.func @columns() {
   %x = weft_rt.buffer argument 0 : memref<64x3000xf32>

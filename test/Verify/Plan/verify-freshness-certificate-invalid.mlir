@@ -286,7 +286,7 @@ func.func @undefined() attributes {weft_rt.arena_bytes = 64 : i64, weft_rt.args 
   %x = weft_rt.buffer arena 0 "x" : memref<4xf32>
   %y = weft_rt.buffer result 0 "y" : memref<4xf32>
   weft_rt.assemble %x value 0 from [] : memref<4xf32>
-  // expected-error @+1 {{'twice' reads bytes 0 to 16 of 'x' for value 0, which is undefined}}
+  // expected-error @+1 {{'twice' reads 'x' for value 0, which is undefined}}
   weft_rt.fused ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
   ^bb0(%a: tensor<4xf32>):
     %e = tensor.empty() : tensor<4xf32>
