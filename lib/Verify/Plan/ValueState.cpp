@@ -152,11 +152,13 @@ bool isWanted(const Patch &patch, ArrayRef<Wanted> wanted) {
                       [&](const Wanted &one) { return one.id == patch.id; });
 }
 
-/// Says whether a patch has elements that are wanted where they have to be.
+/// Says whether a patch has elements that are wanted where they have to be. The
+/// bytes of one at a place from data are all that its view could reach: which
+/// of them it is does not say where it lies.
 bool isInPlace(const Patch &patch, ArrayRef<Wanted> wanted) {
   return llvm::any_of(wanted, [&](const Wanted &one) {
     return one.id == patch.id && agree(*patch.layout, *one.layout) &&
-           (!one.isOnlyThere ||
+           (!one.isOnlyThere || patch.isDynamic ||
             contains(one.layout->place.region, patch.bytes));
   });
 }
