@@ -155,6 +155,15 @@ def test_functions(functions, count):
         assert error[at] < 2e-5, (ours, [z[at] for z in operands], got[at], wanted[at])
 
 
+def test_powers_of_zero():
+    exponents = np.array([1, 2 + 1j, -1, -2 + 1j, 1j, 0], np.complex64)
+    power = lambda a, b: (lambda z: [z.real, z.imag])(jax.lax.complex(a * 0, b * 0) ** jax.lax.complex(a, b))
+    arguments = exponents.real.copy(), exponents.imag.copy()
+    real, imag = map(np.array, weft.compile(weft.jax.export(power, *arguments))(*arguments))
+    np.testing.assert_array_equal(np.isnan(real + 1j * imag), [0, 0, 1, 1, 1, 0])
+    np.testing.assert_array_equal((real + 1j * imag)[[0, 1, 5]], [0, 0, 1])
+
+
 @pytest.mark.parametrize("fn, words", [
     (lambda x: x * 1j, "result 'result0' has elements of complex<f32>"),
     (lambda x: jnp.sort(x * 1j).real, "'stablehlo.sort' computes with complex numbers, for which weft has no formula"),

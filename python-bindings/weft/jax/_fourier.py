@@ -43,6 +43,8 @@ def transform(build, op, value):
 
 def _factor(n):
     """The largest factor that a product may have, or the least one if it is as large as a prime may be."""
+    if n <= PRODUCT_LIMIT:
+        return n
     large = max(r for r in range(1, PRODUCT_LIMIT + 1) if n % r == 0)
     factor = large if large > 1 else next((r for r in range(2, PRIME_LIMIT + 1) if n % r == 0), None)
     if factor is None:
@@ -98,8 +100,6 @@ class _LastDim:
     def run(self, value):
         shape = shape_of(value.real)
         n = shape[-1]
-        if n <= PRODUCT_LIMIT:
-            return self._product(value, len(shape) - 1)
         first = _factor(n)
         if first == n:
             return self._product(value, len(shape) - 1)

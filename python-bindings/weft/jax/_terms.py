@@ -204,9 +204,13 @@ def logistic(z):
 def power(z, exponent):
     """exp(w log(z)); of zero it is zero for exponents with a positive real part, and one for zero."""
     made = exponential(exponent * log(z))
-    is_zero, is_one = magnitude(z).max(-exponent.real).equals(0), magnitude(exponent).equals(0)
-    return Pair(made.real.where(is_zero, made.real.of(0)).where(is_one, made.real.of(1)),
-                made.imag.where(is_zero, made.imag.of(0)).where(is_one, made.imag.of(0)))
+    is_zero, is_one = magnitude(z).equals(0), magnitude(exponent).equals(0)
+    has_size = (-exponent.real).is_below(0)
+
+    def settle(part, one):
+        return part.where(is_zero, part.where(has_size, part.of(0))).where(is_one, part.of(one))
+
+    return Pair(settle(made.real, 1), settle(made.imag, 0))
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
