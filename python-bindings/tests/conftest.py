@@ -2,6 +2,7 @@
 
 """Helpers of the frontend's tests."""
 
+import collections
 import functools
 import importlib.util
 import os
@@ -46,6 +47,19 @@ def days(values, of_the_day):
     """All values of a parametrized test, of which a change runs only some."""
     as_tuple = lambda value: value if isinstance(value, tuple) else (value,)
     return [value if value in of_the_day else nightly(*as_tuple(value)) for value in values]
+
+
+def pytest_collection_modifyitems(items):
+    """Of a test with many variants a change runs every second to fourth, scripts/nightly all."""
+    variants = collections.defaultdict(list)
+    for item in items:
+        if "[" in item.nodeid and not any(item.iter_markers("nightly")):
+            variants[item.nodeid.split("[")[0]].append(item)
+    for group in variants.values():
+        step = next(step for least, step in ((16, 4), (6, 3), (4, 2), (0, 1)) if len(group) >= least)
+        for number, item in enumerate(group):
+            if number % step:
+                item.add_marker(pytest.mark.nightly)
 
 
 def find_tool(name):

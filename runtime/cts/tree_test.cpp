@@ -15,7 +15,7 @@ using namespace weft::rt::cts;
 
 namespace {
 
-constexpr int64_t length = 1500; // elements: not whole blocks
+constexpr int64_t numElements = 1500; // elements: not whole blocks
 
 /// Adds as abi.h says, for one element of up to 8 members.
 float written(const std::vector<float> &x) {
@@ -44,7 +44,7 @@ protected:
   std::vector<Bytes> inputsFor(weft_rt_type type, int64_t ranks) {
     std::vector<Bytes> inputs;
     for (int64_t rank = 0; rank < ranks; ++rank)
-      inputs.push_back(randomNumbers(type, length, 1000 + rank));
+      inputs.push_back(randomNumbers(type, numElements, 1000 + rank));
     return inputs;
   }
 
@@ -53,7 +53,7 @@ protected:
   std::vector<Bytes> reduceOver(Job &job, weft_rt_type type,
                                 weft_rt_reduction reduction, int32_t tree) {
     std::vector<Bytes> data = inputsFor(type, job.program().num_ranks);
-    weft_rt_operand operand = {type, 1, length, 1, 0, 0, 0};
+    weft_rt_operand operand = {type, 1, numElements, 1, 0, 0, 0};
     job.clear();
     int64_t place = job.place(int64_t(data[0].size()));
     for (size_t rank = 0; rank < data.size(); ++rank)
@@ -87,7 +87,7 @@ protected:
     std::vector<Bytes> one = reduceOver(whole, type, reduction, tree);
     std::vector<Bytes> two = reduceOver(parts, type, reduction, tree);
     for (size_t rank = 0; rank < one.size(); ++rank)
-      if (!sameElements(type, one[rank], two[rank], length))
+      if (!sameElements(type, one[rank], two[rank], numElements))
         return false;
     return true;
   }
@@ -99,7 +99,7 @@ TEST_P(Trees, AsWritten) {
     std::vector<Bytes> inputs = inputsFor(WEFT_RT_F32, size);
     std::vector<Bytes> sums = reduceOver(job, WEFT_RT_F32, WEFT_RT_SUM, 1);
     Bytes expected = inputs[0];
-    for (int64_t i = 0; i < length; ++i) {
+    for (int64_t i = 0; i < numElements; ++i) {
       std::vector<float> values;
       for (const Bytes &input : inputs)
         values.push_back(
@@ -108,7 +108,8 @@ TEST_P(Trees, AsWritten) {
                  encode(WEFT_RT_F32, written(values)));
     }
     for (const Bytes &sum : sums)
-      EXPECT_TRUE(sameElements(WEFT_RT_F32, expected, sum, length)) << size;
+      EXPECT_TRUE(sameElements(WEFT_RT_F32, expected, sum, numElements))
+          << size;
   }
 }
 

@@ -22,7 +22,7 @@ Result<ToolOptions> parse(std::vector<const char *> args,
   return parseOptions(int(args.size()), args.data(), isEmbedded);
 }
 
-std::string failure(std::vector<const char *> args, bool isEmbedded = false) {
+std::string refusal(std::vector<const char *> args, bool isEmbedded = false) {
   return parse(std::move(args), isEmbedded).status().message();
 }
 
@@ -60,26 +60,26 @@ TEST(Options, ReadsFaults) {
   EXPECT_EQ(options->faults[2].milliseconds, 30);
   for (const char *wrong : {"fail", "fail:", "die:1", "fail:-1",
                             "fail:1:", "fail:1:2:3:4", "fail:1x", ":1"})
-    EXPECT_THAT(failure({"step.so", "--fault", wrong}),
+    EXPECT_THAT(refusal({"step.so", "--fault", wrong}),
                 HasSubstr(std::string("not '") + wrong + "'"));
 }
 
 TEST(Options, RefusesWrongUse) {
-  EXPECT_EQ(failure({}), "no program given");
-  EXPECT_EQ(failure({"a.so", "b.so"}), "unexpected argument 'b.so'");
-  EXPECT_EQ(failure({"a.so"}, true), "unexpected argument 'a.so'");
-  EXPECT_EQ(failure({"a.so", "--what"}), "unknown option '--what'");
-  EXPECT_EQ(failure({"a.so", "--inputs"}), "--inputs needs a value");
-  EXPECT_EQ(failure({"a.so", "--inputs="}), "--inputs takes a file name");
-  EXPECT_EQ(failure({"a.so", "--backend="}),
+  EXPECT_EQ(refusal({}), "no program given");
+  EXPECT_EQ(refusal({"a.so", "b.so"}), "unexpected argument 'b.so'");
+  EXPECT_EQ(refusal({"a.so"}, true), "unexpected argument 'a.so'");
+  EXPECT_EQ(refusal({"a.so", "--what"}), "unknown option '--what'");
+  EXPECT_EQ(refusal({"a.so", "--inputs"}), "--inputs needs a value");
+  EXPECT_EQ(refusal({"a.so", "--inputs="}), "--inputs takes a file name");
+  EXPECT_EQ(refusal({"a.so", "--backend="}),
             "--backend takes the name of a backend");
-  EXPECT_EQ(failure({"a.so", "--quiet=1"}), "--quiet takes no value");
-  EXPECT_EQ(failure({"a.so", "--ranks", "0"}),
+  EXPECT_EQ(refusal({"a.so", "--quiet=1"}), "--quiet takes no value");
+  EXPECT_EQ(refusal({"a.so", "--ranks", "0"}),
             "--ranks takes an integer from 1 to 1048576, not '0'");
-  EXPECT_THAT(failure({"a.so", "--steps", "3x"}), HasSubstr("not '3x'"));
-  EXPECT_EQ(failure({"a.so", "--deadline", "-1"}),
+  EXPECT_THAT(refusal({"a.so", "--steps", "3x"}), HasSubstr("not '3x'"));
+  EXPECT_EQ(refusal({"a.so", "--deadline", "-1"}),
             "--deadline takes a positive number of seconds, not '-1'");
-  EXPECT_THAT(failure({"a.so", "--deadline", "nan"}), HasSubstr("'nan'"));
+  EXPECT_THAT(refusal({"a.so", "--deadline", "nan"}), HasSubstr("'nan'"));
 }
 
 TEST(Options, HelpNamesEveryFlag) {

@@ -34,7 +34,7 @@ Result<std::vector<TensorEntry>> parse(const std::string &text) {
 }
 
 /// The message for a wrong header over `dataBytes` bytes.
-std::string failure(const std::string &header, size_t dataBytes = 0) {
+std::string failureToRead(const std::string &header, size_t dataBytes = 0) {
   return parse(image(header, dataBytes)).status().message();
 }
 
@@ -79,75 +79,80 @@ TEST(SafetensorsParse, HeaderLength) {
 }
 
 TEST(SafetensorsParse, Json) {
-  EXPECT_EQ(failure(""), "f: header: expected '{', found the end at byte 0");
-  EXPECT_EQ(failure("[]"),
+  EXPECT_EQ(failureToRead(""),
+            "f: header: expected '{', found the end at byte 0");
+  EXPECT_EQ(failureToRead("[]"),
             "f: header: expected '{', found byte 0x5b at byte 0");
-  EXPECT_THAT(failure("{}x"), HasSubstr("text after the end at byte 2"));
-  EXPECT_THAT(failure("{\"a\":1}"), HasSubstr("expected '{'"));
-  EXPECT_THAT(failure("{\"a"), HasSubstr("string does not end"));
-  EXPECT_THAT(failure("{\"a\n\":{}}"), HasSubstr("control character"));
-  EXPECT_THAT(failure("{\"\xff\":{}}"), HasSubstr("string is not UTF-8"));
-  EXPECT_THAT(failure("{\"\xc0\x80\":{}}"), HasSubstr("not UTF-8"));
-  EXPECT_THAT(failure("{\"\xed\xa0\x80\":{}}"), HasSubstr("not UTF-8"));
-  EXPECT_THAT(failure("{\"\\q\":{}}"), HasSubstr("unknown escape"));
-  EXPECT_THAT(failure("{\"\\u12g4\":{}}"), HasSubstr("four hexadecimal"));
-  EXPECT_THAT(failure("{\"\\ud800\":{}}"), HasSubstr("lone surrogate"));
-  EXPECT_THAT(failure("{\"__metadata__\":{\"a\":1}}"),
+  EXPECT_THAT(failureToRead("{}x"), HasSubstr("text after the end at byte 2"));
+  EXPECT_THAT(failureToRead("{\"a\":1}"), HasSubstr("expected '{'"));
+  EXPECT_THAT(failureToRead("{\"a"), HasSubstr("string does not end"));
+  EXPECT_THAT(failureToRead("{\"a\n\":{}}"), HasSubstr("control character"));
+  EXPECT_THAT(failureToRead("{\"\xff\":{}}"), HasSubstr("string is not UTF-8"));
+  EXPECT_THAT(failureToRead("{\"\xc0\x80\":{}}"), HasSubstr("not UTF-8"));
+  EXPECT_THAT(failureToRead("{\"\xed\xa0\x80\":{}}"), HasSubstr("not UTF-8"));
+  EXPECT_THAT(failureToRead("{\"\\q\":{}}"), HasSubstr("unknown escape"));
+  EXPECT_THAT(failureToRead("{\"\\u12g4\":{}}"), HasSubstr("four hexadecimal"));
+  EXPECT_THAT(failureToRead("{\"\\ud800\":{}}"), HasSubstr("lone surrogate"));
+  EXPECT_THAT(failureToRead("{\"__metadata__\":{\"a\":1}}"),
               HasSubstr("expected '\"'"));
 }
 
 TEST(SafetensorsParse, Fields) {
-  EXPECT_THAT(failure(one("")), HasSubstr("tensor 't': no field 'dtype'"));
-  EXPECT_THAT(failure(one("\"dtype\":\"F32\",\"shape\":[]")),
+  EXPECT_THAT(failureToRead(one("")),
+              HasSubstr("tensor 't': no field 'dtype'"));
+  EXPECT_THAT(failureToRead(one("\"dtype\":\"F32\",\"shape\":[]")),
               HasSubstr("tensor 't': no field 'data_offsets'"));
-  EXPECT_THAT(failure(one("\"dtype\":\"F32\",\"dtype\":\"F32\"")),
+  EXPECT_THAT(failureToRead(one("\"dtype\":\"F32\",\"dtype\":\"F32\"")),
               HasSubstr("tensor 't': two fields 'dtype'"));
-  EXPECT_THAT(failure(one("\"x\\u0007\":1")),
+  EXPECT_THAT(failureToRead(one("\"x\\u0007\":1")),
               HasSubstr("tensor 't': unknown field 'x\\x07'"));
-  EXPECT_THAT(failure("{\"t\":{" + fields("U8", "0", "0,0") + "},\"t\":{}}"),
-              HasSubstr("duplicate tensor 't'"));
+  EXPECT_THAT(
+      failureToRead("{\"t\":{" + fields("U8", "0", "0,0") + "},\"t\":{}}"),
+      HasSubstr("duplicate tensor 't'"));
 }
 
 TEST(SafetensorsParse, Numbers) {
-  EXPECT_THAT(failure(one(fields("F32", "-1", "0,4")), 4),
+  EXPECT_THAT(failureToRead(one(fields("F32", "-1", "0,4")), 4),
               HasSubstr("expected an integer of at least 0"));
-  EXPECT_THAT(failure(one(fields("F32", "1.5", "0,4")), 4),
+  EXPECT_THAT(failureToRead(one(fields("F32", "1.5", "0,4")), 4),
               HasSubstr("found a fraction"));
-  EXPECT_THAT(failure(one(fields("F32", "01", "0,4")), 4),
+  EXPECT_THAT(failureToRead(one(fields("F32", "01", "0,4")), 4),
               HasSubstr("integer begins with 0"));
-  EXPECT_THAT(failure(one(fields("F32", "9223372036854775808", "0,4")), 4),
-              HasSubstr("does not fit in 63 bits"));
-  EXPECT_EQ(failure(one(fields("F32", "4294967296,4294967296", "0,4")), 4),
-            "f: tensor 't' has a shape whose product overflows");
+  EXPECT_THAT(
+      failureToRead(one(fields("F32", "9223372036854775808", "0,4")), 4),
+      HasSubstr("does not fit in 63 bits"));
+  EXPECT_EQ(
+      failureToRead(one(fields("F32", "4294967296,4294967296", "0,4")), 4),
+      "f: tensor 't' has a shape whose product overflows");
 }
 
 TEST(SafetensorsParse, TypesAndSizes) {
-  EXPECT_EQ(failure(one(fields("C64", "1", "0,8")), 8),
+  EXPECT_EQ(failureToRead(one(fields("C64", "1", "0,8")), 8),
             "f: tensor 't' has unsupported dtype 'C64'");
-  EXPECT_EQ(failure(one(fields("F32", "2,3", "0,20")), 20),
+  EXPECT_EQ(failureToRead(one(fields("F32", "2,3", "0,20")), 20),
             "f: tensor 't' has 20 bytes, expected 24 for tensor<2x3xf32>");
-  EXPECT_EQ(failure(one(fields("F4", "3", "0,2")), 2),
+  EXPECT_EQ(failureToRead(one(fields("F4", "3", "0,2")), 2),
             "f: tensor 't': tensor<3xf4E2M1FN> does not fill whole bytes");
-  EXPECT_EQ(failure(one(fields("F32", "1", "0,4,8")), 8),
+  EXPECT_EQ(failureToRead(one(fields("F32", "1", "0,4,8")), 8),
             "f: tensor 't' has 3 data offsets, expected 2");
-  EXPECT_EQ(failure(one(fields("BOOL", "2", "0,2")), 2),
+  EXPECT_EQ(failureToRead(one(fields("BOOL", "2", "0,2")), 2),
             "f: tensor 't' has a byte 120, expected 0 or 1 in BOOL");
 }
 
 TEST(SafetensorsParse, Ranges) {
-  EXPECT_EQ(failure(one(fields("U8", "4", "4,0")), 4),
+  EXPECT_EQ(failureToRead(one(fields("U8", "4", "4,0")), 4),
             "f: tensor 't' has bytes 4 to 0, outside the data of 4 bytes");
-  EXPECT_EQ(failure(one(fields("U8", "4", "0,4")), 3),
+  EXPECT_EQ(failureToRead(one(fields("U8", "4", "0,4")), 3),
             "f: tensor 't' has bytes 0 to 4, outside the data of 3 bytes");
-  EXPECT_EQ(failure(one(fields("U8", "4", "0,4")), 5),
+  EXPECT_EQ(failureToRead(one(fields("U8", "4", "0,4")), 5),
             "f: tensor 't' ends at byte 4, the last of all, but "
             "the data has 5 bytes");
-  EXPECT_EQ(failure(one(fields("U8", "3", "1,4")), 4),
+  EXPECT_EQ(failureToRead(one(fields("U8", "3", "1,4")), 4),
             "f: tensor 't' begins at byte 1, not right after the header, "
             "which ends at byte 0");
   std::string two = "{\"a\":{" + fields("U8", "3", "0,3") + "},\"b\":{" +
                     fields("U8", "2", "2,4") + "}}";
-  EXPECT_EQ(failure(two, 4),
+  EXPECT_EQ(failureToRead(two, 4),
             "f: tensor 'b' begins at byte 2, inside 'a', which ends at byte 3");
 }
 

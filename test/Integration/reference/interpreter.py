@@ -7,15 +7,14 @@ values of all ranks at once. An element that a map of a linalg op says does not
 exist is an error here; one that a computed index says is zero.
 """
 
-import functools
 import itertools
 import re
 
 import numpy as np
 
 import attention
-import orders
-from elements import (BF16, BINARY, CMPI, CONVERSIONS, UNARY, Fault, compare_floats,
+import structured
+from elements import (BF16, BINARY, CMPI, CONVERSIONS, UNARY, compare_floats,
                       convert, dtype_of, maximum, minimum)  # fmt: skip
 from mlir_text import Dense, Tensor
 
@@ -88,16 +87,6 @@ def scalar(value, dtype):
     return np.array(value).astype(dtype)[()]
 
 
-def index_into(array, indices):
-    for dim, index in enumerate(indices):
-        size = array.shape[dim]
-        # Most are numbers, for which numpy takes long.
-        inside = 0 <= index < size if isinstance(index, int) else np.all((index >= 0) & (index < size))
-        if not inside:
-            raise Fault(f"element outside dim {dim} of {array.shape}")
-    return array[tuple(indices)]
-
-
 def extract(array, indices):
     """The element, or what lookups give if there is none."""
     indices, inside = [np.asarray(i) for i in indices], np.True_
@@ -107,16 +96,6 @@ def extract(array, indices):
         return np.full(np.shape(inside), missing_element(array.dtype))
     found = array[tuple(np.clip(i, 0, n - 1) for i, n in zip(indices, array.shape))]
     return np.where(inside, found, missing_element(array.dtype))
-
-
-@functools.cache
-def compiled(expr):
-    return eval(f"lambda d: {expr}", {})
-
-
-def mapped(map, d):
-    """Returns the indices that the map gives: numbers, or arrays over the loops."""
-    return [compiled(expr)(d) for expr in map.results]
 
 
 def matmul(op, lhs, rhs):
@@ -135,9 +114,9 @@ def lookup_indices(op, shape, table_shape, indices, base):
     """Returns where each iteration finds its element, and if it exists."""
     loops = np.indices(shape, sparse=True) if shape else []
     axis = op.attrs["axis"]
-    row = indices[tuple(mapped(op.attrs["index_map"], loops))].astype(np.int64) - base
+    row = indices[tuple(structured.mapped(op.attrs["index_map"], loops))].astype(np.int64) - base
     valid = np.broadcast_to((row >= 0) & (row < table_shape[axis]), shape)
-    where = mapped(op.attrs["table_map"], loops)
+    where = structured.mapped(op.attrs["table_map"], loops)
     where.insert(axis, np.clip(row, 0, table_shape[axis] - 1))
     return [np.broadcast_to(w, shape) for w in where], valid
 
@@ -266,7 +245,7 @@ class Interpreter:
         if name == "arith.constant":
             return [constant(attrs["value"], op.result_types[0])]
         if name in ("linalg.generic", "linalg.fill"):
-            return self.structured(op, operands, env)
+            return structured.run(self.evaluate, op, operands, env)
         if name in ("weft.optimization_barrier", "weft.part_offset"):
             return operands
         if name == "weft.matmul":
@@ -342,58 +321,3 @@ class Interpreter:
             slice(o, o + (n - 1) * s + 1, s)
             for o, n, s in zip(offsets, attrs["static_sizes"], attrs["static_strides"])
         )
-
-    def structured(self, op, operands, env):
-        if op.name == "linalg.fill":
-            return [np.full(operands[1].shape, operands[0], operands[1].dtype)]
-        maps = op.attrs["indexing_maps"]
-        num_ins = op.attrs["operandSegmentSizes"][0]
-        kinds = ["reduction" in k.text for k in op.attrs["iterator_types"]]
-        sizes = self.loop_sizes(maps, operands)
-        outs = [np.array(o) for o in operands[num_ins:]]
-        ranges = [range(n) if red else [None] for n, red in zip(sizes, kinds)]
-        parallel = [n for n, red in zip(sizes, kinds) if not red]
-        grids = list(np.indices(parallel, sparse=True)) if parallel else []
-        sums = None
-        if "weft.order" in op.attrs and orders.joins_of(op) and any(kinds):
-            sums = orders.Sums(op, [n for n, red in zip(sizes, kinds) if red], outs)
-        for point in itertools.product(*ranges):
-            rest = iter(grids)
-            d = [next(rest) if p is None else p for p in point]
-            if sums:
-                outs = sums.at([p for p in point if p is not None])
-            args = [self.load(m, o, d) for m, o in zip(maps, operands[:num_ins] + outs)]
-            values = self.body(op, args, d, env)
-            for out, map, value in zip(outs, maps[num_ins:], values):
-                where = mapped(map, d)
-                shape = np.broadcast_shapes(*(np.shape(w) for w in where), np.shape(value))
-                out[tuple(where)] = np.broadcast_to(value, shape) if where else value
-        return [sums.join(i) for i in range(len(outs))] if sums else outs
-
-    @staticmethod
-    def load(map, operand, d):
-        return index_into(operand, mapped(map, d)) if np.ndim(operand) else operand
-
-    @staticmethod
-    def loop_sizes(maps, operands):
-        sizes = [None] * maps[0].num_dims
-        for map, operand in zip(maps, operands):
-            for dim, expr in enumerate(map.results):
-                plain = re.fullmatch(r"d\[(\d+)\]", expr)
-                if plain:
-                    sizes[int(plain.group(1))] = operand.shape[dim]
-        return sizes
-
-    def body(self, op, args, d, outer):
-        block = op.regions[0]
-        env = dict(outer)
-        env.update({name: value for (name, _), value in zip(block.args, args)})
-        for inner in block.ops:
-            if inner.name == "linalg.yield":
-                return [env[v] for v in inner.operands]
-            if inner.name == "linalg.index":
-                env[inner.results[0]] = np.asarray(d[inner.attrs["dim"]])
-                continue
-            values = self.evaluate(inner, [env[v] for v in inner.operands], env)
-            env.update(zip(inner.results, values))
-        raise AssertionError("body without a yield")

@@ -19,7 +19,7 @@ import gpu_values  # noqa: E402
 from gpu import read_tensors  # noqa: E402
 
 SCRIPT = ROOT / "test" / "lib" / "TestOps" / "compile-emulated.sh"
-DEFAULT = ["random=30:42", "data=0:6", "scan=0:4"]
+DEFAULT = ["random=30:36", "data=0:3", "scan=0:2"]
 
 
 def compile_emulated(source, program, *options):
