@@ -37,8 +37,6 @@ using namespace mlir::weft;
 
 namespace {
 
-constexpr int kComputeStream = 0;
-
 /// Of each resource the places of up to so many tasks are looked at.
 constexpr size_t kMaxTasks = 6;
 

@@ -40,8 +40,6 @@ using namespace mlir::weft;
 
 namespace {
 
-constexpr int kComputeStream = 0;
-
 class LinkEnds {
 public:
   LinkEnds(const TaskGraph &graph, const std::vector<int64_t> &heads,

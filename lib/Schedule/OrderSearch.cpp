@@ -49,7 +49,7 @@ constexpr int64_t kLimitedPart = 8;
 /// Problems of up to so many tasks are searched whole, with up to so many
 /// tasks put into lines.
 constexpr int kMaxWhole = 10;
-constexpr int64_t kMaxSteps = 400000;
+constexpr int64_t kMaxPositions = 400000;
 
 class OrderSearch {
 public:
@@ -255,7 +255,7 @@ void OrderSearch::tryAll() {
 }
 
 void OrderSearch::descend(int64_t now, std::vector<int64_t> &freeAt) {
-  if (now >= best.time || best.time <= bound || ++steps > kMaxSteps)
+  if (now >= best.time || best.time <= bound || ++steps > kMaxPositions)
     return;
   if (taken.size() == place.size()) {
     if (makeLine(taken))

@@ -149,9 +149,6 @@ Places::Places(const TaskGraph &graph, const std::vector<int> &path)
       after[i] = std::min(after[i], after[next]);
 }
 
-/// The number of that resource.
-constexpr int kComputeStream = 0;
-
 /// What the path has for one resource: gaps, and what fills them.
 class Gaps {
 public:

@@ -15,6 +15,9 @@ namespace mlir::weft {
 /// Pairs of tasks of which the first is done before the second begins.
 using Precedences = std::vector<std::pair<int, int>>;
 
+/// The resource that computes; the others are links.
+constexpr int kComputeStream = 0;
+
 /// Tasks with what comes directly before and after each; either as they are, or
 /// with time turned round.
 struct TaskGraph {

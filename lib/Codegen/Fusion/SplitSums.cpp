@@ -29,11 +29,11 @@ constexpr int64_t kColumns = 32;
 constexpr int64_t kMostParts = kLongSum / 2;
 
 /// Views that were made, by their source and type.
-using Views = DenseMap<std::pair<Value, Type>, Value>;
+using SeenViews = DenseMap<std::pair<Value, Type>, Value>;
 
 class SplitSum {
 public:
-  SplitSum(linalg::GenericOp op, int64_t numParts, Views &views)
+  SplitSum(linalg::GenericOp op, int64_t numParts, SeenViews &views)
       : op(op), builder(op), numParts(numParts), views(views) {}
 
   void run() {
@@ -58,7 +58,7 @@ private:
   linalg::GenericOp op;
   OpBuilder builder;
   int64_t numParts;
-  Views &views;
+  SeenViews &views;
   SmallVector<Combiner> combiners;
   SmallVector<int64_t> sizes;
   SmallVector<utils::IteratorType> iterators;
@@ -309,7 +309,7 @@ linalg::GenericOp SplitSum::joinParts(linalg::GenericOp parts) {
 } // namespace
 
 void mlir::weft::splitSums(Block &block, int64_t numParts) {
-  Views views;
+  SeenViews views;
   for (linalg::GenericOp op :
        llvm::make_early_inc_range(block.getOps<linalg::GenericOp>()))
     SplitSum(op, numParts, views).run();

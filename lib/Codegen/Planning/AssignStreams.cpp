@@ -75,7 +75,7 @@ bool overlap(ArrayRef<BufferExtent> a, ArrayRef<BufferExtent> b) {
   });
 }
 
-bool haveConflict(const Touched &a, const Touched &b) {
+bool mustKeepOrder(const Touched &a, const Touched &b) {
   return overlap(a.written, b.written) || overlap(a.written, b.read) ||
          overlap(a.read, b.written);
 }
@@ -155,15 +155,15 @@ bool Finder::mayStandBefore(Operation *place, rt::FusedOp op, rt::WaitOp wait) {
     if (auto assemble = dyn_cast<rt::AssembleOp>(other)) {
       Touched named;
       named.written.push_back(getExtent(assemble.getBuffer()));
-      if (haveConflict(own, named))
+      if (mustKeepOrder(own, named))
         return false;
       continue;
     }
     if (isNothingBetween(other) || isa<rt::WaitOp>(other))
       continue;
     Touched theirs = getTouched(other);
-    if (haveConflict(own, theirs) ||
-        (other->isBeforeInBlock(wait) && haveConflict(sent, theirs)))
+    if (mustKeepOrder(own, theirs) ||
+        (other->isBeforeInBlock(wait) && mustKeepOrder(sent, theirs)))
       return false;
   }
   return true;
@@ -272,7 +272,7 @@ const Enqueued *Orderer::findConflict(const Touched &touched, unsigned stream,
                                       unsigned other) const {
   size_t first = other < clocks[stream].size() ? clocks[stream][other] : 0;
   for (size_t i = ops[other].size(); i > first; --i)
-    if (haveConflict(touched, ops[other][i - 1].touched))
+    if (mustKeepOrder(touched, ops[other][i - 1].touched))
       return &ops[other][i - 1];
   return nullptr;
 }

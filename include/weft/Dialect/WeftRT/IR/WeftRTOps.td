@@ -170,7 +170,8 @@ def WeftRT_AssembleOp : WeftRT_Op<"assemble",
     `weft_rt.into` says which elements of the whole each of them is, if not all
     (a later one lies on those before it), `weft_rt.parts` which of its own. Together
     they are all elements of the whole. A value comes to be at one place of the
-    program only; undefined contents may at several.
+    program only; undefined contents may at several, and no op reads them: parts
+    are put into them.
 
     Example: two halves are a whole.
     ```mlir
