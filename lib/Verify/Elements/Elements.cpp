@@ -33,6 +33,12 @@ ElementTable::~ElementTable() {
       prototype->destroy();
 }
 
+void ElementTable::reserve(size_t numOps) {
+  known.reserve(numOps);
+  substituted.reserve(numOps);
+  ofValues.reserve(numOps / 2);
+}
+
 static size_t getHash(const Element &e) {
   return llvm::hash_combine(
       e.kind, e.name, e.details, e.type,
@@ -56,6 +62,20 @@ bool ElementTable::Info::isEqual(Known known, Known other) {
 /// Numbers for what has only an address, in the order in which they are met.
 unsigned ElementTable::getNumber(const void *unique) {
   return numbers.try_emplace(unique, numbers.size()).first->second;
+}
+
+/// Adds the variables of an operand, and which of them occur by themselves.
+static void takeVariables(Element &element, const Element &operand) {
+  bool isAlone =
+      operand.kind == ElementKind::Variable && element.kind != ElementKind::Sum;
+  for (auto [i, variable] : llvm::enumerate(operand.variables)) {
+    size_t own =
+        llvm::find(element.variables, variable) - element.variables.begin();
+    if (own == element.variables.size())
+      element.variables.push_back(variable);
+    if (own < 64 && (isAlone || operand.isAlone(i)))
+      element.alone |= uint64_t(1) << own;
+  }
 }
 
 /// Finds what follows from the operands.
@@ -90,9 +110,7 @@ void ElementTable::complete(Element &element) {
   for (const Element *operand : element.operands) {
     mix(operand->pattern);
     element.divides |= operand->divides;
-    for (const Element *variable : operand->variables)
-      if (!llvm::is_contained(element.variables, variable))
-        element.variables.push_back(variable);
+    takeVariables(element, *operand);
   }
   element.pattern = pattern;
 }

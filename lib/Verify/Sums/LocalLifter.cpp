@@ -189,6 +189,20 @@ LocalLifter::LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
       isGlobal(isReference && !dependsOnRank(func)), numRanks(mesh.numRanks()) {
 }
 
+/// All attributes. Most ops have those of the one before of their name.
+DictionaryAttr LocalLifter::getAttributes(Operation *op) {
+  auto &[last, all] = attributes[op->getName()];
+  bool isSame = last &&
+                last->getDiscardableAttrDictionary() ==
+                    op->getDiscardableAttrDictionary() &&
+                op->getName().compareOpProperties(last->getPropertiesStorage(),
+                                                  op->getPropertiesStorage());
+  if (!isSame)
+    all = op->getAttrDictionary();
+  last = op;
+  return all;
+}
+
 /// How an argument or result rests: its global shape and chunks.
 SmallVector<LocalDim, 4> LocalLifter::getBorderDims(DictionaryAttr attrs,
                                                     RankedTensorType type) {
@@ -509,6 +523,9 @@ void LocalLifter::carryWays(Operation *op) {
   if (isGlobal || (!isMovement(op) && !isElementwise(op)) ||
       llvm::any_of(op->getResults(), isStack))
     return;
+  auto mayDiffer = [&](Value operand) { return otherWays.contains(operand); };
+  if (llvm::none_of(op->getOperands(), mayDiffer))
+    return;
   llvm::MapVector<Value, std::vector<LocalValue>> operands;
   for (Value operand : op->getOperands())
     if (auto it = otherWays.find(operand); it != otherWays.end() &&
@@ -604,7 +621,7 @@ bool LocalLifter::liftRegrouped(Operation *op) {
   constexpr size_t kMaxWays = 64;
   size_t count = 1;
   for (Value value :
-       llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
+       llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end())) {
     auto it = tensors.find(value);
     if (it == tensors.end())
       continue;
