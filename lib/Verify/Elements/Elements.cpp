@@ -40,11 +40,23 @@ void ElementTable::reserve(size_t numOps) {
 }
 
 static size_t getHash(const Element &e) {
-  return llvm::hash_combine(
-      e.kind, e.name, e.details, e.type,
-      llvm::hash_combine_range(e.numbers.begin(), e.numbers.end()),
-      llvm::hash_combine_range(e.operands.begin(), e.operands.end()),
-      llvm::hash_combine_range(e.shape.begin(), e.shape.end()));
+  // Short, as it is asked for each time that one is looked for.
+  uint64_t hash = uint64_t(e.kind);
+  auto mix = [&](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  };
+  for (const void *unique :
+       {e.name.getAsOpaquePointer(), e.details.getAsOpaquePointer(),
+        e.type.getAsOpaquePointer()})
+    mix(reinterpret_cast<uintptr_t>(unique));
+  for (int64_t number : e.numbers)
+    mix(number);
+  for (const Element *operand : e.operands)
+    mix(reinterpret_cast<uintptr_t>(operand));
+  for (int64_t size : e.shape)
+    mix(size);
+  return hash;
 }
 
 bool ElementTable::Info::isEqual(Known known, Known other) {
@@ -405,13 +417,15 @@ const Element *ElementTable::makeScalar(Attribute name, DictionaryAttr details,
   Element element{ElementKind::Scalar, name, details, type};
   element.operands.assign(operands.begin(), operands.end());
   element.numbers = {result};
-  bool isFolded = result == 0 && getScalarOp(name, details).isFolded;
+  ScalarOp scalar = getScalarOp(name, details);
+  bool isFolded = result == 0 && scalar.isFolded;
   if (isFolded)
     if (const Element *data = foldData(element))
       return data;
   constexpr int kMaxFolds = 8;
   for (int i = 0; isFolded && i < kMaxFolds; ++i) {
-    ScalarOp scalar = getScalarOp(name, cast<DictionaryAttr>(element.details));
+    if (i > 0)
+      scalar = getScalarOp(name, cast<DictionaryAttr>(element.details));
     if (scalar.isCommutative)
       sortOperands(element.operands);
     if (const Element *found = find(element))

@@ -170,9 +170,16 @@ LogicalResult LocalLifter::setTensor(Operation *op, Value result,
       if (dim.chunk && dim.size == kAnySize && size != kAnySize &&
           fitsChunks(dim, size))
         dim.size = size;
-  origins.try_emplace(value.form, op);
+  made.push_back({value.form, op});
   tensors[result] = std::move(value);
   return success();
+}
+
+Operation *LocalLifter::getOrigin(const Form *form) const {
+  if (origins.empty())
+    for (auto [form, op] : made)
+      origins.try_emplace(form, op);
+  return origins.lookup(form);
 }
 
 AxisList LocalLifter::getAxes(AxesAttr axes) const {
@@ -729,7 +736,11 @@ LogicalResult LocalLifter::liftAsIs(Operation *op) {
 }
 
 LogicalResult LocalLifter::run() {
-  tensors.reserve(func.getBody().front().getOperations().size());
+  size_t numOps = func.getBody().front().getOperations().size();
+  tensors.reserve(numOps);
+  made.reserve(numOps);
+  if (isReference)
+    forms.reserve(numOps);
   if (failed(liftArguments()))
     return failure();
   for (Operation &op : func.getBody().front())

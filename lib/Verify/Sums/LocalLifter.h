@@ -223,7 +223,7 @@ public:
     return tensors.at(op->getResult(0)).form;
   }
   /// The first op that made a tensor of this form, or null.
-  Operation *getOrigin(const Form *form) const { return origins.lookup(form); }
+  Operation *getOrigin(const Form *form) const;
 
 private:
   friend class BodyLifter;
@@ -564,7 +564,10 @@ private:
   /// The number of loops around what is followed.
   int64_t loopDepth = 0;
   SmallVector<const Form *> results;
-  DenseMap<const Form *, Operation *> origins;
+  /// What ops made, in their order, and by what each was made first. The latter
+  /// is of use in diagnostics only, and made for them.
+  std::vector<std::pair<const Form *, Operation *>> made;
+  mutable DenseMap<const Form *, Operation *> origins;
   SmallVector<LiftedReduction> reductions;
   SmallVector<DeclaredOrder> declared;
 };
