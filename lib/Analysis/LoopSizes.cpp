@@ -19,3 +19,8 @@ SmallVector<int64_t> weft::getLoopSizes(linalg::LinalgOp op,
           sizes[dim.getPosition()] = size;
   return llvm::is_contained(sizes, -1) ? op.getStaticLoopRanges() : sizes;
 }
+
+unsigned weft::countInputs(linalg::LinalgOp op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+  return generic ? generic.getInputs().size() : op.getNumDpsInputs();
+}

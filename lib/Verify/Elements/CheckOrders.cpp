@@ -54,8 +54,10 @@ static LogicalResult checkFields(Operation *op, OrderAttr order) {
 }
 
 LogicalResult mlir::weft::checkOrders(ModuleOp module) {
-  WalkResult result = module.walk([](Operation *op) {
-    auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+  auto name = StringAttr::get(module.getContext(), WeftDialect::kOrderAttr);
+  WalkResult result = module.walk([&](Operation *op) {
+    DictionaryAttr attrs = op->getDiscardableAttrDictionary();
+    auto order = attrs.empty() ? OrderAttr() : attrs.getAs<OrderAttr>(name);
     if (!order)
       return WalkResult::advance();
     if (combines(op, order))

@@ -28,12 +28,16 @@ public:
     for (const Element *variable : variables)
       if (variable->type.isIndex())
         candidates.insert(variable);
-    for (const Element *root : roots)
+    for (const Element *root : roots) {
       candidates.remove(root);
+      for (auto [i, variable] : llvm::enumerate(root->variables))
+        if (root->isAlone(i))
+          candidates.remove(variable);
+    }
     SmallVector<const Element *> stack(roots);
     DenseSet<const Element *> seen;
-    // Mostly all occur by themselves, which shows soon: a step's sums over all
-    // layers are long.
+    // Mostly all occur by themselves, which shows at once: a step's sums over
+    // all layers are long.
     while (!stack.empty() && candidates.size() > 1) {
       const Element *element = stack.pop_back_val();
       if (element->variables.empty() || !seen.insert(element).second)

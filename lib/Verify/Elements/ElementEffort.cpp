@@ -71,6 +71,7 @@ LogicalResult proof::compareWithEffort(
                                  {std::max(few, kMost)}};
   for (ElementLimits limits : tries) {
     ElementTable table(op->getContext(), limits);
+    table.reserve(std::min<size_t>(numOps, few));
     bool isExact = limits.named == SIZE_MAX;
     Outcome outcome = compare(table, /*says=*/isExact);
     if (outcome == Outcome::Equal)

@@ -33,12 +33,30 @@ ElementTable::~ElementTable() {
       prototype->destroy();
 }
 
+void ElementTable::reserve(size_t numOps) {
+  known.reserve(numOps);
+  substituted.reserve(numOps);
+  ofValues.reserve(numOps / 2);
+}
+
 static size_t getHash(const Element &e) {
-  return llvm::hash_combine(
-      e.kind, e.name, e.details, e.type,
-      llvm::hash_combine_range(e.numbers.begin(), e.numbers.end()),
-      llvm::hash_combine_range(e.operands.begin(), e.operands.end()),
-      llvm::hash_combine_range(e.shape.begin(), e.shape.end()));
+  // Short, as it is asked for each time that one is looked for.
+  uint64_t hash = uint64_t(e.kind);
+  auto mix = [&](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  };
+  for (const void *unique :
+       {e.name.getAsOpaquePointer(), e.details.getAsOpaquePointer(),
+        e.type.getAsOpaquePointer()})
+    mix(reinterpret_cast<uintptr_t>(unique));
+  for (int64_t number : e.numbers)
+    mix(number);
+  for (const Element *operand : e.operands)
+    mix(reinterpret_cast<uintptr_t>(operand));
+  for (int64_t size : e.shape)
+    mix(size);
+  return hash;
 }
 
 bool ElementTable::Info::isEqual(Known known, Known other) {
@@ -56,6 +74,20 @@ bool ElementTable::Info::isEqual(Known known, Known other) {
 /// Numbers for what has only an address, in the order in which they are met.
 unsigned ElementTable::getNumber(const void *unique) {
   return numbers.try_emplace(unique, numbers.size()).first->second;
+}
+
+/// Adds the variables of an operand, and which of them occur by themselves.
+static void takeVariables(Element &element, const Element &operand) {
+  bool isAlone =
+      operand.kind == ElementKind::Variable && element.kind != ElementKind::Sum;
+  for (auto [i, variable] : llvm::enumerate(operand.variables)) {
+    size_t own =
+        llvm::find(element.variables, variable) - element.variables.begin();
+    if (own == element.variables.size())
+      element.variables.push_back(variable);
+    if (own < 64 && (isAlone || operand.isAlone(i)))
+      element.alone |= uint64_t(1) << own;
+  }
 }
 
 /// Finds what follows from the operands.
@@ -90,9 +122,7 @@ void ElementTable::complete(Element &element) {
   for (const Element *operand : element.operands) {
     mix(operand->pattern);
     element.divides |= operand->divides;
-    for (const Element *variable : operand->variables)
-      if (!llvm::is_contained(element.variables, variable))
-        element.variables.push_back(variable);
+    takeVariables(element, *operand);
   }
   element.pattern = pattern;
 }
@@ -387,13 +417,15 @@ const Element *ElementTable::makeScalar(Attribute name, DictionaryAttr details,
   Element element{ElementKind::Scalar, name, details, type};
   element.operands.assign(operands.begin(), operands.end());
   element.numbers = {result};
-  bool isFolded = result == 0 && getScalarOp(name, details).isFolded;
+  ScalarOp scalar = getScalarOp(name, details);
+  bool isFolded = result == 0 && scalar.isFolded;
   if (isFolded)
     if (const Element *data = foldData(element))
       return data;
   constexpr int kMaxFolds = 8;
   for (int i = 0; isFolded && i < kMaxFolds; ++i) {
-    ScalarOp scalar = getScalarOp(name, cast<DictionaryAttr>(element.details));
+    if (i > 0)
+      scalar = getScalarOp(name, cast<DictionaryAttr>(element.details));
     if (scalar.isCommutative)
       sortOperands(element.operands);
     if (const Element *found = find(element))

@@ -86,6 +86,8 @@ struct Element {
   unsigned id = 0;
   /// The variables that it depends on, in the order of their first use.
   SmallVector<const Element *, 4> variables = {};
+  /// Which of the first 64 of these occur by themselves, and not in sums only.
+  uint64_t alone = 0;
   /// Whether a variable is divided in it.
   bool divides = false;
   /// Of an index: its least and greatest value, if known.
@@ -101,6 +103,9 @@ struct Element {
   mutable Value value = {};
 
   bool isFunction() const { return kind >= ElementKind::Argument; }
+  bool isAlone(size_t variable) const {
+    return variable < 64 && ((alone >> variable) & 1);
+  }
   /// Says whether it is a scalar op of this name.
   bool isOp(StringRef op) const {
     return kind == ElementKind::Scalar &&
@@ -126,6 +131,8 @@ public:
   ~ElementTable();
 
   MLIRContext *getContext() const { return context; }
+  /// Makes room for what a program of so many ops needs at least.
+  void reserve(size_t numOps);
   bool isFull() const { return elements.size() > limits.elements; }
 
   // Indices.

@@ -148,6 +148,9 @@ LogicalResult ProgramElements::run() {
     return func.emitOpError("has ")
            << func.getBody().getBlocks().size() << " blocks, expected one";
   Block &body = func.getBody().front();
+  size_t numOps = body.getOperations().size();
+  values.reserve(2 * numOps);
+  made.reserve(numOps);
   if (failed(liftArguments()) || failed(liftBlock(body)))
     return failure();
   for (Value result : body.getTerminator()->getOperands())
@@ -376,6 +379,14 @@ LogicalResult ProgramElements::liftOther(Operation *op) {
   return success();
 }
 
+/// Whether it is an op on scalars of `arith` or `math`, as most are.
+static bool isScalarMath(Operation *op) {
+  return isa_and_present<arith::ArithDialect, math::MathDialect>(
+             op->getDialect()) &&
+         llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>) &&
+         llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
+}
+
 LogicalResult ProgramElements::liftOp(Operation *op) {
   for (Type type : op->getResultTypes())
     if (!isFollowed(type))
@@ -384,6 +395,8 @@ LogicalResult ProgramElements::liftOp(Operation *op) {
   Attribute constant;
   if (matchPattern(op, m_Constant(&constant)) && isa<TypedAttr>(constant))
     return liftConstant(op, constant);
+  if (isScalarMath(op))
+    return liftScalar(op);
   if (getCollectiveKind(op))
     return liftCollective(op);
   if (isGlobal()) {

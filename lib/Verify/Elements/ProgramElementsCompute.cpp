@@ -50,7 +50,7 @@ const Element *ProgramElements::convert(const Element *element, Type type) {
 //===----------------------------------------------------------------------===//
 
 ProgramElements::Structured::Structured(linalg::LinalgOp op)
-    : op(op), maps(op.getIndexingMapsArray()), firstInit(op.getNumDpsInputs()),
+    : op(op), maps(op.getIndexingMapsArray()), firstInit(countInputs(op)),
       sizes(getLoopSizes(op, maps)) {
   auto iterators = op.getIteratorTypesArray();
   isReduced.resize(iterators.size());
@@ -63,9 +63,10 @@ ProgramElements::Structured::Structured(linalg::LinalgOp op)
 bool ProgramElements::readLoops(const Structured &structured,
                                 const Elements &loops) {
   linalg::LinalgOp op = structured.op;
+  Block *body = op.getBlock();
   for (auto [i, value, map] : llvm::enumerate(ValueRange(op->getOperands()),
                                               ArrayRef(structured.maps))) {
-    BlockArgument arg = op.getMatchingBlockArgument(&op->getOpOperand(i));
+    BlockArgument arg = body->getArgument(i);
     if (!isa<RankedTensorType>(value.getType())) {
       values[arg] = get(value);
       continue;
@@ -160,15 +161,14 @@ const Element *ProgramElements::reduce(const Structured &structured,
       reducedSizes.push_back(sizes[loop]);
     }
   Elements yielded, accumulators, inits;
-  for (OpOperand &init : op.getDpsInitsMutable()) {
-    unsigned i = yielded.size();
+  for (unsigned i = 0; i < op->getNumResults(); ++i) {
+    unsigned init = structured.firstInit + i;
     yielded.push_back(get(body->getTerminator()->getOperand(i)));
-    accumulators.push_back(get(op.getMatchingBlockArgument(&init)));
+    accumulators.push_back(get(body->getArgument(init)));
     Elements indices;
-    AffineMap map = structured.maps[structured.firstInit + i];
-    for (AffineExpr expr : map.getResults())
+    for (AffineExpr expr : structured.maps[init].getResults())
       indices.push_back(table.evaluate(expr, loops));
-    inits.push_back(readTensor(init.get(), indices));
+    inits.push_back(readTensor(op->getOperand(init), indices));
   }
   if (isGlobal())
     if (const Element *added =
@@ -248,12 +248,47 @@ LogicalResult ProgramElements::liftLinalg(linalg::LinalgOp op) {
 // Contractions
 //===----------------------------------------------------------------------===//
 
+/// The loop that reads the dimension of a variable; null if there is none.
+static AffineDimExpr getLoop(AffineMap map, const Element *variable) {
+  bool isDim = variable->type.isIndex() &&
+               uint64_t(variable->numbers[0]) < map.getNumResults();
+  return isDim ? dyn_cast<AffineDimExpr>(map.getResult(variable->numbers[0]))
+               : AffineDimExpr(nullptr);
+}
+
+/// Variables for the loops of a contraction, as far as can be seen in the order
+/// in which a function of its product numbers its own: what is read then keeps
+/// its variables.
+ProgramElements::Elements ProgramElements::getLoops(MatmulOp op,
+                                                    ArrayRef<int64_t> sizes) {
+  std::pair<Value, AffineMap> operands[] = {{op.getLhs(), op.getLhsMap()},
+                                            {op.getRhs(), op.getRhsMap()}};
+  if (isGlobal() &&
+      get(operands[1].first)->pattern < get(operands[0].first)->pattern)
+    std::swap(operands[0], operands[1]);
+  llvm::SmallSetVector<unsigned, 8> order;
+  for (auto [value, map] : operands)
+    for (const Element *variable : get(value)->variables)
+      if (auto loop = getLoop(map, variable))
+        if (op.getResultMap().isFunctionOfDim(loop.getPosition()))
+          order.insert(loop.getPosition());
+  for (unsigned loop = 0; loop < sizes.size(); ++loop)
+    order.insert(loop);
+  Elements loops(sizes.size());
+  unsigned position = 0;
+  for (unsigned loop : order) {
+    loops[loop] = table.getVariable(position, sizes[loop]);
+    position += sizes[loop] != 1;
+  }
+  return loops;
+}
+
 /// Sums are taken in f32, or f64, and rounded once: how wide the operands and
 /// the result lie in memory is a conversion, wherever it is done. With rounded
 /// leaves the result's type is part of the sum.
 LogicalResult ProgramElements::liftMatmul(MatmulOp op) {
   SmallVector<int64_t> sizes = op.getLoopSizes();
-  Elements loops = getIndices(sizes);
+  Elements loops = getLoops(op, sizes);
   Type result = getElementTypeOrSelf(op.getType());
   Builder builder(op.getContext());
   Type wide = result.isF64() ? builder.getF64Type() : builder.getF32Type();

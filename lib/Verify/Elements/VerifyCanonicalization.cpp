@@ -122,8 +122,11 @@ static constexpr llvm::StringLiteral kProductType = "weft_rt.product_type";
 /// results.
 static SmallVector<Operation *> findNarrowContractions(ModuleOp module) {
   SmallVector<Operation *> found;
+  auto product = StringAttr::get(module.getContext(), kProductType);
+  auto scales = StringAttr::get(module.getContext(), kScalesContractionAttr);
   module.walk([&](Operation *op) {
-    if (op->hasAttr(kProductType) || op->hasAttr(kScalesContractionAttr))
+    DictionaryAttr attrs = op->getDiscardableAttrDictionary();
+    if (!attrs.empty() && (attrs.contains(product) || attrs.contains(scales)))
       found.push_back(op);
   });
   return found;
@@ -133,7 +136,7 @@ static SmallVector<Operation *> findNarrowContractions(ModuleOp module) {
 /// there is nothing to prove between the two.
 static LogicalResult checkNotQuantized(ModuleOp canonical, ModuleOp source) {
   SmallVector<Operation *> narrow = findNarrowContractions(canonical);
-  if (narrow.size() <= findNarrowContractions(source).size())
+  if (narrow.empty() || narrow.size() <= findNarrowContractions(source).size())
     return success();
   return narrow.front()->emitOpError(
       "is of narrow operands, as --quantize makes them, and rounds otherwise "

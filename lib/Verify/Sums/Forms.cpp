@@ -170,13 +170,15 @@ bool FormTable::Info::isEqual(Known known, Known other) {
 const Form *FormTable::get(Form form) {
   form.told = getTold(form);
   form.hash = getHash(form);
-  if (auto it = known.find({&form, form.hash}); it != known.end())
+  auto [it, isNew] = known.insert({&form, form.hash});
+  if (!isNew)
     return count(it->form);
   if (!isOfReals())
     form.digest = computeDigest(form);
   form.isOfReference = !isReferenceKnown;
   forms.push_back(std::move(form));
-  known.insert({&forms.back(), forms.back().hash});
+  // Equal to what it was found by, and at its place.
+  it->form = &forms.back();
   return count(&forms.back());
 }
 

@@ -163,6 +163,11 @@ public:
   explicit FormTable(Equality equality = Equality::Bits) : equality(equality) {}
 
   bool isOfReals() const { return equality == Equality::Reals; }
+  /// Makes room for what a program of so many ops needs at least.
+  void reserve(size_t numOps) {
+    known.reserve(2 * numOps);
+    reads.reserve(numOps);
+  }
   /// Returns the form that equals `form`; takes it in if it is new.
   const Form *get(Form form);
   /// From now on forms are those of a program that is compared with the one

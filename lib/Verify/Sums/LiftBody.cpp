@@ -34,9 +34,10 @@ void BodyLifter::setConstant(Value value, Attribute attr) {
 }
 
 FailureOr<LocalScalar> BodyLifter::get(Operation *op, Value value) {
-  for (auto *known : {&scalars, &lifter.scalars})
-    if (auto it = known->find(value); it != known->end())
-      return it->second;
+  if (auto it = scalars.find(value); it != scalars.end())
+    return it->second;
+  if (auto it = lifter.scalars.find(value); it != lifter.scalars.end())
+    return it->second;
   Attribute constant;
   if (matchPattern(value, m_Constant(&constant))) {
     setConstant(value, constant);
@@ -124,9 +125,12 @@ void BodyLifter::setPadding(const LocalScalar &condition, LocalScalar &chosen,
 /// else than its form says.
 uint64_t BodyLifter::getChangedLoops(ValueRange values) const {
   uint64_t changed = 0;
-  for (Value value : values)
-    changed |= scalars.lookup(value).changedLoops |
-               lifter.scalars.lookup(value).changedLoops;
+  for (Value value : values) {
+    if (auto it = scalars.find(value); it != scalars.end())
+      changed |= it->second.changedLoops;
+    if (auto it = lifter.scalars.find(value); it != lifter.scalars.end())
+      changed |= it->second.changedLoops;
+  }
   return changed;
 }
 
@@ -213,7 +217,10 @@ void BodyLifter::inferChunks(Block &body, int choice) {
       if (auto def = operand.getDefiningOp<linalg::IndexOp>())
         index = def;
     for (Value operand : op->getOperands()) {
-      LocalScalar scalar = lifter.scalars.lookup(operand);
+      auto it = lifter.scalars.find(operand);
+      if (it == lifter.scalars.end())
+        continue;
+      const LocalScalar &scalar = it->second;
       RankVector offset = scalar.offset;
       // A number that the one-rank program does not add either is the begin of
       // a part that ranks compute one after the other.
@@ -508,7 +515,7 @@ LogicalResult BodyLifter::liftOther(Operation *op) {
   bool isKnown = op->getNumRegions() == 0 && isMemoryEffectFree(op);
   if (lifter.forms.isOfReals() && !isKnown)
     return liftUninterpreted(op);
-  if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+  if (!isKnown)
     return op->emitOpError(
         "is not known to the proof (lib/Verify/Sums): it may "
         "have an order that cannot be followed");
@@ -524,7 +531,7 @@ LogicalResult BodyLifter::liftOther(Operation *op) {
     form.operands.push_back(*operandForm);
     form.dependsOnLoops |= (*operandForm)->dependsOnLoops;
   }
-  if (DictionaryAttr attrs = op->getAttrDictionary(); !attrs.empty())
+  if (DictionaryAttr attrs = lifter.getAttributes(op); !attrs.empty())
     form.details = lifter.forms.getText(attrs).str();
   form.op = op;
   for (OpResult result : op->getResults()) {

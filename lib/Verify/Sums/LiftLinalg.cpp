@@ -68,14 +68,14 @@ class LinalgLifter {
 public:
   LinalgLifter(linalg::LinalgOp op, FormTable &forms,
                MutableArrayRef<LocalDim> loops)
-      : op(op), forms(forms), loops(loops) {}
+      : op(op), forms(forms), loops(loops), maps(op.getIndexingMapsArray()),
+        iterators(op.getIteratorTypesArray()), firstInit(countInputs(op)) {}
 
   /// Iterators, sizes of reductions, and where result `index` lies: the form's
   /// details. In a sum, the padding counts too: it is in the tree, as zeros.
   std::string describe(unsigned index, bool withPadding = false) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    auto iterators = op.getIteratorTypesArray();
     for (auto [loop, iterator] : llvm::zip(loops, iterators)) {
       if (iterator == utils::IteratorType::parallel) {
         os << "p ";
@@ -90,9 +90,7 @@ public:
     return text;
   }
 
-  AffineMap getResultMap(unsigned index) {
-    return op.getMatchingIndexingMap(op.getDpsInitOperand(index));
-  }
+  AffineMap getResultMap(unsigned index) { return maps[firstInit + index]; }
 
   SmallVector<LocalDim, 4> getResultDims(unsigned index,
                                          const LocalScalar &scalar) {
@@ -140,20 +138,20 @@ public:
 
   SmallVector<LocalDim> getReductionLoops() {
     SmallVector<LocalDim> reduced;
-    for (auto [loop, iterator] : llvm::zip(loops, op.getIteratorTypesArray()))
+    for (auto [loop, iterator] : llvm::zip(loops, iterators))
       if (iterator == utils::IteratorType::reduction)
         reduced.push_back(loop);
     return reduced;
   }
 
   bool lastIsReduction() {
-    return op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
+    return iterators.back() == utils::IteratorType::reduction;
   }
 
   /// Fails unless what enters the combination from padding changes nothing.
   LogicalResult checkPadding(const Combiner &combiner,
                              const LocalScalar &entering) {
-    for (auto [i, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+    for (auto [i, iterator] : llvm::enumerate(iterators)) {
       if (iterator != utils::IteratorType::reduction || !holdsPadding(loops[i]))
         continue;
       bool isMasked = llvm::any_of(entering.padding, [&](const auto &entry) {
@@ -171,6 +169,9 @@ private:
   linalg::LinalgOp op;
   FormTable &forms;
   MutableArrayRef<LocalDim> loops;
+  SmallVector<AffineMap> maps;
+  SmallVector<utils::IteratorType> iterators;
+  unsigned firstInit;
 };
 
 } // namespace
@@ -436,9 +437,10 @@ LogicalResult LocalLifter::liftFold(linalg::LinalgOp op, BodyLifter &body,
 
 /// Gives the block's arguments the elements of the operands.
 LogicalResult LocalLifter::readOperands(linalg::LinalgOp op, BodyLifter &body,
+                                        ArrayRef<AffineMap> maps,
                                         ArrayRef<LocalDim> loops,
                                         bool reduces) {
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  const unsigned firstInit = countInputs(op);
   for (OpOperand &operand : op->getOpOperands()) {
     BlockArgument arg = op.getMatchingBlockArgument(&operand);
     if (!isa<RankedTensorType>(operand.get().getType())) {
@@ -448,10 +450,9 @@ LogicalResult LocalLifter::readOperands(linalg::LinalgOp op, BodyLifter &body,
       body.setForm(arg, *form);
       continue;
     }
-    if (reduces && op.isDpsInit(&operand)) {
-      Form form{
-          FormKind::Accumulator, "accumulator",
-          std::to_string(operand.getOperandNumber() - op.getNumDpsInputs())};
+    if (reduces && operand.getOperandNumber() >= firstInit) {
+      Form form{FormKind::Accumulator, "accumulator",
+                std::to_string(operand.getOperandNumber() - firstInit)};
       form.element = arg.getType();
       form.dependsOnLoops = true;
       body.setForm(arg, forms.get(std::move(form)));
@@ -631,16 +632,17 @@ LogicalResult LocalLifter::liftStructured(linalg::LinalgOp op, int choice) {
         failed(meetLoops(op, getTensor(operand.get()),
                          maps[operand.getOperandNumber()], loops)))
       return failure();
-  for (OpOperand &init : op.getDpsInitsMutable())
-    if (!maps[init.getOperandNumber()].isProjectedPermutation())
+  for (AffineMap map : ArrayRef(maps).drop_front(countInputs(op)))
+    if (!map.isProjectedPermutation())
       return op.emitOpError("writes by a computed index");
   BodyLifter body(*this, loops);
   body.inferChunks(*op.getBlock(), choice);
-  bool reduces = op.getNumReductionLoops() > 0;
+  bool reduces = false;
   freeLoops.clear();
   for (auto [i, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
     if (iterator != utils::IteratorType::reduction)
       continue;
+    reduces = true;
     if (!loops[i].chunk && !op.hasIndexSemantics())
       freeLoops.push_back(i);
     fix(loops[i]);
@@ -649,7 +651,7 @@ LogicalResult LocalLifter::liftStructured(linalg::LinalgOp op, int choice) {
     if (reduces && isa<RankedTensorType>(operand.get().getType()))
       noteReduced(getTensor(operand.get()), maps[operand.getOperandNumber()],
                   loops);
-  if (failed(readOperands(op, body, loops, reduces)))
+  if (failed(readOperands(op, body, maps, loops, reduces)))
     return failure();
   for (Operation &inner : op.getBlock()->without_terminator())
     if (failed(body.lift(&inner)))

@@ -321,7 +321,7 @@ bool LocalLifter::gatherRows(AllGatherOp gatherOp, unsigned index,
   groupSize = numShards(group);
   LocalDim &outer = value.dims[dim], &inner = value.dims[dim + 1];
   int64_t rows = expand.getResultType().getDimSize(dim);
-  if (outer.extent != 1 || !outer.chunk || rows <= 0 || groupSize % rows != 0)
+  if (outer.extent != 1 || rows <= 0 || groupSize % rows != 0)
     return false;
   int64_t columns = groupSize / rows;
   for (auto [i, other] : llvm::enumerate(value.dims)) {

@@ -16,6 +16,8 @@
 
 #include "LocalLifter.h"
 
+#include "weft/Analysis/LoopSizes.h"
+
 #include "weft/Dialect/Weft/IR/Attention.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -105,7 +107,8 @@ static bool isWeighted(Value value, Value out, Value weight) {
 
 /// Whether some operand is an output or a sum of attention over some keys.
 bool LocalLifter::hasKeyParts(linalg::LinalgOp op) const {
-  return llvm::any_of(op.getDpsInputs(), [&](Value input) {
+  auto inputs = op->getOperands().take_front(countInputs(op));
+  return llvm::any_of(inputs, [&](Value input) {
     auto it = tensors.find(input);
     return it != tensors.end() &&
            it->second.contribution.kind == Contribution::Attention;

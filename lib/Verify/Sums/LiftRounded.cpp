@@ -5,6 +5,8 @@
 
 #include "LocalLifter.h"
 
+#include "weft/Analysis/LoopSizes.h"
+
 using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::proof;
@@ -66,21 +68,22 @@ Value proof::skipCast(Value value) {
 /// and after.
 bool LocalLifter::isRoundedJoin(linalg::LinalgOp op) {
   if (!forms.isOfReals() || op->getNumOperands() != 3 ||
-      op->getNumResults() != 1 || op.getNumDpsInputs() != 2 ||
-      op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics() ||
-      !llvm::all_of(op.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
+      op->getNumResults() != 1 || countInputs(op) != 2)
     return false;
-  auto a = tensors.find(op.getDpsInputs()[0]);
-  auto b = tensors.find(op.getDpsInputs()[1]);
+  auto a = tensors.find(op->getOperand(0));
+  auto b = tensors.find(op->getOperand(1));
   auto isPart = [&](auto it) {
     return it != tensors.end() &&
            it->second.contribution.kind == Contribution::Exact &&
            it->second.contribution.reduction == ReduceKind::Sum;
   };
+  // Most ops are told from joins by what they take.
   if (!isPart(a) || !isPart(b) ||
       a->second.contribution.parts != b->second.contribution.parts ||
-      skipRounding(a->second.form) != skipRounding(b->second.form))
+      skipRounding(a->second.form) != skipRounding(b->second.form) ||
+      op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics() ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
     return false;
   Block &body = *op.getBlock();
   auto sum = skipCast(body.getTerminator()->getOperand(0))

@@ -170,9 +170,16 @@ LogicalResult LocalLifter::setTensor(Operation *op, Value result,
       if (dim.chunk && dim.size == kAnySize && size != kAnySize &&
           fitsChunks(dim, size))
         dim.size = size;
-  origins.try_emplace(value.form, op);
+  made.push_back({value.form, op});
   tensors[result] = std::move(value);
   return success();
+}
+
+Operation *LocalLifter::getOrigin(const Form *form) const {
+  if (origins.empty())
+    for (auto [form, op] : made)
+      origins.try_emplace(form, op);
+  return origins.lookup(form);
 }
 
 AxisList LocalLifter::getAxes(AxesAttr axes) const {
@@ -187,6 +194,20 @@ LocalLifter::LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
                          bool isReference)
     : forms(forms), func(func), mesh(mesh), isReference(isReference),
       isGlobal(isReference && !dependsOnRank(func)), numRanks(mesh.numRanks()) {
+}
+
+/// All attributes. Most ops have those of the one before of their name.
+DictionaryAttr LocalLifter::getAttributes(Operation *op) {
+  auto &[last, all] = attributes[op->getName()];
+  bool isSame = last &&
+                last->getDiscardableAttrDictionary() ==
+                    op->getDiscardableAttrDictionary() &&
+                op->getName().compareOpProperties(last->getPropertiesStorage(),
+                                                  op->getPropertiesStorage());
+  if (!isSame)
+    all = op->getAttrDictionary();
+  last = op;
+  return all;
 }
 
 /// How an argument or result rests: its global shape and chunks.
@@ -509,6 +530,9 @@ void LocalLifter::carryWays(Operation *op) {
   if (isGlobal || (!isMovement(op) && !isElementwise(op)) ||
       llvm::any_of(op->getResults(), isStack))
     return;
+  auto mayDiffer = [&](Value operand) { return otherWays.contains(operand); };
+  if (llvm::none_of(op->getOperands(), mayDiffer))
+    return;
   llvm::MapVector<Value, std::vector<LocalValue>> operands;
   for (Value operand : op->getOperands())
     if (auto it = otherWays.find(operand); it != otherWays.end() &&
@@ -604,7 +628,7 @@ bool LocalLifter::liftRegrouped(Operation *op) {
   constexpr size_t kMaxWays = 64;
   size_t count = 1;
   for (Value value :
-       llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
+       llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end())) {
     auto it = tensors.find(value);
     if (it == tensors.end())
       continue;
@@ -712,7 +736,11 @@ LogicalResult LocalLifter::liftAsIs(Operation *op) {
 }
 
 LogicalResult LocalLifter::run() {
-  tensors.reserve(func.getBody().front().getOperations().size());
+  size_t numOps = func.getBody().front().getOperations().size();
+  tensors.reserve(numOps);
+  made.reserve(numOps);
+  if (isReference)
+    forms.reserve(numOps);
   if (failed(liftArguments()))
     return failure();
   for (Operation &op : func.getBody().front())

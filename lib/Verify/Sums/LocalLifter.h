@@ -223,13 +223,14 @@ public:
     return tensors.at(op->getResult(0)).form;
   }
   /// The first op that made a tensor of this form, or null.
-  Operation *getOrigin(const Form *form) const { return origins.lookup(form); }
+  Operation *getOrigin(const Form *form) const;
 
 private:
   friend class BodyLifter;
 
   // The function and its ops.
   LogicalResult liftArguments();
+  DictionaryAttr getAttributes(Operation *op);
   LogicalResult checkBorder(StringRef what, unsigned index, Type type);
   LogicalResult liftOp(Operation *op);
   bool hasKnownForms(Operation *op) const;
@@ -407,7 +408,8 @@ private:
   bool isRoundedJoin(linalg::LinalgOp op);
   LogicalResult liftRoundedJoin(linalg::LinalgOp op);
   LogicalResult readOperands(linalg::LinalgOp op, BodyLifter &body,
-                             ArrayRef<LocalDim> loops, bool reduces);
+                             ArrayRef<AffineMap> maps, ArrayRef<LocalDim> loops,
+                             bool reduces);
   FailureOr<Contribution> getCarried(linalg::LinalgOp op, const Form *form);
   LogicalResult carryContribution(linalg::LinalgOp op, const Form *form,
                                   LocalValue &result);
@@ -540,6 +542,8 @@ private:
   /// Between the ops that were followed as one.
   DenseSet<Value> inside;
   DenseMap<Value, LocalScalar> scalars;
+  /// By name, the last op of which all attributes were asked for.
+  DenseMap<OperationName, std::pair<Operation *, DictionaryAttr>> attributes;
   /// Axes of the collective at hand, and its number of members.
   AxesAttr groupAxes;
   /// Loops of the op at hand that only say how often something is combined.
@@ -560,7 +564,10 @@ private:
   /// The number of loops around what is followed.
   int64_t loopDepth = 0;
   SmallVector<const Form *> results;
-  DenseMap<const Form *, Operation *> origins;
+  /// What ops made, in their order, and by what each was made first. The latter
+  /// is of use in diagnostics only, and made for them.
+  std::vector<std::pair<const Form *, Operation *>> made;
+  mutable DenseMap<const Form *, Operation *> origins;
   SmallVector<LiftedReduction> reductions;
   SmallVector<DeclaredOrder> declared;
 };
@@ -610,7 +617,7 @@ private:
 
   LocalLifter &lifter;
   MutableArrayRef<LocalDim> loops;
-  DenseMap<Value, LocalScalar> scalars;
+  llvm::SmallDenseMap<Value, LocalScalar, 16> scalars;
 };
 
 } // namespace mlir::weft::proof

@@ -76,3 +76,35 @@ module {
     }
   }
 }
+
+// -----
+
+// Rows that are alike, gathered as columns.
+
+module {
+  weft.mesh @mesh = <["x"=2, "z"=2]>
+  func.func @alike_as_columns(%v: tensor<1xf32> {weft.global_type = tensor<2xf32>, weft.sharding = #weft.sharding<@mesh, [{"z"}]>}) -> (tensor<2x2xf32> {weft.global_type = tensor<2x2xf32>, weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+    %e = tensor.empty() : tensor<1x1xf32>
+    %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%v : tensor<1xf32>) outs(%e : tensor<1x1xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x1xf32>
+    %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<1x1xf32> into tensor<1xf32>
+    // expected-error@+1 {{puts chunks 0, 0, 1, 1 of 1 elements one after the other, which are no neighbours}}
+    %2 = weft.all_gather %1 on @mesh <{"z", "x"}> dims [0] : (tensor<1xf32>) -> tensor<4xf32>
+    %3 = tensor.expand_shape %2 [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+    return %3 : tensor<2x2xf32>
+  }
+  module @global {
+    func.func @alike_as_columns(%v: tensor<2xf32>) -> tensor<2x2xf32> {
+      %e = tensor.empty() : tensor<2x2xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+          ins(%v : tensor<2xf32>) outs(%e : tensor<2x2xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<2x2xf32>
+      return %0 : tensor<2x2xf32>
+    }
+  }
+}
