@@ -212,13 +212,13 @@ private:
   bool succeeds() {
     if (!chooseElement())
       return fail("its elements are none of f32, bf16 and f16");
-    MatmulOp first = getFirst();
-    if (!first)
+    firstUse = getFirst();
+    if (!firstUse)
       return fail("its uses are in several blocks");
-    builder.setInsertionPoint(first);
-    if (!isAvailable(first, {&plan.q, &plan.k, &plan.v}))
+    builder.setInsertionPoint(firstUse);
+    if (!isAvailable(firstUse, {&plan.q, &plan.k, &plan.v}))
       return fail("its values are computed after its scores are used");
-    AttentionBuilder ops(builder, first.getLoc(), plan, element);
+    AttentionBuilder ops(builder, firstUse.getLoc(), plan, element);
     if (!ops.makeOperands())
       return fail("its bias or mask cannot be written as one tensor");
     if (!makeForward(ops) || !makeGradient(ops))
@@ -414,7 +414,9 @@ private:
     builder.setInsertionPoint(first);
     if (!isAvailable(first, {&plan.dout}))
       return fail("the gradient of its result comes after a gradient of it");
-    if (!forward->isBeforeInBlock(first))
+    // The forward op is right before its first use. It has no place yet: with
+    // one, all ops of the block would be numbered again.
+    if (firstUse != first && !firstUse->isBeforeInBlock(first))
       return fail("a gradient of it comes before its result");
     AttentionGradOp gradient =
         ops.makeGradient(forward, now[0], now[1], now[2]);
@@ -490,6 +492,8 @@ private:
   OpBuilder builder;
   Type element;
   SmallVector<Replaced> outs;
+  /// Before it, the forward op stands.
+  MatmulOp firstUse;
   AttentionOp forward;
   SmallVector<std::pair<Value, Value>, 4> replacements;
 };
