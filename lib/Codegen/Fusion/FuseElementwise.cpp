@@ -79,28 +79,21 @@ int64_t getBytes(Value value) {
 /// over each element of it once.
 bool readsOnce(OpOperand &use) {
   auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
-  if (!reader || !linalg::areElementwiseOpsFusable(&use))
+  if (!reader || !reader.isDpsInput(&use) ||
+      !linalg::areElementwiseOpsFusable(&use))
     return false;
-  if (reader.getMatchingIndexingMap(&use).isPermutation())
-    return true;
   int64_t points = 1;
   for (int64_t size : reader.getStaticLoopRanges())
     points *= size;
   return points == getNumElements(use.get());
 }
 
-bool areReadOnce(Value value) {
-  // Most that are not are seen to be not without looking at maps.
-  return llvm::all_of(value.getUsers(), llvm::IsaPred<linalg::GenericOp>) &&
-         llvm::all_of(value.getUses(), readsOnce);
-}
-
 /// Says whether memory is spared if each reader computes the producer's result:
 /// what it is made of takes no more bytes, and nobody needs the result itself:
-/// `mayRepeat` says so of its uses. Tensors that are much smaller than the
+/// `mayRepeat` says so of each use. Tensors that are much smaller than the
 /// result are read from a cache.
 bool sparesMemory(linalg::GenericOp producer, int64_t scratchBytes,
-                  function_ref<bool(Value)> mayRepeat = areReadOnce) {
+                  function_ref<bool(OpOperand &)> mayRepeat = readsOnce) {
   if (producer->getNumResults() != 1 || !producer.isAllParallelLoops() ||
       isJoin(producer) ||
       (isHeavy(producer) && !isFormulaOfLongRows(producer, scratchBytes)))
@@ -109,7 +102,7 @@ bool sparesMemory(linalg::GenericOp producer, int64_t scratchBytes,
   int64_t read = 0, written = getBytes(result);
   for (Value input : producer.getDpsInputs())
     read += getBytes(input);
-  return read * 8 <= written * 9 && mayRepeat(result);
+  return read * 8 <= written * 9 && llvm::all_of(result.getUses(), mayRepeat);
 }
 
 /// Says whether the producer may be computed again in each consumer: it only
@@ -142,7 +135,8 @@ bool isReadSoon(linalg::GenericOp producer) {
     source = source.getDefiningOp()->getOperand(0);
   Value result = producer->getResult(0);
   if (!source.getDefiningOp() || source.getDefiningOp<linalg::GenericOp>() ||
-      llvm::range_size(result.getUses()) > 2 || !areReadOnce(result))
+      llvm::range_size(result.getUses()) > 2 ||
+      !llvm::all_of(result.getUses(), readsOnce))
     return false;
   SmallPtrSet<Operation *, 2> readers(result.user_begin(), result.user_end());
   Operation *next = producer;
@@ -180,10 +174,10 @@ bool hasLengths(linalg::GenericOp producer, linalg::GenericOp consumer,
       producer.getIndexingMapMatchingResult(cast<OpResult>(operand->get())));
   if (!toElement)
     return false;
-  auto isWhole = [&](OpOperand &init) {
+  auto hasAllLoops = [&](OpOperand &init) {
     return consumer.getMatchingIndexingMap(&init).isPermutation();
   };
-  if (llvm::any_of(consumer.getDpsInitsMutable(), isWhole))
+  if (llvm::any_of(consumer.getDpsInitsMutable(), hasAllLoops))
     return true;
   toElement = toElement.compose(consumer.getMatchingIndexingMap(operand));
   SmallVector<AffineMap> maps;
@@ -338,10 +332,6 @@ bool canReach(OpOperand &use) {
          });
 }
 
-bool canReachAll(Value value) {
-  return llvm::all_of(value.getUses(), canReach);
-}
-
 /// Computes the element that is looked up from those of the inputs.
 void repeatInLookup(linalg::GenericOp producer, tensor::ExtractOp extract) {
   OpBuilder builder(extract);
@@ -396,7 +386,7 @@ bool repeatForReaders(func::FuncOp func, int64_t scratchBytes) {
   SmallVector<linalg::GenericOp> producers;
   forEachOp<linalg::GenericOp>(func, [&](linalg::GenericOp op) {
     if (countOps(op) > kMaxRepeatedOps ||
-        !sparesMemory(op, scratchBytes, canReachAll) ||
+        !sparesMemory(op, scratchBytes, canReach) ||
         sparesMemory(op, scratchBytes) || op.hasIndexSemantics() ||
         !op.getIndexingMapMatchingResult(op->getResult(0)).isIdentity() ||
         !op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty())
