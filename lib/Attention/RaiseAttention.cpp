@@ -9,6 +9,7 @@
 #include "weft/Attention/Passes.h"
 
 #include "BuildAttention.h"
+#include "ComparedTerms.h"
 #include "KeepOffloads.h"
 #include "weft/Dialect/Weft/IR/OptimizationBarrier.h"
 #include "weft/Verify/Identities/Compare.h"
@@ -23,6 +24,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetOperations.h"
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_RAISEATTENTIONPASS
@@ -140,23 +142,44 @@ struct MadeOps : OpBuilder::Listener {
   SmallVector<Operation *> ops;
 };
 
-/// Says whether `term` reads no tensors, constants aside, that `other` does
-/// not. So a value that is more than attention, as a residual sum, is told
-/// apart without being computed: it may be made of all layers before it.
-bool readsNoMore(TermRef term, TermRef other) {
-  auto getRead = [](TermRef root) {
-    llvm::DenseSet<Value> read;
-    walkTerms(root, [&](TermRef term) {
-      if (term->kind == TermKind::Load && term->value &&
-          !matchPattern(term->value, m_Constant()))
-        read.insert(term->value);
+/// The tensors that a term reads, constants aside.
+llvm::DenseSet<Value> getRead(TermRef root) {
+  llvm::DenseSet<Value> read;
+  walkTerms(root, [&](TermRef term) {
+    if (term->kind == TermKind::Load && term->value &&
+        !matchPattern(term->value, m_Constant()))
+      read.insert(term->value);
+    return true;
+  });
+  return read;
+}
+
+/// Says whether `value` is seen to be computed from an argument that is not
+/// among what may be read, the nearest first. So a value that is more than
+/// attention, as a residual sum, is told apart without terms: it may be made of
+/// all layers before it.
+bool readsOthers(Value value, const llvm::DenseSet<Value> &mayRead) {
+  llvm::SetVector<Value> seen;
+  seen.insert(value);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (mayRead.contains(seen[i]))
+      continue;
+    Operation *op = seen[i].getDefiningOp();
+    if (!op)
       return true;
-    });
-    return read;
-  };
-  llvm::DenseSet<Value> read = getRead(other);
-  return llvm::all_of(getRead(term),
-                      [&](Value value) { return read.contains(value); });
+    if (isa<OptimizationBarrierOp>(op)) {
+      seen.insert(op->getOperand(cast<OpResult>(seen[i]).getResultNumber()));
+    } else if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      for (OpOperand &operand : op->getOpOperands())
+        if (op->getNumResults() == 1 &&
+            !generic.getMatchingBlockArgument(&operand).use_empty())
+          seen.insert(operand.get());
+    } else if (isa<ShardOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                   MatmulOp, AttentionOp, AttentionGradOp>(op)) {
+      seen.insert(op->operand_begin(), op->operand_end());
+    }
+  }
+  return false;
 }
 
 unsigned getWidth(Type type) {
@@ -166,9 +189,10 @@ unsigned getWidth(Type type) {
 /// Raises what a plan says, if that is right.
 class Attempt {
 public:
-  Attempt(AttentionPlan &plan, std::string &reason)
-      : plan(plan), reason(reason), block(plan.use->op->getBlock()),
-        made(block), builder(block, block->begin(), &made) {}
+  Attempt(AttentionPlan &plan, ComparedTerms &compared, std::string &reason)
+      : plan(plan), compared(compared), reason(reason),
+        block(plan.use->op->getBlock()), made(block),
+        builder(block, block->begin(), &made) {}
 
   bool run() {
     if (succeeds())
@@ -188,13 +212,13 @@ private:
   bool succeeds() {
     if (!chooseElement())
       return fail("its elements are none of f32, bf16 and f16");
-    MatmulOp first = getFirst();
-    if (!first)
+    firstUse = getFirst();
+    if (!firstUse)
       return fail("its uses are in several blocks");
-    builder.setInsertionPoint(first);
-    if (!isAvailable(first, {&plan.q, &plan.k, &plan.v}))
+    builder.setInsertionPoint(firstUse);
+    if (!isAvailable(firstUse, {&plan.q, &plan.k, &plan.v}))
       return fail("its values are computed after its scores are used");
-    AttentionBuilder ops(builder, first.getLoc(), plan, element);
+    AttentionBuilder ops(builder, firstUse.getLoc(), plan, element);
     if (!ops.makeOperands())
       return fail("its bias or mask cannot be written as one tensor");
     if (!makeForward(ops) || !makeGradient(ops))
@@ -306,14 +330,22 @@ private:
         lifter.cut(located->value);
     SmallVector<DigitIndex> indices =
         lifter.addLoops(cast<RankedTensorType>(old.getType()).getShape());
-    TermRef a = lifter.lift(old, indices), b = lifter.lift(value, indices);
-    ComparedAttention compared;
-    compared.factors.push_back(plan.scale);
+    TermRef b = lifter.lift(value, indices);
+    llvm::DenseSet<Value> mayRead = getRead(b);
+    if (readsOthers(old, mayRead))
+      return false;
+    TermRef a = lifter.lift(old, indices);
+    ComparedAttention attention;
+    attention.factors.push_back(plan.scale);
     if (plan.softcap)
-      compared.factors.push_back(*plan.softcap);
-    compared.queries = plan.sizes[plan.getQuery()];
-    compared.keys = plan.sizes[plan.getKey()];
-    return readsNoMore(a, b) && areEqual(lifter.table, a, b, compared);
+      attention.factors.push_back(*plan.softcap);
+    attention.queries = plan.sizes[plan.getQuery()];
+    attention.keys = plan.sizes[plan.getKey()];
+    auto compare = [&] {
+      return llvm::set_is_subset(getRead(a), mayRead) &&
+             areEqual(lifter.table, a, b, attention);
+    };
+    return compared.areEqual(lifter.table, a, b, attention, compare);
   }
 
   bool makeForward(AttentionBuilder &ops) {
@@ -382,7 +414,9 @@ private:
     builder.setInsertionPoint(first);
     if (!isAvailable(first, {&plan.dout}))
       return fail("the gradient of its result comes after a gradient of it");
-    if (!forward->isBeforeInBlock(first))
+    // The forward op is right before its first use. It has no place yet: with
+    // one, all ops of the block would be numbered again.
+    if (firstUse != first && !firstUse->isBeforeInBlock(first))
       return fail("a gradient of it comes before its result");
     AttentionGradOp gradient =
         ops.makeGradient(forward, now[0], now[1], now[2]);
@@ -451,12 +485,15 @@ private:
   }
 
   AttentionPlan &plan;
+  ComparedTerms &compared;
   std::string &reason;
   Block *block;
   MadeOps made;
   OpBuilder builder;
   Type element;
   SmallVector<Replaced> outs;
+  /// Before it, the forward op stands.
+  MatmulOp firstUse;
   AttentionOp forward;
   SmallVector<std::pair<Value, Value>, 4> replacements;
 };
@@ -515,9 +552,10 @@ private:
       }
     }
     bool changed = false;
+    ComparedTerms compared;
     for (auto &[product, uses] : groups) {
       takeApartAlike(uses);
-      changed |= raise(product, uses);
+      changed |= raise(product, uses, compared);
     }
     for (Value product : allUnread)
       if (!groups.contains(product))
@@ -531,14 +569,15 @@ private:
   }
 
   /// With windows, and if that is not right, with all masks as tensors.
-  bool raise(Value product, MutableArrayRef<WeightsUse> uses) {
+  bool raise(Value product, MutableArrayRef<WeightsUse> uses,
+             ComparedTerms &compared) {
     std::string reason;
     for (PlanChoice choice : {PlanChoice{true, false}, PlanChoice{false, false},
                               PlanChoice{true, true}}) {
       std::string own;
       std::optional<AttentionPlan> plan = makePlan(uses, choice, own);
       if (plan) {
-        Attempt attempt(*plan, own);
+        Attempt attempt(*plan, compared, own);
         if (attempt.run()) {
           ++numForward;
           numGradients += attempt.numGradients;

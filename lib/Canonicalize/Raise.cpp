@@ -252,8 +252,9 @@ std::optional<int64_t> countIterations(scf::ForOp loop, int64_t limit) {
 }
 
 /// Unrolls loops with at most `limit` iterations, outermost first, so that
-/// nests stay whole where they are too large.
-void unrollLoops(func::FuncOp entry, int64_t limit) {
+/// nests stay whole where they are too large. Says whether there were any.
+bool unrollLoops(func::FuncOp entry, int64_t limit) {
+  bool changed = false;
   while (true) {
     scf::ForOp found;
     entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -268,7 +269,8 @@ void unrollLoops(func::FuncOp entry, int64_t limit) {
       return WalkResult::interrupt();
     });
     if (!found || failed(loopUnrollFull(found)))
-      return;
+      return changed;
+    changed = true;
   }
 }
 
@@ -312,9 +314,10 @@ struct RaisePass : weft::impl::RaisePassBase<RaisePass> {
     inlineCalls(*entry, symbols);
     if (failed(rewrite(*entry, cleanupPatterns)))
       return signalPassFailure();
-    unrollLoops(*entry, maxUnroll);
-    if (failed(rewrite(*entry, cleanupPatterns)) ||
-        failed(clampSlices(*entry)) ||
+    if (unrollLoops(*entry, maxUnroll) &&
+        failed(rewrite(*entry, cleanupPatterns)))
+      return signalPassFailure();
+    if (failed(clampSlices(*entry)) ||
         failed(rewrite(*entry, genericPatterns)) ||
         failed(rewrite(*entry, contractionPatterns)) ||
         failed(rewrite(*entry, cleanupPatterns)))

@@ -142,8 +142,9 @@ LogicalResult Driver::canonicalize() {
   for (const std::string &format : options.quantize)
     if (!llvm::is_contained(global.quantize, format))
       global.quantize.push_back(format);
-  // What the ops of quantization say, in ops that the proofs read.
-  if (failed(runPipeline([](OpPassManager &pm) {
+  // What the ops of quantization say, in ops that the proofs read. They are
+  // checked as what they are raised to.
+  if (failed(runner.runPasses(*module, [](OpPassManager &pm) {
         pm.addPass(createLowerQuantizationPass());
       })))
     return failure();
@@ -158,22 +159,25 @@ LogicalResult Driver::canonicalize() {
       (failed(checkValues(*source)) || failed(proveCanonicalization(*source))))
     return failure();
   source = nullptr;
-  // Rounds otherwise than what was written: the pass proves what it replaces,
-  // and all that follows is compared with what it leaves.
-  if (failed(runPipeline(
-          [&](OpPassManager &pm) { buildRaiseAttentionPipeline(pm, global); })))
-    return failure();
-  // Computes otherwise than what was written, as it was asked to.
-  if (failed(runPipeline(
-          [&](OpPassManager &pm) { buildQuantizePipeline(pm, global); })))
-    return failure();
   // Where sums are given orders they are compared over the reals.
-  if (options.proofs && !options.invariant.empty())
-    source = runner.keep(*module);
+  bool provesOrders = options.proofs && !options.invariant.empty();
+  if (failed(runPipeline([&](OpPassManager &pm) {
+        // Rounds otherwise than what was written: the pass proves what it
+        // replaces, and all that follows is compared with what it leaves.
+        buildRaiseAttentionPipeline(pm, global);
+        // Computes otherwise than what was written, as it was asked to.
+        buildQuantizePipeline(pm, global);
+        if (!provesOrders)
+          buildOrderGlobalPipeline(pm, global);
+      })))
+    return failure();
+  if (!provesOrders)
+    return success();
+  source = runner.keep(*module);
   if (failed(runPipeline(
           [&](OpPassManager &pm) { buildOrderGlobalPipeline(pm, global); })))
     return failure();
-  return source ? proveCanonicalization(*source) : success();
+  return proveCanonicalization(*source);
 }
 
 LogicalResult Driver::proveCanonicalization(ModuleOp source) {

@@ -174,6 +174,11 @@ bool hasLengths(linalg::GenericOp producer, linalg::GenericOp consumer,
       producer.getIndexingMapMatchingResult(cast<OpResult>(operand->get())));
   if (!toElement)
     return false;
+  auto hasAllLoops = [&](OpOperand &init) {
+    return consumer.getMatchingIndexingMap(&init).isPermutation();
+  };
+  if (llvm::any_of(consumer.getDpsInitsMutable(), hasAllLoops))
+    return true;
   toElement = toElement.compose(consumer.getMatchingIndexingMap(operand));
   SmallVector<AffineMap> maps;
   auto add = [&](OpOperand *other, AffineMap map) {
