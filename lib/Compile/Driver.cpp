@@ -34,9 +34,8 @@
 using namespace mlir;
 using namespace mlir::weft;
 
-/// A plan that takes so many percent of the limit leaves enough; and another
-/// partitioning has to save such a part of the time.
-static constexpr int64_t kLooseShare = 80, kWorthChange = 100;
+/// Another partitioning has to save such a part of the time.
+static constexpr int64_t kWorthChange = 100;
 
 /// Fails if an option was given that the phase of the input has no use for.
 LogicalResult Driver::refuseOption(bool isGiven, StringRef reason) {
@@ -360,14 +359,9 @@ OwningOpRef<ModuleOp> Driver::planAtOnce(bool unmarked, bool again) {
   return failed(isRight) ? nullptr : std::move(other.module);
 }
 
-/// Says whether memory is loose and the partitioning does not change bits.
-bool Driver::isLooseAndInvariant(ModuleOp planned) const {
-  return isInvariant(planned) && getPlannedBytes(planned) / kLooseShare <
-                                     planner.getMemoryLimit() / 100;
-}
-
 /// What marks have computed again may be partitioned otherwise than what it
-/// repeats, and cost time however much memory there is.
+/// repeats, and cost time however much memory there is. To leave it out changes
+/// no bits where they do not depend on the partitioning.
 bool Driver::isFasterUnmarked() {
   if (options.recompute != "auto" || options.schedule != "best" ||
       options.effort == "quick" || options.invariant.empty() ||
@@ -376,11 +370,11 @@ bool Driver::isFasterUnmarked() {
       !RecomputeSearch::isSmall(*module))
     return false;
   OwningOpRef<ModuleOp> marked = planAtOnce(/*unmarked=*/false, regather);
-  if (!marked || !isLooseAndInvariant(*marked))
+  if (!marked || !isInvariant(*marked))
     return false;
   OwningOpRef<ModuleOp> unmarked = planAtOnce(/*unmarked=*/true, regather);
   int64_t time = getScheduleFigure(*marked, "step_ns");
-  return unmarked && isLooseAndInvariant(*unmarked) &&
+  return unmarked && isInvariant(*unmarked) &&
          getScheduleFigure(*unmarked, "step_ns") < time - time / kWorthChange;
 }
 

@@ -66,7 +66,6 @@ private:
   CompileOptions getQuietOptions() const;
   std::optional<TooLarge> planGatheredOnce();
   OwningOpRef<ModuleOp> planAtOnce(bool unmarked, bool again);
-  bool isLooseAndInvariant(ModuleOp planned) const;
   bool isFasterGatheredOnce();
   bool isFasterUnmarked();
   LogicalResult planOnce();
