@@ -34,9 +34,8 @@
 using namespace mlir;
 using namespace mlir::weft;
 
-/// A plan that takes so many percent of the limit leaves enough; and another
-/// partitioning has to save such a part of the time.
-static constexpr int64_t kLooseShare = 80, kWorthChange = 100;
+/// Another partitioning has to save such a part of the time.
+static constexpr int64_t kWorthChange = 100;
 
 /// Fails if an option was given that the phase of the input has no use for.
 LogicalResult Driver::refuseOption(bool isGiven, StringRef reason) {
@@ -348,9 +347,8 @@ static bool isInvariant(ModuleOp module) {
          });
 }
 
-/// The time of a plan that is found at once, where memory is loose and the
-/// partitioning does not change bits.
-std::optional<int64_t> Driver::planAtOnce(bool unmarked) {
+/// A plan that is found at once, if one fits.
+OwningOpRef<ModuleOp> Driver::planAtOnce(bool unmarked, bool again) {
   CompileOptions changed = getQuietOptions();
   changed.effort = "quick";
   RemarkLog before = remarks;
@@ -358,19 +356,16 @@ std::optional<int64_t> Driver::planAtOnce(bool unmarked) {
   PassRunner quiet(*place.getContext(), changed.progress);
   Driver other(module->clone(), changed, Phase::Planned, place, remarks, quiet);
   other.isUnmarked = unmarked;
-  other.regather = regather;
+  other.regather = again;
   other.ringAttention = ringAttention;
   LogicalResult isRight = other.runPhases();
   remarks = std::move(before);
-  if (failed(isRight) || !isInvariant(other.getModule()) ||
-      getPlannedBytes(other.getModule()) / kLooseShare >=
-          planner.getMemoryLimit() / 100)
-    return std::nullopt;
-  return getScheduleFigure(other.getModule(), "step_ns");
+  return failed(isRight) ? nullptr : std::move(other.module);
 }
 
 /// What marks have computed again may be partitioned otherwise than what it
-/// repeats, and cost time however much memory there is.
+/// repeats, and cost time however much memory there is. To leave it out changes
+/// no bits where they do not depend on the partitioning.
 bool Driver::isFasterUnmarked() {
   if (options.recompute != "auto" || options.schedule != "best" ||
       options.effort == "quick" || options.invariant.empty() ||
@@ -378,11 +373,27 @@ bool Driver::isFasterUnmarked() {
       phase != Phase::Global || !hasBarriers(*module) ||
       !RecomputeSearch::isSmall(*module))
     return false;
-  std::optional<int64_t> marked = planAtOnce(/*unmarked=*/false);
-  if (!marked)
+  OwningOpRef<ModuleOp> marked = planAtOnce(/*unmarked=*/false, regather);
+  if (!marked || !isInvariant(*marked))
     return false;
-  std::optional<int64_t> unmarked = planAtOnce(/*unmarked=*/true);
-  return unmarked && *unmarked < *marked - *marked / kWorthChange;
+  OwningOpRef<ModuleOp> unmarked = planAtOnce(/*unmarked=*/true, regather);
+  int64_t time = getScheduleFigure(*marked, "step_ns");
+  return unmarked && isInvariant(*unmarked) &&
+         getScheduleFigure(*unmarked, "step_ns") < time - time / kWorthChange;
+}
+
+/// Says whether a small step that gathers once, and computes again, is faster
+/// than one that gathers for each microbatch.
+bool Driver::isFasterGatheredOnce() {
+  if (options.recompute != "auto" || options.effort == "quick" ||
+      !RecomputeSearch::isSmall(*module))
+    return false;
+  OwningOpRef<ModuleOp> once = planAtOnce(/*unmarked=*/false, /*again=*/false);
+  if (!once)
+    return false;
+  OwningOpRef<ModuleOp> again = planAtOnce(/*unmarked=*/false, /*again=*/true);
+  return !again || getScheduleFigure(*once, "step_ns") <
+                       getScheduleFigure(*again, "step_ns");
 }
 
 LogicalResult Driver::planOnce() {
@@ -390,15 +401,16 @@ LogicalResult Driver::planOnce() {
   return runPhases();
 }
 
-/// Weights are gathered once, or else for each microbatch, or else once where
-/// values are computed again as well. If nothing fits, the error is of what
-/// needs least.
+/// Weights are gathered once, or else for each microbatch, or once where values
+/// are computed again as well: what is faster. If nothing fits, the error is of
+/// what needs least.
 LogicalResult Driver::planMarked() {
   std::optional<TooLarge> least = planGatheredOnce();
   if (!least)
     return planOnce();
   OwningOpRef<ModuleOp> source = module->clone();
-  for (bool isAgain : {true, false}) {
+  bool isOnceFirst = isFasterGatheredOnce();
+  for (bool isAgain : {!isOnceFirst, isOnceFirst}) {
     if (!isAgain && options.recompute != "auto")
       break;
     module = source->clone();

@@ -65,7 +65,8 @@ private:
   LogicalResult runPhases(TooLarge &result);
   CompileOptions getQuietOptions() const;
   std::optional<TooLarge> planGatheredOnce();
-  std::optional<int64_t> planAtOnce(bool unmarked);
+  OwningOpRef<ModuleOp> planAtOnce(bool unmarked, bool again);
+  bool isFasterGatheredOnce();
   bool isFasterUnmarked();
   LogicalResult planOnce();
   LogicalResult planMarked();

@@ -152,13 +152,18 @@ bool RecomputeSearch::mayFitAsWritten(int64_t bytes) const {
   return estimatedAsWritten / 51 <= bytes / 50;
 }
 
+RecomputeSearch::Found RecomputeSearch::findAsWritten(int64_t within) {
+  Found found;
+  Program program = getAsWritten();
+  found.isAsWritten = find(program, within, found);
+  return found;
+}
+
 /// A plan that needs no more than `within` bytes, which may be more than the
 /// limit: of the step as written, unless that is clearly too large; else of
 /// what computes more again.
 RecomputeSearch::Found RecomputeSearch::findWithin(int64_t within) {
-  Found found;
-  Program written = getAsWritten();
-  found.isAsWritten = mayFitAsWritten(within) && find(written, within, found);
+  Found found = mayFitAsWritten(within) ? findAsWritten(within) : Found();
   return found.isAsWritten ? std::move(found) : findRecomputed(within, within);
 }
 
@@ -253,12 +258,16 @@ void RecomputeSearch::leaveRoom(Found &found) {
 
 /// Of a step with marks, what keeps as much as there is memory for: what is
 /// computed again costs time also where the step as written fits. Where nobody
-/// says how much there is, the step as it is marked does.
-RecomputeSearch::Found RecomputeSearch::findUnmarked() {
+/// says how much there is, the step as it is marked does, which `written` is.
+RecomputeSearch::Found RecomputeSearch::findUnmarked(Found &written) {
   MemoryLoop loop = makeLoop(fused);
   if (!hasBarriers(unfused) || !loop.takesBest() || loop.isQuick())
     return {};
-  int64_t within = limit == kUnlimited ? estimatedAsWritten : limit;
+  int64_t within = limit;
+  if (limit == kUnlimited) {
+    written = findAsWritten(limit);
+    within = written.attempt.fitted.bytes;
+  }
   Program least;
   return findChosen(within, within, least);
 }
@@ -266,16 +275,15 @@ RecomputeSearch::Found RecomputeSearch::findUnmarked() {
 MemoryLoop::Fitted RecomputeSearch::fitLarge() {
   MemoryLoop::Estimate estimate = makeLoop(fused).estimate();
   estimatedAsWritten = estimate.bytes;
-  Found found = findUnmarked();
+  Found written, found = findUnmarked(written);
   if (!found.program.module) {
-    found = findWithin(limit);
+    found = written.isAsWritten ? std::move(written) : findWithin(limit);
   } else if (mayFitAsWritten(limit) &&
              // No order of the step as written takes less than what it
              // computes.
              found.attempt.fitted.nanoseconds > estimate.computeNanoseconds) {
-    Program program = getAsWritten();
-    Found written;
-    written.isAsWritten = find(program, limit, written);
+    if (!written.isAsWritten)
+      written = findAsWritten(limit);
     if (written.isAsWritten &&
         written.attempt.fitted.nanoseconds < found.attempt.fitted.nanoseconds)
       found = std::move(written);

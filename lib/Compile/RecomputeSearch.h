@@ -119,7 +119,8 @@ private:
   bool find(Program &program, int64_t within, Found &found);
   bool mayFitAsWritten(int64_t bytes) const;
   Found findWithin(int64_t within);
-  Found findUnmarked();
+  Found findAsWritten(int64_t within);
+  Found findUnmarked(Found &written);
   Found findChosen(int64_t within, int64_t needed, Program &least);
   Found findRecomputed(int64_t within, int64_t needed);
   void leaveRoom(Found &found);

@@ -83,8 +83,9 @@ LogicalResult StepPlanner::fuse() {
   // What a user marked is to be as it was marked.
   int64_t gain = isAuto && !isMarked ? getCheapGain(*module, *machine) : 0;
   bool isSearched =
-      isAuto && (getMemoryLimit() > 0 || (options.schedule == "best" &&
-                                          RecomputeSearch::isSmall(*module)));
+      isAuto && (getMemoryLimit() > 0 ||
+                 (options.schedule == "best" &&
+                  (isMarked || RecomputeSearch::isSmall(*module))));
   if (gain > 0 || isSearched)
     unfused = module->clone();
   // What is taken of them is checked when it is ordered.

@@ -120,3 +120,15 @@ CutMemory::CutMemory(const ScheduleProblem &problem,
       std::stable_sort(ofResource.begin(), ofResource.end(), takesLonger);
   }
 }
+
+void CutMemory::addForced(int cut,
+                          std::vector<std::pair<int, int>> &precedences) const {
+  for (const std::vector<Item> &items : ahead)
+    for (const Item &item : items)
+      if (item.bytes > capacity)
+        precedences.emplace_back(cut, item.task);
+  for (const std::vector<Item> &items : behind)
+    for (const Item &item : items)
+      if (item.bytes > capacity)
+        precedences.emplace_back(item.task, cut);
+}

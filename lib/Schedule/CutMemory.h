@@ -9,6 +9,7 @@
 #include "weft/Schedule/Problem.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace mlir::weft {
@@ -43,6 +44,10 @@ public:
   void addBefore(int resource, Predicate isCounted, Side &side) const {
     add(behind[resource], isCounted, side);
   }
+
+  /// Adds the order of the cut and each task that by itself is too large for
+  /// one of its sides.
+  void addForced(int cut, std::vector<std::pair<int, int>> &precedences) const;
 
 private:
   class Counting;

@@ -57,6 +57,9 @@ public:
   /// From now on no more than `limit` bytes may be alive.
   void limitMemory(const ScheduleProblem &problem, int64_t limit);
 
+  /// The order of cuts and of what the limit lets be on one side of them only.
+  Precedences listForced() const;
+
   /// When the last of all tasks is done at the earliest.
   int64_t computeEnd();
 
@@ -108,6 +111,13 @@ void PathParts::limitMemory(const ScheduleProblem &problem, int64_t limit) {
     memory.emplace_back(problem, sides, computeBytesBeside(problem, cuts[cut]),
                         limit);
   }
+}
+
+Precedences PathParts::listForced() const {
+  Precedences forced;
+  for (size_t cut = 0; cut < cuts.size(); ++cut)
+    memory[cut].addForced(cuts[cut], forced);
+  return forced;
 }
 
 /// What need not be between two cuts, but has no memory before the one or after
@@ -237,16 +247,27 @@ static std::vector<int> findPathThrough(const TaskGraph &graph, int task) {
   return path;
 }
 
+/// Cut where most is alive, and on the way there, as what is ahead there has to
+/// be so on the way.
+static PathParts makePartsWithin(const ScheduleProblem &problem,
+                                 const TaskGraph &graph, int64_t limit) {
+  int full = findFullTask(problem).task;
+  PathParts parts(graph, computeHeads(graph),
+                  full < 0
+                      ? std::vector<int>()
+                      : chooseCuts(graph, findPathThrough(graph, full), full));
+  parts.limitMemory(problem, limit);
+  return parts;
+}
+
 int64_t mlir::weft::computeLengthOfPartsWithin(const ScheduleProblem &problem,
                                                int64_t limit) {
-  FullTask full = findFullTask(problem);
-  if (full.task < 0)
-    return 0;
-  // What is ahead where most is alive has to be so on the way there.
   TaskGraph graph(problem);
-  PathParts parts(
-      graph, computeHeads(graph),
-      chooseCuts(graph, findPathThrough(graph, full.task), full.task));
-  parts.limitMemory(problem, limit);
-  return parts.computeEnd();
+  return makePartsWithin(problem, graph, limit).computeEnd();
+}
+
+Precedences mlir::weft::findOrderWithin(const ScheduleProblem &problem,
+                                        int64_t limit) {
+  TaskGraph graph(problem);
+  return makePartsWithin(problem, graph, limit).listForced();
 }

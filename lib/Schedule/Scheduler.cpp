@@ -545,13 +545,43 @@ Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
   return schedule;
 }
 
+/// `bound`, or a higher one that holds where some bytes are the limit.
+static int64_t raiseWithin(const ScheduleProblem &problem, int64_t limit,
+                           int64_t bound) {
+  return std::max({bound, computeWorkAndWaitsWithin(problem, limit),
+                   computeLengthOfPartsWithin(problem, limit)});
+}
+
+/// The bound of schedules of `problem` that take less than `time`, or that.
+static int64_t computeBoundBelow(const ScheduleProblem &problem, int64_t time) {
+  constexpr int kMaxTasks = 1000;
+  constexpr int64_t kEffort = 10000;
+  int64_t bound = computeLowerBound(problem).get();
+  if (problem.size() > kMaxTasks || bound >= time)
+    return bound;
+  TaskGraph graph(problem);
+  bound = std::max(bound, computeWeightedPath(graph, time));
+  std::vector<SchedulePart> parts = splitSchedules(graph, bound, time, kEffort);
+  bound = std::max(bound, parts.empty() ? time : parts.front().bound);
+  return getBoundOfParts(graph, bound, time, kEffort);
+}
+
 int64_t mlir::weft::getBoundWithin(const ScheduleProblem &problem,
                                    const Schedule &schedule, int64_t limit) {
+  constexpr int kMaxTasks = 8000;
   ScheduleProblem scheduled = getScheduledProblem(problem, schedule);
-  int64_t bound = schedule.bound.get();
+  int64_t bound = schedule.bound.get(), time = schedule.result.time;
   limit = std::max(limit, schedule.result.peakBytes);
-  return scheduled.getMostBytes() <= limit
-             ? bound
-             : std::max({bound, computeWorkAndWaitsWithin(scheduled, limit),
-                         computeLengthOfPartsWithin(scheduled, limit)});
+  if (scheduled.getMostBytes() <= limit)
+    return bound;
+  bound = raiseWithin(scheduled, limit, bound);
+  Precedences known = scheduled.size() <= kMaxTasks && bound < time
+                          ? findOrderWithin(scheduled, limit)
+                          : Precedences();
+  if (known.empty())
+    return bound;
+  ScheduleProblem ordered =
+      scheduled.reordered(orderTasks(TaskGraph(scheduled), known), known);
+  bound = std::max(bound, computeBoundBelow(ordered, time));
+  return raiseWithin(ordered, limit, bound);
 }

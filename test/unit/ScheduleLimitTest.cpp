@@ -26,6 +26,31 @@ TEST(ScheduleLimitTest, NoBoundOfPartsIsAboveTheFastestLine) {
   EXPECT_GT(count.numReached, 20);
 }
 
+TEST(ScheduleLimitTest, NoBoundByTheOrderWithinIsAboveTheFastestLine) {
+  LimitedBoundCount count;
+  int numHigher = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    ScheduleProblem problem = makeRandomLayers(seed);
+    int64_t lean = getLeanBytes(problem);
+    ScheduleOptions options;
+    options.policy = SchedulePolicy::Best;
+    options.memoryLimit = lean + lean * static_cast<int64_t>(seed % 3) / 10;
+    Schedule schedule = makeSchedule(problem, options);
+    problem = getScheduledProblem(problem, schedule);
+    schedule.kept.assign(problem.size(), false);
+    int64_t limit = std::max(options.memoryLimit, schedule.result.peakBytes);
+    int64_t bound = getBoundWithin(problem, schedule, limit);
+    count.add(problem, limit, bound);
+    numHigher += bound > std::max({schedule.bound.get(),
+                                   computeWorkAndWaitsWithin(problem, limit),
+                                   computeLengthOfPartsWithin(problem, limit)});
+  }
+  EXPECT_GT(count.numAbove, 15);
+  EXPECT_GT(count.numReached, 5);
+  EXPECT_GT(numHigher, 5);
+}
+
 TEST(ScheduleLimitTest, WhatHasNoMemoryAheadComesAfter) {
   // Much is alive beside the second of three computations. The last needs what
   // a gather brings.

@@ -102,6 +102,10 @@ int64_t computeWorkAndWaitsWithin(const ScheduleProblem &problem,
 int64_t computeLengthOfPartsWithin(const ScheduleProblem &problem,
                                    int64_t limit);
 
+/// What is done before what in each schedule within the limit, as one of the
+/// two has no memory beside the other otherwise.
+Precedences findOrderWithin(const ScheduleProblem &problem, int64_t limit);
+
 /// How long the compute stream must stand still since two paths advance on the
 /// links that they share. `reversed` is `graph` with time turned round, `tails`
 /// are its heads, and no schedule is faster than `bound`.
