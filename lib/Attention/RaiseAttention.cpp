@@ -11,6 +11,7 @@
 #include "BuildAttention.h"
 #include "ComparedTerms.h"
 #include "KeepOffloads.h"
+#include "weft/Analysis/QuietDiagnostics.h"
 #include "weft/Dialect/Weft/IR/OptimizationBarrier.h"
 #include "weft/Verify/Identities/Compare.h"
 
@@ -319,7 +320,7 @@ private:
 
   /// Whether the op keeps its constraints, without a word.
   static bool isValid(Operation *op) {
-    ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) {});
+    QuietDiagnostics quiet(op->getContext());
     return succeeded(verify(op));
   }
 

@@ -244,6 +244,13 @@ FLAT = (draw(B, S, H * D), draw(B, S, H * D), draw(B, S, H * D))
 ROWS = (draw(S, D), draw(S, D), draw(S, D))
 CROSS = (draw(B, S, H, D), draw(B, 12, H, D), draw(B, 12, H, D))
 
+def latent(q, k, v):
+    """Keys of which one part all heads share; values have fewer numbers."""
+    shared = jnp.broadcast_to(k[:, :, :1, :6], (B, S, H, 6))
+    s = scores(q, jnp.concatenate([k[..., 6:], shared], -1))
+    return mix(jax.nn.softmax(jnp.where(causal(), s, -jnp.inf), -1), v[..., :10])
+
+
 FORMS = {
     "plain": (plain, of_heads(), ""),
     "heads_first": (heads_first, BHQD, "right = 0"),
@@ -264,6 +271,7 @@ FORMS = {
     "part_shared": (part_shared, of_heads(), ""),
     "mapped_norms": (mapped_norms, of_heads(2), "right = 0"),
     "shared_queries": (shared_queries, of_heads(2), ""),
+    "latent": (latent, of_heads(), "right = 0"),
     "triangle": (of_a_constant(TRIANGLE), of_heads(), "right = 0"),
     "triangle_of_integers": (of_a_constant(TRIANGLE.astype(np.int32)), of_heads(), "right = 0"),
     "landmarks": (of_a_constant(LANDMARKS), of_heads(), ""),

@@ -7,6 +7,7 @@
 
 #include "LocalLifter.h"
 #include "Shares.h"
+#include "weft/Analysis/QuietDiagnostics.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -201,7 +202,7 @@ Order LocalLifter::findOrder(Operation *op, ArrayRef<LocalDim> loops,
                              bool lastIsReduction, Type joinType) {
   if (forms.isOfReals())
     return Order();
-  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op->getContext());
   Order order;
   Contribution parts;
   return succeeded(

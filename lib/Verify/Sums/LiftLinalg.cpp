@@ -5,8 +5,8 @@
 
 #include "LocalLifter.h"
 #include "Shares.h"
-
 #include "weft/Analysis/LoopSizes.h"
+#include "weft/Analysis/QuietDiagnostics.h"
 #include "weft/Math/Expand.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -604,7 +604,7 @@ LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
   // be, it is right to say so. One that gives what is known is of use.
   int numChoices = isReference ? 1 : countFolded(op);
   for (int choice = 0; choice < numChoices && numChoices > 1; ++choice) {
-    ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+    QuietDiagnostics quiet(op.getContext());
     int64_t others = forms.countOthers();
     if (succeeded(liftStructured(op, choice)) && forms.countOthers() == others)
       return success();

@@ -17,6 +17,7 @@
 
 #include "LocalLifter.h"
 
+#include "weft/Analysis/QuietDiagnostics.h"
 #include "weft/Analysis/Traffic.h"
 
 using namespace mlir;
@@ -237,7 +238,7 @@ void LocalLifter::noteConcat(tensor::ConcatOp op, const LocalValue &made) {
 /// parts of a sum zeros are such parts.
 bool LocalLifter::padMore(tensor::PadOp op, const LocalValue &value,
                           const Form *padding) {
-  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op.getContext());
   LocalValue around;
   around.form = padding;
   FailureOr<Contribution> together = getTogether(op, {&value, &around});

@@ -6,6 +6,8 @@
 
 #include "LocalLifter.h"
 
+#include "weft/Analysis/QuietDiagnostics.h"
+
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -271,7 +273,7 @@ LocalLifter::dropDims(tensor::ExtractSliceOp op, LocalValue value,
 /// the form: 1x1x6 of 1x1x1x6 may lack either dimension.
 std::vector<LocalValue> LocalLifter::dropInAllWays(tensor::ExtractSliceOp op,
                                                    const LocalValue &value) {
-  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op.getContext());
   std::vector<LocalValue> known;
   for (const llvm::SmallBitVector &dropped :
        getDroppings(op.getStaticSizes(), op.getType().getShape())) {
@@ -289,7 +291,7 @@ FailureOr<LocalValue> LocalLifter::slice(tensor::ExtractSliceOp op) {
   if (isReference || forms.getSlices(source.form).empty())
     return sliceTensor(op);
   {
-    ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+    QuietDiagnostics quiet(op.getContext());
     FailureOr<LocalValue> value = sliceTensor(op);
     if (succeeded(value))
       return value;
@@ -343,7 +345,7 @@ FailureOr<LocalValue> LocalLifter::sliceTensor(tensor::ExtractSliceOp op) {
 /// through by itself all the same.
 std::optional<LocalValue>
 LocalLifter::sliceInChunks(tensor::ExtractSliceOp op) {
-  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op.getContext());
   LocalValue value = getTensor(op.getSource());
   SliceCut made;
   for (auto [i, dim] : llvm::enumerate(value.dims))

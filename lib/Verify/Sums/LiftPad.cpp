@@ -5,6 +5,7 @@
 
 #include "LocalLifter.h"
 
+#include "weft/Analysis/QuietDiagnostics.h"
 #include "weft/Analysis/Traffic.h"
 
 using namespace mlir;
@@ -129,7 +130,7 @@ LogicalResult LocalLifter::checkPadded(tensor::PadOp op,
 /// The same, where there is another way to see it.
 bool LocalLifter::maySeePadded(tensor::PadOp op, const LocalValue &value,
                                const Form *padding) {
-  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op.getContext());
   return succeeded(checkPadded(op, value, padding));
 }
 

@@ -6,6 +6,8 @@
 
 #include "LocalLifter.h"
 
+#include "weft/Analysis/QuietDiagnostics.h"
+
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
@@ -380,7 +382,7 @@ LogicalResult LocalLifter::liftCollapse(tensor::CollapseShapeOp op) {
   // What is repeated is as often as any of them says.
   std::vector<LocalValue> &ways = otherWays[op.getResult()];
   ways.clear();
-  ScopedDiagnosticHandler silence(op.getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op.getContext());
   for (ArrayRef<int64_t> sizes : getCollapses(source, groups))
     if (FailureOr<LocalValue> other = collapseTo(op, source, groups, sizes);
         succeeded(other) && other->form != value->form)
@@ -675,7 +677,7 @@ std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
   const LocalValue &value = getTensor(seen);
   std::vector<LocalValue> found = otherWays.lookup(seen);
   // What does not fit is no error: the value is what it is as well.
-  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op->getContext());
   findSliced(value, found);
   findPlaced(value, found);
   findTransposed(value, found);

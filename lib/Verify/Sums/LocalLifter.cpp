@@ -4,7 +4,7 @@
 
 #include "LocalLifter.h"
 #include "Uninterpreted.h"
-
+#include "weft/Analysis/QuietDiagnostics.h"
 #include "weft/Analysis/Traffic.h"
 #include "weft/Rules/ShardingConversion.h"
 
@@ -578,7 +578,7 @@ void LocalLifter::carryWays(Operation *op) {
         choices.back().push_back(
             {operand, &ways[std::min(i, ways.size() - 1)]});
     }
-  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op->getContext());
   size_t numReductions = reductions.size(), numDeclared = declared.size();
   for (const auto &choice : choices) {
     SmallVector<std::pair<Value, LocalValue>> before;
@@ -642,7 +642,7 @@ bool LocalLifter::liftRegrouped(Operation *op) {
   }
   if (count == 1)
     return false;
-  ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {});
+  QuietDiagnostics quiet(op->getContext());
   size_t numReductions = reductions.size(), numDeclared = declared.size();
   bool isDone = false;
   for (size_t way = 0; way < count && !isDone; ++way) {
