@@ -80,25 +80,11 @@ const Element *ProgramElements::getOffset(Operation *op, OpFoldResult value,
   return offset;
 }
 
-/// All attributes. Most ops have those of the one before of their name.
-DictionaryAttr ProgramElements::getAttributes(Operation *op) {
-  auto &[last, all] = attributes[op->getName()];
-  bool isSame = last &&
-                last->getDiscardableAttrDictionary() ==
-                    op->getDiscardableAttrDictionary() &&
-                op->getName().compareOpProperties(last->getPropertiesStorage(),
-                                                  op->getPropertiesStorage());
-  if (!isSame)
-    all = op->getAttrDictionary();
-  last = op;
-  return all;
-}
-
 /// All attributes that say what an op computes.
 DictionaryAttr ProgramElements::getDetails(Operation *op,
                                            ArrayRef<StringRef> without) {
   SmallVector<NamedAttribute> attrs;
-  for (NamedAttribute attr : getAttributes(op))
+  for (NamedAttribute attr : attributes.get(op))
     if (attr.getName() != WeftDialect::kOpNameAttr &&
         !(table.isOfReals() && attr.getName() == WeftDialect::kOrderAttr) &&
         !llvm::is_contained(without, attr.getName().strref()))

@@ -13,6 +13,7 @@
 #include "Elements.h"
 #include "Places.h"
 
+#include "weft/Analysis/OpAttributes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
@@ -170,7 +171,6 @@ private:
   /// Where a slice of `span` elements of `size` begins.
   const Element *getOffset(Operation *op, OpFoldResult value, int64_t span,
                            int64_t size);
-  DictionaryAttr getAttributes(Operation *op);
   DictionaryAttr getDetails(Operation *op, ArrayRef<StringRef> without = {});
 
   ElementTable &table;
@@ -191,8 +191,7 @@ private:
   /// latter is of use in diagnostics only, and made for them.
   std::vector<std::pair<const Element *, Operation *>> made;
   mutable DenseMap<const Element *, Operation *> origins;
-  /// By name, the last op of which all attributes were asked for.
-  DenseMap<OperationName, std::pair<Operation *, DictionaryAttr>> attributes;
+  OpAttributes attributes;
 };
 
 } // namespace mlir::weft::proof

@@ -531,7 +531,7 @@ LogicalResult BodyLifter::liftOther(Operation *op) {
     form.operands.push_back(*operandForm);
     form.dependsOnLoops |= (*operandForm)->dependsOnLoops;
   }
-  if (DictionaryAttr attrs = lifter.getAttributes(op); !attrs.empty())
+  if (DictionaryAttr attrs = lifter.attributes.get(op); !attrs.empty())
     form.details = lifter.forms.getText(attrs).str();
   form.op = op;
   for (OpResult result : op->getResults()) {

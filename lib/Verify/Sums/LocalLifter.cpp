@@ -196,20 +196,6 @@ LocalLifter::LocalLifter(FormTable &forms, func::FuncOp func, const Mesh &mesh,
       isGlobal(isReference && !dependsOnRank(func)), numRanks(mesh.numRanks()) {
 }
 
-/// All attributes. Most ops have those of the one before of their name.
-DictionaryAttr LocalLifter::getAttributes(Operation *op) {
-  auto &[last, all] = attributes[op->getName()];
-  bool isSame = last &&
-                last->getDiscardableAttrDictionary() ==
-                    op->getDiscardableAttrDictionary() &&
-                op->getName().compareOpProperties(last->getPropertiesStorage(),
-                                                  op->getPropertiesStorage());
-  if (!isSame)
-    all = op->getAttrDictionary();
-  last = op;
-  return all;
-}
-
 /// How an argument or result rests: its global shape and chunks.
 SmallVector<LocalDim, 4> LocalLifter::getBorderDims(DictionaryAttr attrs,
                                                     RankedTensorType type) {

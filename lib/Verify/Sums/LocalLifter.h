@@ -27,6 +27,7 @@
 
 #include "Forms.h"
 
+#include "weft/Analysis/OpAttributes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Sharding/Sharding.h"
 
@@ -230,7 +231,6 @@ private:
 
   // The function and its ops.
   LogicalResult liftArguments();
-  DictionaryAttr getAttributes(Operation *op);
   LogicalResult checkBorder(StringRef what, unsigned index, Type type);
   LogicalResult liftOp(Operation *op);
   bool hasKnownForms(Operation *op) const;
@@ -542,8 +542,7 @@ private:
   /// Between the ops that were followed as one.
   DenseSet<Value> inside;
   DenseMap<Value, LocalScalar> scalars;
-  /// By name, the last op of which all attributes were asked for.
-  DenseMap<OperationName, std::pair<Operation *, DictionaryAttr>> attributes;
+  OpAttributes attributes;
   /// Axes of the collective at hand, and its number of members.
   AxesAttr groupAxes;
   /// Loops of the op at hand that only say how often something is combined.
