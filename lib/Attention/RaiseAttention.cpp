@@ -10,6 +10,7 @@
 
 #include "BuildAttention.h"
 #include "ComparedTerms.h"
+#include "JoinScores.h"
 #include "KeepOffloads.h"
 #include "weft/Analysis/QuietDiagnostics.h"
 #include "weft/Dialect/Weft/IR/OptimizationBarrier.h"
@@ -26,6 +27,8 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetOperations.h"
+
+#include <numeric>
 
 namespace mlir::weft {
 #define GEN_PASS_DEF_RAISEATTENTIONPASS
@@ -516,15 +519,78 @@ struct RaiseAttentionPass
   using Base::Base;
 
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal() && !hasOrders(func))
-        func.walk([&](Block *block) {
-          if (!isa<linalg::LinalgOp>(block->getParentOp()))
-            raiseIn(*block);
-        });
+    size_t numSums = findSums(getOperation()).size();
+    join(getOperation(), findRaisable(numSums));
+    raiseIn(getOperation());
   }
 
 private:
+  /// Of functions that are raised.
+  static SmallVector<func::FuncOp> getFunctions(ModuleOp module) {
+    return llvm::to_vector(
+        llvm::make_filter_range(module.getOps<func::FuncOp>(), [](auto func) {
+          return !func.isExternal() && !hasOrders(func);
+        }));
+  }
+
+  static void forEachBlock(ModuleOp module, function_ref<void(Block &)> visit) {
+    for (func::FuncOp func : getFunctions(module))
+      func.walk([&](Block *block) {
+        if (!isa<linalg::LinalgOp>(block->getParentOp()))
+          visit(*block);
+      });
+  }
+
+  static SmallVector<linalg::GenericOp> findSums(ModuleOp module) {
+    SmallVector<linalg::GenericOp> sums;
+    for (func::FuncOp func : getFunctions(module))
+      llvm::append_range(sums, findScoreSums(func));
+    return sums;
+  }
+
+  /// Joins the sums of these numbers. In a trial, what is made of them has
+  /// them.
+  void join(ModuleOp module, ArrayRef<size_t> numbers) {
+    if (numbers.empty())
+      return;
+    SmallVector<linalg::GenericOp> sums = findSums(module);
+    Builder builder(module.getContext());
+    for (size_t number : numbers) {
+      MatmulOp made = joinScores(sums[number]);
+      if (isTrial)
+        made->setAttr(kNumberAttr, builder.getIndexAttr(number));
+    }
+    forEachBlock(module, eraseDead);
+  }
+
+  /// Which sums of products are raised as one product: all of them in a copy
+  /// in which only these are joined.
+  SmallVector<size_t> findRaisable(size_t numSums) {
+    constexpr int kMostTrials = 3;
+    SmallVector<size_t> joined(numSums);
+    std::iota(joined.begin(), joined.end(), 0);
+    for (int trial = 0; trial < kMostTrials && !joined.empty(); ++trial) {
+      OwningOpRef<ModuleOp> copy = getOperation().clone();
+      isTrial = true;
+      join(*copy, joined);
+      raiseIn(*copy);
+      isTrial = false;
+      llvm::DenseSet<size_t> left;
+      copy->walk([&](MatmulOp op) {
+        if (auto number = op->getAttrOfType<IntegerAttr>(kNumberAttr))
+          left.insert(number.getInt());
+      });
+      if (left.empty())
+        return joined;
+      llvm::erase_if(joined, [&](size_t i) { return left.contains(i); });
+    }
+    return {};
+  }
+
+  void raiseIn(ModuleOp module) {
+    forEachBlock(module, [&](Block &block) { raiseIn(block); });
+  }
+
   /// Sums whose orders are declared were chosen with the ops as they are: one
   /// op for several would add them in an order that nobody declared.
   static bool hasOrders(func::FuncOp func) {
@@ -561,7 +627,8 @@ private:
     for (Value product : allUnread)
       if (!groups.contains(product))
         missed(product.getLoc(),
-               "its scores are more than a product with a scale of one number, "
+               "its scores are more than a product, or two, with a scale of "
+               "one number, "
                "a softcap, biases and masks of one number each");
     if (!changed)
       return;
@@ -580,8 +647,8 @@ private:
       if (plan) {
         Attempt attempt(*plan, compared, own);
         if (attempt.run()) {
-          ++numForward;
-          numGradients += attempt.numGradients;
+          numForward += isTrial ? 0 : 1;
+          numGradients += isTrial ? 0 : attempt.numGradients;
           return true;
         }
       }
@@ -593,12 +660,19 @@ private:
     return false;
   }
 
-  static void missed(Location loc, StringRef reason) {
+  void missed(Location loc, StringRef reason) {
+    if (isTrial)
+      return;
     remark::missed(
         loc,
         remark::RemarkOpts::name("attention").category("weft-raise-attention"))
         << remark::add("attention is not raised: {0}", reason);
   }
+
+  static constexpr StringLiteral kNumberAttr = "weft.joined_scores";
+
+  /// Nothing is said or counted.
+  bool isTrial = false;
 };
 
 } // namespace

@@ -251,6 +251,18 @@ def latent(q, k, v):
     return mix(jax.nn.softmax(jnp.where(causal(), s, -jnp.inf), -1), v[..., :10])
 
 
+def sum_of_products(q, k, v):
+    """Of what has positions, of which all heads share the keys, and of the rest."""
+    s = jnp.einsum("bqhd,bkhd->bhqk", q[..., 6:], k[..., 6:]) + jnp.einsum("bqhd,bkd->bhqk", q[..., :6], k[:, :, 0, :6])
+    return mix(jax.nn.softmax(jnp.where(causal(), s * SCALE, -jnp.inf), -1), v[..., :10])
+
+
+def shared_by_all_heads(q, k, v):
+    """Both keys, and the values, which are a part of them."""
+    s = jnp.einsum("bkd,bqhd->bhqk", k[:, :, 0, 6:], q[..., 6:]) + jnp.einsum("bqhd,bkd->bhqk", q[..., :6], k[:, :, 0, :6])
+    return jnp.einsum("bhqk,bkd->bhqd", jax.nn.softmax(s * SCALE, -1), v[:, :, 0])
+
+
 FORMS = {
     "plain": (plain, of_heads(), ""),
     "heads_first": (heads_first, BHQD, "right = 0"),
@@ -272,6 +284,8 @@ FORMS = {
     "mapped_norms": (mapped_norms, of_heads(2), "right = 0"),
     "shared_queries": (shared_queries, of_heads(2), ""),
     "latent": (latent, of_heads(), "right = 0"),
+    "sum_of_products": (sum_of_products, of_heads(), "right = 0"),
+    "shared_by_all_heads": (shared_by_all_heads, of_heads(), ""),
     "triangle": (of_a_constant(TRIANGLE), of_heads(), "right = 0"),
     "triangle_of_integers": (of_a_constant(TRIANGLE.astype(np.int32)), of_heads(), "right = 0"),
     "landmarks": (of_a_constant(LANDMARKS), of_heads(), ""),

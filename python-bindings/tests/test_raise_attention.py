@@ -137,3 +137,22 @@ def test_a_remark_says_why_not(name):
     text, remarks = raised(function, arguments)
     assert counts(text)[:2] == (0, 0)
     assert any(reason in remark for remark in remarks), remarks
+
+
+def test_other_sums_of_products_stay():
+    def gates(x, w, y, u):
+        return jax.nn.sigmoid(x @ w + y @ u)
+    shapes = ((8, 16), (16, 32), (8, 24), (24, 32))
+    text, _ = raised(gates, [np.ones(shape, np.float32) for shape in shapes])
+    assert counts(text) == (0, 0, 2)
+    assert "tensor.concat" not in text
+
+
+def test_a_sum_of_three_products_is_not_raised():
+    def three(q, k, v):
+        s = scores(q, k) + scores(jnp.sin(q), jnp.cos(k)) + scores(jnp.cos(q), jnp.sin(k))
+        return mix(jax.nn.softmax(s, -1), v)
+    text, says = raised(three, of_heads())
+    assert counts(text) == (0, 0, 4)
+    assert "tensor.concat" not in text
+    assert any("more than a product" in line for line in says)
