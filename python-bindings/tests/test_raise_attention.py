@@ -124,8 +124,8 @@ NOT_RAISED = {
     "averaged": (averaged, of_heads(), "its weights are used by"),
     "of_columns": (of_columns, of_heads(), "its values, or the gradient of its result, were not found"),
     "scaled_by_data": (scaled_by_data, (*of_heads(), np.ones(H, np.float32)),
-                       "its scores are more than a product with a scale of one number"),
-    "below_all_numbers": (below_all_numbers, of_heads(), "its scores are more than a product with a scale of one number"),
+                       "its scores are more than a product, or two, with a scale of one number"),
+    "below_all_numbers": (below_all_numbers, of_heads(), "its scores are more than a product, or two, with a scale of one number"),
     "with_sinks": (with_sinks, of_heads(), "weft.jax.dot_product_attention takes sinks"),
     "bias_gradient": (bias_gradient, FORMS["biased"][1], "its weights are used by"),
 }
