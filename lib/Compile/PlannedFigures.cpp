@@ -67,6 +67,17 @@ void noteFigures(func::FuncOp func, DictionaryAttr figures,
   auto set = [&](StringRef name, int64_t value) {
     fields.set(name, builder.getI64IntegerAttr(value));
   };
+  // What was bounded is what was scheduled, before kernels shared launches.
+  auto get = [&](StringRef name) {
+    auto number = figures.getAs<IntegerAttr>(name);
+    return number ? number.getInt() : 0;
+  };
+  int64_t saved = std::max<int64_t>(0, get("compute_ns") - timeline.computeNs);
+  for (StringRef name : {"bound_path_ns", "bound_heads_and_tails_ns",
+                         "bound_work_and_waits_ns", "bound_two_paths_ns"})
+    set(name, std::max<int64_t>(0, get(name) - saved));
+  set("bound_within_limit_ns",
+      std::max(timeline.boundNs, get("bound_within_limit_ns") - saved));
   set("step_ns", timeline.stepNs);
   set("compute_ns", timeline.computeNs);
   set("exposed_ns", timeline.exposedNs);

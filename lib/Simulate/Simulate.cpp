@@ -133,16 +133,22 @@ static int64_t getBusiestLink(const ReplayProgram &program) {
 }
 
 /// The bound of the step's schedule if it was made for this machine: it follows
-/// dependences further than what is computed here. 0: none.
-static int64_t getScheduleBound(func::FuncOp function, const CostModel &cost) {
+/// dependences further than what is computed here. 0: none. It is one of what
+/// was scheduled: kernels that share a launch since take less, and no step is
+/// shorter by more than that.
+static int64_t getScheduleBound(func::FuncOp function, const CostModel &cost,
+                                int64_t computeNs) {
   auto figures =
       function->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr);
   if (!figures)
     return 0;
   auto machine = figures.getAs<StringAttr>("machine");
   auto bound = figures.getAs<IntegerAttr>("bound_ns");
+  auto compute = figures.getAs<IntegerAttr>("compute_ns");
   bool isSame = machine && machine.getValue() == cost.getMachine().name;
-  return isSame && bound ? bound.getInt() : 0;
+  if (!isSame || !bound || !compute)
+    return 0;
+  return bound.getInt() - std::max<int64_t>(0, compute.getInt() - computeNs);
 }
 
 static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
@@ -172,7 +178,8 @@ static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
   timeline.boundNs =
       std::max({timeline.computeNs, getBusiestLink(program.replay),
                 getLongestChain(function, cost),
-                std::min(getScheduleBound(function, cost), timeline.stepNs)});
+                std::min(getScheduleBound(function, cost, timeline.computeNs),
+                         timeline.stepNs)});
   return timeline;
 }
 

@@ -267,6 +267,10 @@ ProgramElements::Elements ProgramElements::getLoops(MatmulOp op,
       get(operands[1].first)->pattern < get(operands[0].first)->pattern)
     std::swap(operands[0], operands[1]);
   llvm::SmallSetVector<unsigned, 8> order;
+  // Of operands that are alike none is the first one.
+  if (get(operands[0].first)->pattern == get(operands[1].first)->pattern)
+    for (AffineExpr expr : op.getResultMap().getResults())
+      order.insert(cast<AffineDimExpr>(expr).getPosition());
   for (auto [value, map] : operands)
     for (const Element *variable : get(value)->variables)
       if (auto loop = getLoop(map, variable))
