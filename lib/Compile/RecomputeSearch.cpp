@@ -80,6 +80,16 @@ RecomputeSearch::Program RecomputeSearch::getAsWritten() {
   return program;
 }
 
+/// The program without marks, as it is planned where nothing is computed again.
+RecomputeSearch::Program RecomputeSearch::getUnmarked() {
+  Program program;
+  program.module = plain->clone();
+  program.recomputed = describeRecomputed(*program.module, machine);
+  if (failed(runner.runPasses(*program.module, buildKernelPipeline)))
+    return {};
+  return program;
+}
+
 /// The program without marks where values are kept or computed again by price.
 RecomputeSearch::Program RecomputeSearch::choose(const Choice &choice) {
   Program changed;
@@ -118,6 +128,8 @@ LogicalResult RecomputeSearch::makePlain(OwningOpRef<ModuleOp> program) {
 void RecomputeSearch::collect() {
   programs.clear();
   add(getAsWritten());
+  if (hasBarriers(unfused))
+    add(getUnmarked());
   for (const RecomputePrice &price :
        getRecomputePrices(*plain, machine, /*waists=*/false))
     add(choose({price.price}));

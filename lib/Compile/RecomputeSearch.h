@@ -83,6 +83,7 @@ private:
   };
 
   Program getAsWritten();
+  Program getUnmarked();
   void add(Program program);
   Program choose(const Choice &choice);
   Program mix(int64_t lower, int64_t higher);

@@ -195,6 +195,13 @@ LogicalResult StepPlanner::checkScheduled(ModuleOp scheduled) {
   return success();
 }
 
+/// Whether hardly anything is faster.
+static bool isNearBound(const MemoryLoop::Fitted &fitted) {
+  constexpr int64_t kTolerated = 100;
+  return fitted.nanoseconds - fitted.boundNanoseconds <=
+         fitted.boundNanoseconds / kTolerated;
+}
+
 LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
                                            int64_t limit) {
   auto schedule = [&](ModuleOp copy, const SchedulePassOptions &chosen) {
@@ -207,17 +214,38 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
   auto planMemory = [&](ModuleOp copy, OwningOpRef<ModuleOp> &kept) {
     return plan(copy, kept);
   };
-  SchedulePassOptions chosen = getScheduleOptions();
-  auto makeLoop = [&](ModuleOp of) {
-    return MemoryLoop(of, chosen, machine, limit, remarks, schedule,
-                      planMemory);
+  auto fitWith = [&](const SchedulePassOptions &chosen) {
+    auto makeLoop = [&](ModuleOp of) {
+      return MemoryLoop(of, chosen, machine, limit, remarks, schedule,
+                        planMemory);
+    };
+    return unfused
+               ? RecomputeSearch(*unfused, *module, recomputed, options.machine,
+                                 machine, limit, remarks, runner, makeLoop,
+                                 [&] { return makeUnmarked(); })
+                     .fit()
+               : makeLoop(*module).fit();
   };
-  MemoryLoop::Fitted fitted =
-      unfused ? RecomputeSearch(*unfused, *module, recomputed, options.machine,
-                                machine, limit, remarks, runner, makeLoop,
-                                [&] { return makeUnmarked(); })
-                    .fit()
-              : makeLoop(*module).fit();
+  SchedulePassOptions chosen = getScheduleOptions();
+  RemarkLog before = remarks;
+  MemoryLoop::Fitted fitted = fitWith(chosen);
+  // Of a small step few programs are planned with all effort. One that was not
+  // may be faster as it is found at once.
+  if (fitted.planned && unfused && !chosen.quick &&
+      options.schedule == "best" && RecomputeSearch::isSmall(*unfused) &&
+      !isNearBound(fitted)) {
+    chosen.quick = true;
+    RemarkLog searched = std::exchange(remarks, std::move(before));
+    MemoryLoop::Fitted atOnce;
+    {
+      ScopedDiagnosticHandler quiet(module->getContext(), [](Diagnostic &) {});
+      atOnce = fitWith(chosen);
+    }
+    if (atOnce.planned && atOnce.nanoseconds < fitted.nanoseconds)
+      fitted = std::move(atOnce);
+    else
+      remarks = std::move(searched);
+  }
   unfused = nullptr;
   marked = nullptr;
   if (!fitted.planned)
