@@ -230,9 +230,9 @@ bool SavedValuesOfBlock::isWrittenAnyway(int task) const {
   });
 }
 
-/// Says whether all that reads it in the backward pass may be in the kernel that
-/// makes it, since no product is in between, as around a loss: it is not in
-/// memory then.
+/// Says whether all that reads it in the backward pass may be in the kernel
+/// that makes it, since no product is in between, as around a loss: it is not
+/// in memory then.
 bool SavedValuesOfBlock::staysInKernel(int task) const {
   auto late = llvm::lower_bound(readers[task], boundary);
   return isKernelPart(task) && late != readers[task].end() &&
