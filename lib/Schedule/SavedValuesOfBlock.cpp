@@ -230,6 +230,18 @@ bool SavedValuesOfBlock::isWrittenAnyway(int task) const {
   });
 }
 
+/// Says whether all that reads it in the backward pass may be in the kernel
+/// that makes it, since no product is in between, as around a loss: it is not
+/// in memory then.
+bool SavedValuesOfBlock::staysInKernel(int task) const {
+  auto late = llvm::lower_bound(readers[task], boundary);
+  return isKernelPart(task) && late != readers[task].end() &&
+         std::all_of(late, readers[task].end(), [&](int reader) {
+           return isKernelPart(reader) &&
+                  productsBefore[reader] == productsBefore[task];
+         });
+}
+
 /// What writing and reading it takes that would not be done otherwise.
 int64_t SavedValuesOfBlock::getKeepNanoseconds(OpResult result,
                                                int task) const {
@@ -338,7 +350,8 @@ void SavedValuesOfBlock::build(bool keepsWaists) {
       added.inputs.push_back(valueOf.lookup(read));
     problem.tasks.push_back(std::move(added));
     bool isFree = isReturned[task] || isCastOfArgument(task) ||
-                  isReadSoonAfterBoundary(task);
+                  isReadSoonAfterBoundary(task) ||
+                  (savesTime && staysInKernel(task));
     for (OpResult result : op->getResults()) {
       valueOf[result] = static_cast<int>(problem.values.size());
       if (isFree)

@@ -61,6 +61,7 @@ private:
   std::vector<int> countProductsBefore() const;
   bool isKernelPart(int task) const;
   bool isWrittenAnyway(int task) const;
+  bool staysInKernel(int task) const;
   bool isCastOfArgument(int task) const;
   bool isReadSoonAfterBoundary(int task) const;
   int getShortestWait() const;

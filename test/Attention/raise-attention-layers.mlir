@@ -14,7 +14,7 @@
 !r = tensor<8xf32>
 
 // CHECK-LABEL: func @layers(
-func.func @layers(%x0: !x, %k: !x, %v: !x) -> (!x) {
+func.func @layers(%x0: !x, %k: !x, %v: !x, %other: !r) -> (!x) {
   %c = arith.constant dense<0.5> : !s
   %low = arith.constant dense<0xFF800000> : !r
   %zero = arith.constant dense<0.0> : !r
@@ -76,7 +76,7 @@ func.func @layers(%x0: !x, %k: !x, %v: !x) -> (!x) {
   %d4 = arith.subf %s4, %mb4 : !s
   %e4 = math.exp %d4 : !s
   %l4 = linalg.reduce { arith.addf } ins(%e4 : !s) outs(%zero : !r) dimensions = [1]
-  %t4 = arith.mulf %l3, %almost_one : !r
+  %t4 = arith.mulf %other, %almost_one : !r
   %lb4 = linalg.broadcast ins(%t4 : !r) outs(%es : !s) dimensions = [1]
   %p4 = arith.divf %e4, %lb4 : !s
   %o4 = weft.matmul %p4, %v {indexing_maps = [#iej0, #iej1, #iej2]} : !s, !x -> !x

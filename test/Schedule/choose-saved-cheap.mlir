@@ -54,6 +54,7 @@ func.func @gated(%x: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor
 // CHECK-LABEL: func @narrow
 // CHECK: arith.truncf
 // CHECK: arith.truncf
+// KEPT-LABEL: func @narrow
 // TIME-LABEL: func @narrow
 // TIME: arith.truncf
 // TIME-NOT: arith.truncf
@@ -78,4 +79,47 @@ func.func @narrow(%x: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> tenso
     linalg.yield %6 : f32
   } -> tensor<1024x1024xf32>
   return %3 : tensor<1024x1024xf32>
+}
+
+// As around a loss: no product is between the exponential and what reads it, so
+// that one kernel may do both, unless memory is to be saved.
+// CHECK-LABEL: func @loss
+// CHECK: math.exp
+// CHECK: math.exp
+// TIME-LABEL: func @loss
+// TIME: math.exp
+// TIME-NOT: math.exp
+func.func @loss(%x: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %0 = weft.matmul %x, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %1 = weft.matmul %0, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %logits = weft.matmul %1, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%logits : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %6 = math.exp %a : f32
+    linalg.yield %6 : f32
+  } -> tensor<1024x1024xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%logits : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %6 = arith.mulf %a, %a : f32
+    linalg.yield %6 : f32
+  } -> tensor<1024x1024xf32>
+  %d = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%logits, %s : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %6 = arith.addf %a, %b : f32
+    linalg.yield %6 : f32
+  } -> tensor<1024x1024xf32>
+  %2 = weft.matmul %d, %w {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %3 = weft.matmul %2, %1 {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %4 = weft.matmul %3, %0 {indexing_maps = [#mk, #kn, #mn]} : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %5 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%4, %q : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %6 = arith.addf %a, %b : f32
+    linalg.yield %6 : f32
+  } -> tensor<1024x1024xf32>
+  return %5 : tensor<1024x1024xf32>
 }
