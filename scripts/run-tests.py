@@ -25,6 +25,8 @@ BUILD = ROOT / "build"
 REPORTS = BUILD / "test-reports"
 LLVM_BIN = "/usr/lib/llvm-22/bin"
 NIGHTLY = "--all" in sys.argv[1:]
+# What tests take that can do more or less.
+EFFORT = "full" if NIGHTLY else "quick"
 
 
 def last_lines(text):
@@ -134,7 +136,8 @@ def suite_ctest():
     report.unlink(missing_ok=True)
     # The longest tests wait, for deadlines and delays: more of them than cores.
     run(["ctest", "--test-dir", BUILD, f"-j{2 * os.cpu_count()}", "--quiet",
-         "--output-on-failure", "--no-tests=error", "--output-junit", report])
+         "--output-on-failure", "--no-tests=error", "--output-junit", report],
+        env=dict(os.environ, WEFT_TEST_EFFORT=EFFORT))
     return count_junit(report) if report.exists() else Count(failed=1)
 
 
@@ -160,7 +163,7 @@ def suite_pytest():
     if folder is None:
         return Count(failed=1)
     environment = dict(os.environ, PYTHONPATH=str(folder), JAX_PLATFORMS="cpu",
-                       WEFT_TEST_EFFORT="full" if NIGHTLY else "quick")
+                       WEFT_TEST_EFFORT=EFFORT)
     only = [] if NIGHTLY else ["-m", "not nightly"]
     # A file's tests stay in one process: they share what they compile.
     run([sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()),
@@ -216,16 +219,16 @@ def suite_fuzz():
         return Count(failed=1)
     count = run_scripts(
         [script("random_programs.py", "--kind", kind, "--backend", backend, "--seeds", seeds, "--seconds", seconds)
-         for kind, backend, seeds, seconds in (("any", "interpreter", "0:300", "15"), ("any", "host", "600:670", "14"),
-                                               ("scan", "host", "0:40", "12"), ("data", "host", "0:40", "12"))]
-        + [script("attention.py", "--seeds", "0:6", "--seconds", "10"),
-           script("recompute.py", "--seeds", "0:8", "--seconds", "10"),
-           script("quantization.py", "--seeds", "0:3", "--seconds", "10"),
-           script("integers.py", "--seeds", "0:24", "--seconds", "10"),
-           script("number_programs.py", "--seeds", "0:4", "--seconds", "10")])
+         for kind, backend, seeds, seconds in (("any", "interpreter", "0:300", "9"), ("any", "host", "600:670", "9"),
+                                               ("scan", "host", "0:40", "8"), ("data", "host", "0:40", "8"))]
+        + [script("attention.py", "--seeds", "0:6", "--seconds", "6"),
+           script("recompute.py", "--seeds", "0:8", "--seconds", "6"),
+           script("quantization.py", "--seeds", "0:3", "--seconds", "6"),
+           script("integers.py", "--seeds", "0:24", "--seconds", "6"),
+           script("number_programs.py", "--seeds", "0:4", "--seconds", "6")])
     # These use all cores by themselves.
-    count.add(run_script(*script("malformed.py", "--cases", "40", "--seconds", "20")))
-    count.add(run_script(*script("invariance.py", "--seeds", "0:26", "--seconds", "15", "--meshes", "3", "--control", "4")))
+    count.add(run_script(*script("malformed.py", "--cases", "40", "--seconds", "12")))
+    count.add(run_script(*script("invariance.py", "--seeds", "0:26", "--seconds", "10", "--meshes", "3", "--control", "4")))
     return count
 
 
@@ -239,8 +242,8 @@ def suite_mutation():
     inputs = [ROOT / "test" / "mutation" / "Inputs" / name for name in ("mlp.mlir.gz", "moe.mlir.gz", "quantized.mlir.gz")]
     loops = ROOT / "test" / "mutation" / "Inputs" / "loops.local.mlir"
     spelled = ROOT / "test" / "mutation" / "Inputs" / "spelled.global.mlir"
-    count = mutate("run.py", "--per-kind", "1", "--runs", "6", "--seconds", "14", *inputs)
-    count.add(mutate("planning.py", "--per-kind", "1", "--runs", "2", "--seconds", "12", loops, *inputs))
+    count = mutate("run.py", "--per-kind", "1", "--runs", "6", "--seconds", "10", *inputs)
+    count.add(mutate("planning.py", "--per-kind", "1", "--runs", "2", "--seconds", "8", loops, *inputs))
     count.add(mutate("canonicalization.py", "--per-kind", "1", "--seconds", "5", spelled, *inputs))
     for name in ("invariance.py", "partitioning.py", "scheduling.py"):
         count.add(mutate(name, "--per-kind", "1", "--seconds", "5", *inputs))
@@ -252,7 +255,7 @@ def suite_mutation():
 
 
 def suite_sanitizers():
-    return run_script(ROOT / "scripts" / "test-sanitizers.sh", *(["--all"] if NIGHTLY else ["asan"]))
+    return run_script(ROOT / "scripts" / "test-sanitizers.sh", *(["--all"] if NIGHTLY else ["--core", "asan"]))
 
 
 def suite_browser():

@@ -50,13 +50,13 @@ def days(values, of_the_day):
 
 
 def pytest_collection_modifyitems(items):
-    """Of a test with many variants a change runs every second to fourth, scripts/nightly all."""
+    """Of a test with variants a change runs every second to fourth, scripts/nightly all."""
     variants = collections.defaultdict(list)
     for item in items:
         if "[" in item.nodeid and not any(item.iter_markers("nightly")):
             variants[item.nodeid.split("[")[0]].append(item)
     for group in variants.values():
-        step = next(step for least, step in ((16, 4), (6, 3), (4, 2), (0, 1)) if len(group) >= least)
+        step = next(step for least, step in ((16, 4), (6, 3), (2, 2), (0, 1)) if len(group) >= least)
         for number, item in enumerate(group):
             if number % step:
                 item.add_marker(pytest.mark.nightly)

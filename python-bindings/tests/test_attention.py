@@ -124,6 +124,7 @@ def test_gradient_of_the_bias(settings, shape):
     check(got, wanted, 2e-5)
 
 
+@pytest.mark.nightly
 def test_gradient_of_the_bias_under_transformations():
     """A soft cap, of one type and another, in a map and a checkpoint, where a mask leaves nothing."""
     q, k, v = inputs("bfloat16")
@@ -209,6 +210,7 @@ def test_layers_in_a_scan(wrap):
     check(got, step(*arguments), 2e-5)
 
 
+@pytest.mark.nightly
 def test_vmap():
     step = jax.vmap(gradients(weft.jax.dot_product_attention, is_causal=True))
     got, module = run(step, inputs())

@@ -136,6 +136,7 @@ def test_layers_have_keys_of_their_own_also_where_they_are_computed_again(wrap):
     check(got, step(x, weights, key), 2e-5)
 
 
+@pytest.mark.nightly
 def test_microbatches_drop_what_the_whole_batch_does():
     rng = np.random.default_rng(2)
     x, weights = rng.standard_normal((4, 12, 16), np.float32), rng.standard_normal((1, 4, 16, 2, 8), np.float32) * 0.3

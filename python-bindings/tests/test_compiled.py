@@ -111,6 +111,7 @@ def test_operations(kind, mesh, tmp_path):
     assert_agrees(exported.module, exported.run(sizes(mesh)), jax_results(every, args), TOLERANCE)
 
 
+@pytest.mark.nightly
 def test_the_state_goes_on(prepared):
     """Four steps on a donated state, of an optimizer that counts them."""
     exported, jax_after, _ = prepared("gpt2_tanh")

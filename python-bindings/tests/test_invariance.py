@@ -121,6 +121,7 @@ def test_schedules_keep_bits(compiler):
         name: compiler.digest("small", "f32", "fsdp=2,tp=2", "--invariant", *flags) for name, flags in runs.items()})
 
 
+@pytest.mark.nightly
 def test_processors_keep_bits(compiler):
     """Those without instructions for bf16 spell out what those with them do."""
     runs = {("small", "AVX2"): ("x86-64-v3", "avx2"), ("small-moe", "AVX2"): ("x86-64-v3", "avx2")}
@@ -152,6 +153,7 @@ def test_the_number_of_leaves_is_part_of_the_promise(compiler):
     assert eight() != two()
 
 
+@pytest.mark.nightly
 def test_an_output_head_of_its_own_keeps_bits(compiler):
     assert_equal(compiler.invariant("untied", "bf16", ["fsdp=2,tp=4"]))
 

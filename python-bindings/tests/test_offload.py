@@ -224,6 +224,7 @@ def test_attention_gradient_reads_what_waits():
     assert moved.stats.host_bytes_per_rank == 3 * x.nbytes
 
 
+@pytest.mark.nightly
 def test_the_compiler_chooses_what_a_limit_needs():
     def step(weights, moments, x):
         gradient = jax.grad(lambda w: jnp.mean(in_a_row(SAVED, w, x) ** 2))(weights)

@@ -56,6 +56,7 @@ def test_loss_is_that_of_jax(variant):
     assert abs(float(weft.compile(module)(*arguments)[2]) - wanted) <= 0.01 * wanted
 
 
+@pytest.mark.nightly
 def test_parts_of_a_sequence_have_the_loss_of_the_whole():
     arguments = inputs(SMALL)
     losses = []

@@ -15,6 +15,9 @@
 
 #include "gtest/gtest.h"
 
+#include <cstdlib>
+#include <string>
+
 using namespace mlir::weft;
 using namespace mlir::weft::test;
 
@@ -115,16 +118,27 @@ std::string runPair(const Mesh &mesh, const Case &c, const Sharding &from,
   return "";
 }
 
+/// Of many pairs a change runs some, scripts/nightly all.
+size_t getStride(size_t numPairs) {
+  constexpr size_t kMany = 10000;
+  const char *effort = std::getenv("WEFT_TEST_EFFORT");
+  bool isQuick = effort && std::string(effort) == "quick";
+  return isQuick && numPairs > kMany ? 7 : 1;
+}
+
 class ReshardEnumeration : public testing::TestWithParam<Case> {};
 
 TEST_P(ReshardEnumeration, AllPairs) {
   const Case &c = GetParam();
   Mesh mesh(c.mesh);
   std::vector<Sharding> all = allShardings(c, mesh);
+  size_t stride = getStride(all.size() * all.size());
   size_t pairs = 0;
-  for (const Sharding &from : all)
-    for (const Sharding &to : all) {
-      if (!canReshard(from, to, mesh, c.isOrdered).empty())
+  // Whatever is left out, each sharding is on both sides.
+  for (auto [row, from] : llvm::enumerate(all))
+    for (auto [column, to] : llvm::enumerate(all)) {
+      if ((row + column) % stride != 0 ||
+          !canReshard(from, to, mesh, c.isOrdered).empty())
         continue;
       ++pairs;
       ASSERT_EQ(runPair(mesh, c, from, to), "")

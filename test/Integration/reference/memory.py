@@ -22,7 +22,7 @@ FACTOR = 1.02
 
 def plan(step, mesh, planned):
     """Compiles to the planned phase; returns the bytes that are printed."""
-    command = ["weft-compile", step, "--mesh", mesh, "--to", "planned", "--stats", "-o", planned]
+    command = ["weft-compile", step, "--mesh", mesh, "--effort", "quick", "--to", "planned", "--stats", "-o", planned]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     text = text[text.index("bytes that each rank needs") :]
     figures = {}
