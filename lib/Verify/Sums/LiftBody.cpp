@@ -161,8 +161,11 @@ void BodyLifter::inferChunks(Block &body, int choice) {
       return (*rest)[rank] + (*dim.chunk)[rank] * dim.extent;
     }));
   };
+  auto mayEndAnywhere = [](const LocalDim &dim) {
+    return dim.size == kAnySize || dim.isGuess;
+  };
   // What is compared is what is left of the dimension: all of it on the first
-  // rank. What has any size ends there.
+  // rank. What has any size, or one that was guessed, ends there.
   auto setRest = [&](LocalDim &dim, RankVector rest) {
     int64_t size = *llvm::max_element(*rest);
     int64_t extent = std::max<int64_t>(dim.extent, 1);
@@ -171,8 +174,11 @@ void BodyLifter::inferChunks(Block &body, int choice) {
         }))
       dim.chunk = lifter.perRank(
           [&](int64_t rank) { return (size - (*rest)[rank]) / extent; });
-    if (dim.size == kAnySize && dim.chunk)
-      dim.size = getEnd(dim, rest).value_or(kAnySize);
+    if (!mayEndAnywhere(dim) || !dim.chunk)
+      return;
+    if (std::optional<int64_t> end = getEnd(dim, rest);
+        end && !takeSize(dim, *end) && dim.size == kAnySize)
+      dim.size = *end;
   };
   auto getOffset = [&](Value value) {
     return lifter.scalars.lookup(value).offset;
@@ -200,7 +206,7 @@ void BodyLifter::inferChunks(Block &body, int choice) {
         }))
       return;
     auto mayEnd = [&](const LocalDim &dim) {
-      return dim.extent == 1 && dim.chunk && dim.size == kAnySize &&
+      return dim.extent == 1 && dim.chunk && mayEndAnywhere(dim) &&
              getEnd(dim, rest);
     };
     auto *dim = llvm::find_if(loops, mayEnd);
