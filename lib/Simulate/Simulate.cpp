@@ -178,8 +178,7 @@ static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
   timeline.boundNs =
       std::max({timeline.computeNs, getBusiestLink(program.replay),
                 getLongestChain(function, cost),
-                std::min(getScheduleBound(function, cost, timeline.computeNs),
-                         timeline.stepNs)});
+                getScheduleBound(function, cost, timeline.computeNs)});
   return timeline;
 }
 
