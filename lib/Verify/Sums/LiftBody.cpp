@@ -145,6 +145,18 @@ static bool isMaskOf(const LocalDim &dim, RankVector index, RankVector bound) {
                       });
 }
 
+/// Whether nothing has said yet where a dimension ends.
+static bool mayEndAnywhere(const LocalDim &dim) {
+  return dim.size == kAnySize || dim.isGuess;
+}
+
+static void takeEnd(LocalDim &dim, std::optional<int64_t> end) {
+  if (end && dim.size == kAnySize)
+    dim.size = *end;
+  else if (end)
+    takeSize(dim, *end);
+}
+
 /// The chunks of a loop whose index has one of the offsets added to it; of one
 /// local iteration the index is folded, and only the offset is left. `choice`
 /// says which of several such loops it is.
@@ -161,9 +173,6 @@ void BodyLifter::inferChunks(Block &body, int choice) {
       return (*rest)[rank] + (*dim.chunk)[rank] * dim.extent;
     }));
   };
-  auto mayEndAnywhere = [](const LocalDim &dim) {
-    return dim.size == kAnySize || dim.isGuess;
-  };
   // What is compared is what is left of the dimension: all of it on the first
   // rank. What has any size, or one that was guessed, ends there.
   auto setRest = [&](LocalDim &dim, RankVector rest) {
@@ -174,11 +183,8 @@ void BodyLifter::inferChunks(Block &body, int choice) {
         }))
       dim.chunk = lifter.perRank(
           [&](int64_t rank) { return (size - (*rest)[rank]) / extent; });
-    if (!mayEndAnywhere(dim) || !dim.chunk)
-      return;
-    if (std::optional<int64_t> end = getEnd(dim, rest);
-        end && !takeSize(dim, *end) && dim.size == kAnySize)
-      dim.size = *end;
+    if (dim.chunk)
+      takeEnd(dim, getEnd(dim, rest));
   };
   auto getOffset = [&](Value value) {
     return lifter.scalars.lookup(value).offset;
