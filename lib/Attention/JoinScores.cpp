@@ -15,9 +15,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallSet.h"
 
 #include <numeric>
+#include <vector>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -123,9 +123,10 @@ public:
   /// Whether it is a sum of two products of the same dims.
   bool isFitting() { return readProducts(); }
 
-  MatmulOp join() {
-    if (!readProducts())
-      return MatmulOp();
+  void join(const ScoreJoins &leftOut,
+            function_ref<void(int64_t number, MatmulOp)> note) {
+    if (leftOut.contains(0) || !readProducts())
+      return;
     for (int side : {0, 1})
       joined[side] =
           putBeside(products[0].sides[side], products[1].sides[side]);
@@ -133,9 +134,14 @@ public:
     MatmulOp made = contract(joined[0], joined[1], getLabels(type.getRank()),
                              type.getElementType());
     sum->getResult(0).replaceAllUsesWith(made.getResult());
+    int64_t number = 0;
+    note(number, made);
     for (int side : {0, 1})
-      joinGradients(side);
-    return made;
+      for (auto [a, b] : findGradientPairs(side))
+        // One op may be of several pairs: the first one that is joined has it.
+        if (!leftOut.contains(++number) && !a.op->use_empty() &&
+            !b.op->use_empty())
+          note(number, join(a, b, side));
   }
 
 private:
@@ -343,15 +349,15 @@ private:
     return true;
   }
 
-  void joinGradients(int side) {
+  std::vector<std::pair<Gradient, Gradient>> findGradientPairs(int side) {
+    std::vector<std::pair<Gradient, Gradient>> pairs;
     for (const Gradient &first : findGradients(products[0].sides[side]))
       for (const Gradient &second : findGradients(products[1].sides[side])) {
         Gradient a = first, b = second;
-        if (!canJoin(a, b, side))
-          continue;
-        join(a, b, side);
-        return;
+        if (a.op != b.op && canJoin(a, b, side))
+          pairs.push_back({a, b});
       }
+    return pairs;
   }
 
   bool canJoin(Gradient &a, Gradient &b, int side) {
@@ -364,7 +370,7 @@ private:
   }
 
   /// Sums over what both sum over, and then, of each part, over the rest.
-  void join(Gradient &a, Gradient &b, int side) {
+  MatmulOp join(Gradient &a, Gradient &b, int side) {
     builder.setInsertionPoint(a.op->isBeforeInBlock(b.op) ? a.op : b.op);
     Labels result;
     for (int label : a.whole.labels)
@@ -372,9 +378,9 @@ private:
           llvm::is_contained(b.result, label))
         result.push_back(label);
     result.push_back(kDepth);
-    Labeled whole{
-        contract(a.whole, joined[side], result, getElementTypeOrSelf(a.op)),
-        result};
+    MatmulOp made =
+        contract(a.whole, joined[side], result, getElementTypeOrSelf(a.op));
+    Labeled whole{made.getResult(), result};
     int64_t begin = 0;
     for (Gradient *gradient : {&a, &b}) {
       int64_t size = gradient->part.getSize(kDepth);
@@ -384,6 +390,7 @@ private:
       gradient->op.getResult().replaceAllUsesWith(part);
       begin += size;
     }
+    return made;
   }
 
   Labeled slice(const Labeled &whole, int64_t begin, int64_t size) {
@@ -494,6 +501,7 @@ SmallVector<linalg::GenericOp> mlir::weft::findScoreSums(func::FuncOp func) {
   return sums;
 }
 
-MatmulOp mlir::weft::joinScores(linalg::GenericOp sum) {
-  return ScoreJoiner(sum).join();
+void mlir::weft::joinScores(linalg::GenericOp sum, const ScoreJoins &leftOut,
+                            function_ref<void(int64_t number, MatmulOp)> note) {
+  ScoreJoiner(sum).join(leftOut, note);
 }

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SmallSet.h"
 
 namespace mlir::weft {
 
@@ -18,9 +19,14 @@ namespace mlir::weft {
 /// function's ops.
 SmallVector<linalg::GenericOp> findScoreSums(func::FuncOp func);
 
-/// Replaces such a sum by one product, and the products with the same tensors
-/// that gradients are made of.
-MatmulOp joinScores(linalg::GenericOp sum);
+/// Numbers of joins: 0 is that of the sum, the others are those of gradients.
+using ScoreJoins = llvm::SmallSet<int64_t, 4>;
+
+/// Replaces such a sum by one product, and pairs of products of one tensor with
+/// the same tensors, as gradients are, but for joins that are left out (with 0,
+/// all). `note` is told the number of each product that is made.
+void joinScores(linalg::GenericOp sum, const ScoreJoins &leftOut,
+                function_ref<void(int64_t number, MatmulOp)> note);
 
 } // namespace mlir::weft
 

@@ -519,8 +519,8 @@ struct RaiseAttentionPass
   using Base::Base;
 
   void runOnOperation() override {
-    size_t numSums = findSums(getOperation()).size();
-    join(getOperation(), findRaisable(numSums));
+    if (size_t numSums = findSums(getOperation()).size())
+      join(getOperation(), findUnraisable(numSums));
     raiseIn(getOperation());
   }
 
@@ -548,43 +548,49 @@ private:
     return sums;
   }
 
-  /// Joins the sums of these numbers. In a trial, what is made of them has
-  /// them.
-  void join(ModuleOp module, ArrayRef<size_t> numbers) {
-    if (numbers.empty())
-      return;
-    SmallVector<linalg::GenericOp> sums = findSums(module);
+  /// Joins the products of each sum but for what is left out of it. In a trial,
+  /// what is made says of which sum it is, and which of its joins.
+  void join(ModuleOp module, ArrayRef<ScoreJoins> leftOut) {
     Builder builder(module.getContext());
-    for (size_t number : numbers) {
-      MatmulOp made = joinScores(sums[number]);
-      if (isTrial)
-        made->setAttr(kNumberAttr, builder.getIndexAttr(number));
-    }
+    for (auto [i, sum] : llvm::enumerate(findSums(module)))
+      joinScores(sum, leftOut[i],
+                 [&, i = int64_t(i)](int64_t number, MatmulOp made) {
+                   if (isTrial)
+                     made->setAttr(kJoinedAttr,
+                                   builder.getDenseI64ArrayAttr({i, number}));
+                 });
     forEachBlock(module, eraseDead);
   }
 
-  /// Which sums of products are raised as one product: all of them in a copy
-  /// in which only these are joined.
-  SmallVector<size_t> findRaisable(size_t numSums) {
-    constexpr int kMostTrials = 3;
-    SmallVector<size_t> joined(numSums);
-    std::iota(joined.begin(), joined.end(), 0);
-    for (int trial = 0; trial < kMostTrials && !joined.empty(); ++trial) {
+  /// Which joins of each sum are left out, as they are not raised: none is in a
+  /// copy in which all others are made.
+  SmallVector<ScoreJoins> findUnraisable(size_t numSums) {
+    constexpr int kMostTrials = 4;
+    SmallVector<ScoreJoins> leftOut(numSums);
+    for (int trial = 0; trial < kMostTrials; ++trial) {
       OwningOpRef<ModuleOp> copy = getOperation().clone();
       isTrial = true;
-      join(*copy, joined);
+      join(*copy, leftOut);
       raiseIn(*copy);
       isTrial = false;
-      llvm::DenseSet<size_t> left;
-      copy->walk([&](MatmulOp op) {
-        if (auto number = op->getAttrOfType<IntegerAttr>(kNumberAttr))
-          left.insert(number.getInt());
-      });
-      if (left.empty())
-        return joined;
-      llvm::erase_if(joined, [&](size_t i) { return left.contains(i); });
+      if (!leaveOut(*copy, leftOut))
+        return leftOut;
     }
-    return {};
+    ScoreJoins all;
+    all.insert(0);
+    return SmallVector<ScoreJoins>(numSums, all);
+  }
+
+  /// Leaves out what a trial joined and did not raise; false if there is none.
+  static bool leaveOut(ModuleOp trial, MutableArrayRef<ScoreJoins> leftOut) {
+    bool isChanged = false;
+    trial.walk([&](MatmulOp op) {
+      if (auto joined = op->getAttrOfType<DenseI64ArrayAttr>(kJoinedAttr)) {
+        leftOut[joined[0]].insert(joined[1]);
+        isChanged = true;
+      }
+    });
+    return isChanged;
   }
 
   void raiseIn(ModuleOp module) {
@@ -669,7 +675,7 @@ private:
         << remark::add("attention is not raised: {0}", reason);
   }
 
-  static constexpr StringLiteral kNumberAttr = "weft.joined_scores";
+  static constexpr StringLiteral kJoinedAttr = "weft.joined_scores";
 
   /// Nothing is said or counted.
   bool isTrial = false;

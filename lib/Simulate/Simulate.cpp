@@ -153,7 +153,8 @@ static int64_t getScheduleBound(func::FuncOp function, const CostModel &cost,
 
 static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
                              const SimulatedProgram &program,
-                             const Replay &replay, int64_t rank) {
+                             const Replay &replay,
+                             const SimulateOptions &options, int64_t rank) {
   RankTimes times = replay.getTimes(rank);
   Timeline timeline;
   timeline.title =
@@ -175,11 +176,15 @@ static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
       timeline.hostBytes += rt::getBufferBytes(argument.getLocal());
   addOwners(program, times, timeline);
   addMemory(program, times, timeline);
+  int64_t modelled =
+      std::max({getBusiestLink(program.replay), getLongestChain(function, cost),
+                getScheduleBound(function, cost, timeline.computeNs)});
+  // Of what the model says no bound is above the step. What was measured, or
+  // drawn, may take less than what the bounds are made of.
+  bool isModelled = !options.measured && options.jitter == 0;
   timeline.boundNs =
-      std::max({timeline.computeNs, getBusiestLink(program.replay),
-                getLongestChain(function, cost),
-                std::min(getScheduleBound(function, cost, timeline.computeNs),
-                         timeline.stepNs)});
+      std::max(timeline.computeNs,
+               isModelled ? modelled : std::min(modelled, timeline.stepNs));
   return timeline;
 }
 
@@ -233,7 +238,7 @@ static Simulation simulateOnce(func::FuncOp function, const CostModel &cost,
   result.numRanks = program.replay.numRanks;
   addStatistics(replay, result);
   result.timeline =
-      makeTimeline(function, cost, program, replay,
+      makeTimeline(function, cost, program, replay, options,
                    options.rank < 0 ? result.slowestRank : options.rank);
   return result;
 }

@@ -148,6 +148,24 @@ def test_other_sums_of_products_stay():
     assert "tensor.concat" not in text
 
 
+def test_other_products_with_the_keys_of_a_sum_stay():
+    """What is made of one tensor and both keys is no gradient of attention, and those that are one are still raised."""
+    def both(q, k, v, other):
+        out = FORMS["sum_of_products"][0](q, k, v)
+        return out, jnp.einsum("bhqk,bkhd->bqhd", other, k[..., 6:]), jnp.einsum("bhqk,bkd->bqhd", other, k[:, :, 0, :6])
+
+    def step(q, k, v, other):
+        outs, pull = jax.vjp(lambda q, k, v: both(q, k, v, other), q, k, v)
+        return outs, pull(tuple(jnp.cos(out) for out in outs))
+    arguments = (*of_heads(), np.ones((B, H, S, S), np.float32))
+    text, _ = raised(step, arguments)
+    assert counts(text) == (1, 1, 4)
+    assert text.count("tensor.concat") == 2
+    got = weft.compile(weft.jax.export(step, *arguments))(*arguments)
+    for one, wanted in zip(jax.tree.leaves(got), jax.tree.leaves(jax.jit(step)(*arguments)), strict=True):
+        assert np.max(np.abs(np.asarray(one) - np.asarray(wanted))) <= 2e-5 * max(1, np.max(np.abs(wanted)))
+
+
 def test_a_sum_of_three_products_is_not_raised():
     def three(q, k, v):
         s = scores(q, k) + scores(jnp.sin(q), jnp.cos(k)) + scores(jnp.cos(q), jnp.sin(k))

@@ -38,6 +38,24 @@ const Element *ElementTable::nameIfLarge(const Element *element) {
   if (limits.named == SIZE_MAX || !(limits.namesAll || isWoven(element)) ||
       !isLarger(element, limits.named))
     return element;
+  return name(element);
+}
+
+/// What is widened may be so in one program only: its operand is named.
+const Element *ElementTable::nameFactor(const Element *element) {
+  constexpr size_t kSmall = 4;
+  if (!limits.namesFactors || element->kind == ElementKind::Read ||
+      !isLarger(element, kSmall))
+    return element;
+  if (element->isOp("arith.extf"))
+    return rebuild(element, nameFactor(element->operands[0]));
+  const Element *&named = namedFactors[element];
+  if (!named)
+    named = name(element);
+  return named;
+}
+
+const Element *ElementTable::name(const Element *element) {
   Element named{ElementKind::Named};
   named.type = element->type;
   named.operands = {element};
@@ -64,18 +82,26 @@ LogicalResult proof::compareWithEffort(
     Operation *op, int64_t numOps,
     function_ref<Outcome(ElementTable &, bool says)> compare) {
   size_t few = kFew + kFewPerOp * numOps;
-  const ElementLimits tries[] = {{few},
+  // Where factors of products are the same in both programs, as most are, what
+  // they are is not gone through once more for each product.
+  const ElementLimits tries[] = {{few, SIZE_MAX, false, /*namesFactors=*/true},
+                                 {few},
                                  {few, /*named=*/256, /*namesAll=*/true},
                                  {std::max(few, kMany), /*named=*/256},
                                  {std::max(few, kMany), /*named=*/2048},
                                  {std::max(few, kMost)}};
+  bool wasFull = false;
   for (ElementLimits limits : tries) {
+    // Without names there are no fewer expressions.
+    if (wasFull && limits.isExact() && limits.elements == few)
+      continue;
     ElementTable table(op->getContext(), limits);
     table.reserve(std::min<size_t>(numOps, few));
-    bool isExact = limits.named == SIZE_MAX;
+    bool isExact = limits.isExact();
     Outcome outcome = compare(table, /*says=*/isExact);
     if (outcome == Outcome::Equal)
       return success();
+    wasFull = outcome == Outcome::Full;
     if (outcome == Outcome::Failed ||
         (outcome == Outcome::Different && isExact))
       return failure();

@@ -119,10 +119,13 @@ struct Element {
 using Assignment = SmallVector<std::pair<const Element *, const Element *>, 8>;
 
 /// Of how many expressions a table is full, of how many an element is named,
-/// and whether that is so of all elements, or of woven ones only.
+/// and whether that is so of all elements, or of woven ones only; and whether
+/// what products multiply is named.
 struct ElementLimits {
   size_t elements = SIZE_MAX, named = SIZE_MAX;
-  bool namesAll = false;
+  bool namesAll = false, namesFactors = false;
+
+  bool isExact() const { return named == SIZE_MAX && !namesFactors; }
 };
 
 class ElementTable {
@@ -174,6 +177,9 @@ public:
   /// A large element that the limits name, as a function that is not looked
   /// into; any other as it is.
   const Element *nameIfLarge(const Element *element);
+  /// A factor of a product, as a function that is not looked into if the limits
+  /// say so.
+  const Element *nameFactor(const Element *element);
 
   // Sums over the reals: in any order, with casts of addends passed over.
   void setOfReals() { ofReals = true; }
@@ -200,6 +206,7 @@ public:
   static TypedAttr getConstantValue(const Element *element);
 
 private:
+  const Element *name(const Element *element);
   /// A sum of indices on its way.
   struct Terms {
     int64_t constant = 0;
@@ -376,6 +383,7 @@ private:
   DenseMap<const void *, unsigned> numbers;
   std::map<std::vector<std::pair<unsigned, unsigned>>, unsigned> assignments;
   DenseMap<std::pair<unsigned, unsigned>, const Element *> substituted;
+  DenseMap<const Element *, const Element *> namedFactors;
   /// What expressions are where a condition, of a number, holds or does not.
   DenseMap<std::pair<unsigned, unsigned>, const Element *> assumed;
   /// Where ops are folded.

@@ -89,7 +89,8 @@ private:
                         const Elements &loops);
   const Element *addToZero(linalg::LinalgOp op, unsigned index,
                            const Element *yielded);
-  Elements getLoops(MatmulOp op, ArrayRef<int64_t> sizes);
+  Elements getLoops(MatmulOp op, const Elements &factors,
+                    ArrayRef<int64_t> sizes);
   LogicalResult liftMatmul(MatmulOp op);
   LogicalResult liftTake(TakeOp op);
   LogicalResult liftScatterAdd(ScatterAddOp op);

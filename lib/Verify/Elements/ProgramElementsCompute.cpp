@@ -50,8 +50,19 @@ const Element *ProgramElements::convert(const Element *element, Type type) {
 //===----------------------------------------------------------------------===//
 
 ProgramElements::Structured::Structured(linalg::LinalgOp op)
-    : op(op), maps(op.getIndexingMapsArray()), firstInit(countInputs(op)),
-      sizes(getLoopSizes(op, maps)) {
+    : op(op), firstInit(countInputs(op)) {
+  // Most ops of a user's module: upstream makes its maps anew each time.
+  if (isa<linalg::MapOp>(op) && op.hasPureTensorSemantics()) {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    AffineMap map =
+        AffineMap::getMultiDimIdentityMap(type.getRank(), op.getContext());
+    maps.assign(op->getNumOperands(), map);
+    sizes.assign(type.getShape().begin(), type.getShape().end());
+    isReduced.resize(type.getRank());
+    return;
+  }
+  maps = op.getIndexingMapsArray();
+  sizes = getLoopSizes(op, maps);
   auto iterators = op.getIteratorTypesArray();
   isReduced.resize(iterators.size());
   for (auto [loop, iterator] : llvm::enumerate(iterators))
@@ -260,19 +271,19 @@ static AffineDimExpr getLoop(AffineMap map, const Element *variable) {
 /// in which a function of its product numbers its own: what is read then keeps
 /// its variables.
 ProgramElements::Elements ProgramElements::getLoops(MatmulOp op,
+                                                    const Elements &factors,
                                                     ArrayRef<int64_t> sizes) {
-  std::pair<Value, AffineMap> operands[] = {{op.getLhs(), op.getLhsMap()},
-                                            {op.getRhs(), op.getRhsMap()}};
-  if (isGlobal() &&
-      get(operands[1].first)->pattern < get(operands[0].first)->pattern)
+  std::pair<const Element *, AffineMap> operands[] = {
+      {factors[0], op.getLhsMap()}, {factors[1], op.getRhsMap()}};
+  if (isGlobal() && factors[1]->pattern < factors[0]->pattern)
     std::swap(operands[0], operands[1]);
   llvm::SmallSetVector<unsigned, 8> order;
   // Of operands that are alike none is the first one.
-  if (get(operands[0].first)->pattern == get(operands[1].first)->pattern)
+  if (factors[0]->pattern == factors[1]->pattern)
     for (AffineExpr expr : op.getResultMap().getResults())
       order.insert(cast<AffineDimExpr>(expr).getPosition());
-  for (auto [value, map] : operands)
-    for (const Element *variable : get(value)->variables)
+  for (auto [factor, map] : operands)
+    for (const Element *variable : factor->variables)
       if (auto loop = getLoop(map, variable))
         if (op.getResultMap().isFunctionOfDim(loop.getPosition()))
           order.insert(loop.getPosition());
@@ -292,7 +303,9 @@ ProgramElements::Elements ProgramElements::getLoops(MatmulOp op,
 /// leaves the result's type is part of the sum.
 LogicalResult ProgramElements::liftMatmul(MatmulOp op) {
   SmallVector<int64_t> sizes = op.getLoopSizes();
-  Elements loops = getLoops(op, sizes);
+  Elements factors = {table.nameFactor(get(op.getLhs())),
+                      table.nameFactor(get(op.getRhs()))};
+  Elements loops = getLoops(op, factors, sizes);
   Type result = getElementTypeOrSelf(op.getType());
   Builder builder(op.getContext());
   Type wide = result.isF64() ? builder.getF64Type() : builder.getF32Type();
@@ -304,14 +317,16 @@ LogicalResult ProgramElements::liftMatmul(MatmulOp op) {
   Element made{ElementKind::Contraction};
   made.details = order;
   made.type = isRounded ? result : wide;
-  auto readOperand = [&](Value operand, AffineMap map) {
+  auto readFactor = [&](const Element *factor, Value operand, AffineMap map) {
     Elements indices;
     for (AffineExpr expr : map.getResults())
       indices.push_back(table.evaluate(expr, loops));
-    made.operands.push_back(convert(readTensor(operand, indices), wide));
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(operand.getType()).getShape();
+    made.operands.push_back(convert(readAt(factor, shape, indices), wide));
   };
-  readOperand(op.getLhs(), op.getLhsMap());
-  readOperand(op.getRhs(), op.getRhsMap());
+  readFactor(factors[0], op.getLhs(), op.getLhsMap());
+  readFactor(factors[1], op.getRhs(), op.getRhsMap());
   Elements reduced;
   for (auto [loop, size] : llvm::enumerate(sizes))
     if (!op.getResultMap().isFunctionOfDim(loop) && size != 1) {

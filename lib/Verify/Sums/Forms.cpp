@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SHA256.h"
+#include "llvm/Support/xxhash.h"
 
 #include <numeric>
 
@@ -141,11 +142,22 @@ static SmallVector<int64_t, 1> getTold(const Form &form) {
 }
 
 static size_t getHash(const Form &form) {
-  return llvm::hash_combine(
-      form.kind, form.name, form.details, form.element, form.order.leaf,
-      form.order.levels.size(),
-      llvm::hash_combine_range(form.told.begin(), form.told.end()),
-      llvm::hash_combine_range(form.operands.begin(), form.operands.end()));
+  // Short, as it is asked for each time that one is looked for.
+  uint64_t hash = uint64_t(form.kind);
+  auto mix = [&](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  };
+  for (const std::string *text : {&form.name, &form.details})
+    mix(llvm::xxh3_64bits(*text));
+  mix(reinterpret_cast<uintptr_t>(form.element.getAsOpaquePointer()));
+  mix(form.order.leaf);
+  mix(form.order.levels.size());
+  for (int64_t size : form.told)
+    mix(size);
+  for (const Form *operand : form.operands)
+    mix(reinterpret_cast<uintptr_t>(operand));
+  return hash;
 }
 
 static bool isSameOrder(const Order &a, const Order &b) {

@@ -145,6 +145,18 @@ static bool isMaskOf(const LocalDim &dim, RankVector index, RankVector bound) {
                       });
 }
 
+/// Whether nothing has said yet where a dimension ends.
+static bool mayEndAnywhere(const LocalDim &dim) {
+  return dim.size == kAnySize || dim.isGuess;
+}
+
+static void takeEnd(LocalDim &dim, std::optional<int64_t> end) {
+  if (end && dim.size == kAnySize)
+    dim.size = *end;
+  else if (end)
+    takeSize(dim, *end);
+}
+
 /// The chunks of a loop whose index has one of the offsets added to it; of one
 /// local iteration the index is folded, and only the offset is left. `choice`
 /// says which of several such loops it is.
@@ -162,7 +174,7 @@ void BodyLifter::inferChunks(Block &body, int choice) {
     }));
   };
   // What is compared is what is left of the dimension: all of it on the first
-  // rank. What has any size ends there.
+  // rank. What has any size, or one that was guessed, ends there.
   auto setRest = [&](LocalDim &dim, RankVector rest) {
     int64_t size = *llvm::max_element(*rest);
     int64_t extent = std::max<int64_t>(dim.extent, 1);
@@ -171,8 +183,8 @@ void BodyLifter::inferChunks(Block &body, int choice) {
         }))
       dim.chunk = lifter.perRank(
           [&](int64_t rank) { return (size - (*rest)[rank]) / extent; });
-    if (dim.size == kAnySize && dim.chunk)
-      dim.size = getEnd(dim, rest).value_or(kAnySize);
+    if (dim.chunk)
+      takeEnd(dim, getEnd(dim, rest));
   };
   auto getOffset = [&](Value value) {
     return lifter.scalars.lookup(value).offset;
@@ -200,7 +212,7 @@ void BodyLifter::inferChunks(Block &body, int choice) {
         }))
       return;
     auto mayEnd = [&](const LocalDim &dim) {
-      return dim.extent == 1 && dim.chunk && dim.size == kAnySize &&
+      return dim.extent == 1 && dim.chunk && mayEndAnywhere(dim) &&
              getEnd(dim, rest);
     };
     auto *dim = llvm::find_if(loops, mayEnd);

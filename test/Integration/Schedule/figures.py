@@ -68,6 +68,8 @@ def main(step, ranks, inputs, folder, *options):
     same("step time", stats["step"], milliseconds(planned["step_ns"]))
     same("bound", stats["bound"], milliseconds(planned["bound_ns"]))
     same("memory", stats["memory"], stats["total"], planned["peak_bytes"])
+    if planned["bound_ns"] > planned["step_ns"]:
+        sys.exit(f"the bound is above the step: {planned}")
     same("kept gathers", stats["kept"], planned["kept_gathers"])
     if planned["bound_ns"] == planned["compute_ns"]:
         same("binding term", stats["term"], "compute")
