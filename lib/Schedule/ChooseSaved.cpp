@@ -5,6 +5,7 @@
 // for memory. Ops are not fused yet, so that what is computed again is fused
 // with what reads it. A barrier with a value of the backward pass puts it off.
 
+#include "RepeatedByFusion.h"
 #include "SavedValuesOfBlock.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/Recomputation.h"
@@ -344,9 +345,8 @@ struct ChooseSavedPass
 } // namespace
 
 /// The problem of each function; none after an error.
-static std::vector<SavedProblem> findProblems(ModuleOp module,
-                                              const Machine &machine,
-                                              bool waists, bool savesTime) {
+static std::vector<SavedProblem>
+findProblems(ModuleOp module, const Machine &machine, bool waists) {
   CostModel cost(machine, module);
   std::vector<SavedProblem> problems;
   for (auto func : module.getOps<func::FuncOp>()) {
@@ -356,7 +356,7 @@ static std::vector<SavedProblem> findProblems(ModuleOp module,
     if (failed(tasks))
       return {};
     problems.push_back(SavedValuesOfBlock(func.getBody().front(), *tasks, cost,
-                                          waists, savesTime)
+                                          waists, /*savesTime=*/false)
                            .getProblem());
   }
   return problems;
@@ -365,8 +365,7 @@ static std::vector<SavedProblem> findProblems(ModuleOp module,
 SmallVector<RecomputePrice>
 mlir::weft::getRecomputePrices(ModuleOp module, const Machine &machine,
                                bool waists) {
-  std::vector<SavedProblem> problems =
-      findProblems(module, machine, waists, /*savesTime=*/false);
+  std::vector<SavedProblem> problems = findProblems(module, machine, waists);
   if (problems.empty())
     return {};
   std::set<int64_t> prices{0};
@@ -387,8 +386,7 @@ SmallVector<RepeatedTask> mlir::weft::getRepeatedTasks(ModuleOp module,
                                                        const Machine &machine,
                                                        int64_t price,
                                                        bool waists) {
-  std::vector<SavedProblem> problems =
-      findProblems(module, machine, waists, /*savesTime=*/false);
+  std::vector<SavedProblem> problems = findProblems(module, machine, waists);
   if (problems.size() != 1)
     return {};
   const SavedProblem &problem = problems.front();
@@ -409,13 +407,33 @@ SmallVector<RepeatedTask> mlir::weft::getRepeatedTasks(ModuleOp module,
   return repeated;
 }
 
+/// What it costs to keep what fusion does not have each reader compute anyway.
+/// Where kernels wait for arithmetic, that says little, and all counts.
+static int64_t getAsFusedNanoseconds(const SavedValuesOfBlock &saved,
+                                     const BlockProblem &tasks,
+                                     const Machine &machine) {
+  SavedProblem asFused = saved.getProblem();
+  std::vector<bool> repeated(asFused.tasks.size(), false);
+  if (waitsForMemory(machine))
+    repeated = findRepeatedByFusion(tasks.ops, saved);
+  for (auto [task, isRepeated] : llvm::zip(asFused.tasks, repeated))
+    task.mayRepeat &= isRepeated;
+  return chooseSaved(asFused, 0).nanoseconds;
+}
+
 int64_t mlir::weft::getCheapGain(ModuleOp module, const Machine &machine) {
+  CostModel cost(machine, module);
   int64_t gain = 0;
-  for (const SavedProblem &problem :
-       findProblems(module, machine, /*waists=*/false, /*savesTime=*/true)) {
-    for (const SavedProblem::Value &value : problem.values)
-      gain += value.isNeeded ? value.nanoseconds : 0;
-    gain -= chooseSaved(problem, 0).nanoseconds;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    FailureOr<BlockProblem> tasks = buildTasks(func, cost);
+    if (failed(tasks))
+      return 0;
+    SavedValuesOfBlock saved(func.getBody().front(), *tasks, cost,
+                             /*keepsWaists=*/false, /*savesTime=*/true);
+    gain += getAsFusedNanoseconds(saved, *tasks, machine) -
+            chooseSaved(saved.getProblem(), 0).nanoseconds;
   }
   return gain;
 }

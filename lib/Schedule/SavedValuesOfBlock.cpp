@@ -47,6 +47,15 @@ int64_t mlir::weft::getValueBytes(Value value) {
   return tensor && tensor.hasStaticShape() ? getBufferBytes(tensor) : 0;
 }
 
+/// Operations on elements in the time in which a byte goes through memory,
+/// above which kernels wait for memory.
+static constexpr double kOperationsPerByte = 4;
+
+bool mlir::weft::waitsForMemory(const Machine &machine) {
+  return machine.elementwisePerSecond >
+         kOperationsPerByte * machine.memoryBytesPerSecond;
+}
+
 SavedValuesOfBlock::SavedValuesOfBlock(Block &block, const BlockProblem &tasks,
                                        const CostModel &cost, bool keepsWaists,
                                        bool savesTime)
@@ -247,9 +256,13 @@ int64_t SavedValuesOfBlock::getKeepNanoseconds(OpResult result,
                                                int task) const {
   double move =
       getMoveNanoseconds(cost.getMachine(), double(getValueBytes(result)));
-  bool isReadByKernel = llvm::any_of(readers[task], [&](int reader) {
-    return reader >= boundary && isKernelPart(reader);
+  auto late = llvm::lower_bound(readers[task], boundary);
+  bool isReadByKernel = std::any_of(late, readers[task].end(), [&](int reader) {
+    return isKernelPart(reader);
   });
+  // What is computed again may be all that reads it.
+  if (savesTime && waitsForMemory(cost.getMachine()))
+    isReadByKernel |= late == readers[task].end();
   return std::llround((isWrittenAnyway(task) ? 0 : move) +
                       (isReadByKernel ? move : 0));
 }

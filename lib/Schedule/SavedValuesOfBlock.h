@@ -85,6 +85,10 @@ private:
   SavedProblem problem;
 };
 
+/// Says whether the kernels of a machine wait for memory, not for arithmetic on
+/// elements: what need not be moved saves about what moving it takes.
+bool waitsForMemory(const Machine &machine);
+
 /// Bytes of a value; 0 for what is not a tensor of static shape.
 int64_t getValueBytes(Value value);
 

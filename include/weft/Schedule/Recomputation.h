@@ -38,8 +38,9 @@ SmallVector<RepeatedTask> getRepeatedTasks(ModuleOp module,
                                            const Machine &machine,
                                            int64_t price, bool waists);
 
-/// Nanoseconds that are saved by computing again what costs less so than to
-/// keep it, where memory costs nothing. A module with an error has none.
+/// An estimate of the nanoseconds that are saved by computing again what costs
+/// less so than to keep it, beside what fusion has each reader compute anyway,
+/// where memory costs nothing. A module with an error has none.
 int64_t getCheapGain(ModuleOp module, const Machine &machine);
 
 /// What a module computes again: a list of dictionaries with `what`, how often
