@@ -123,13 +123,25 @@ LogicalResult RecomputeSearch::makePlain(OwningOpRef<ModuleOp> program) {
       *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); });
 }
 
+/// It is kept, also where others take its place among the programs.
+void RecomputeSearch::addUnmarked() {
+  Program program = getUnmarked();
+  if (!program.module)
+    return;
+  unmarked = copy(program);
+  unmarked->bytes = getLeast(*unmarked->module);
+  unmarked->estimate = makeLoop(*unmarked->module).estimate();
+  add(std::move(program));
+}
+
 /// What the program says, what it would be without its marks, and what each
 /// price of memory makes of that.
 void RecomputeSearch::collect() {
   programs.clear();
+  unmarked.reset();
   add(getAsWritten());
   if (hasBarriers(unfused))
-    add(getUnmarked());
+    addUnmarked();
   for (const RecomputePrice &price :
        getRecomputePrices(*plain, machine, /*waists=*/false))
     add(choose({price.price}));
@@ -439,13 +451,28 @@ RecomputeSearch::attemptFastest(const std::vector<Program> &candidates,
   });
   estimated.truncate(std::min(estimated.size(), most));
   Attempt best;
+  bool hasUnmarked = false;
   for (auto [program, nanoseconds] : estimated) {
     if (best.fitted.planned &&
         nanoseconds - nanoseconds / kSlack > best.fitted.nanoseconds)
       break;
     takeFaster(best, attempt(*program, within));
+    hasUnmarked |= unmarked && areSame(*unmarked->module, *program->module);
   }
+  if (!hasUnmarked)
+    takeUnmarked(best, within);
   return best;
+}
+
+/// `auto` is no slower than `none`, whatever an order says that is found at
+/// once: without marks the step is planned with all effort, unless all that it
+/// computes takes longer.
+void RecomputeSearch::takeUnmarked(Attempt &best, int64_t within) {
+  if (!unmarked || unmarked->bytes <= 0 || unmarked->bytes > within ||
+      (best.fitted.planned &&
+       unmarked->estimate.computeNanoseconds >= best.fitted.nanoseconds))
+    return;
+  takeFaster(best, attempt(*unmarked, within));
 }
 
 /// The fastest plan of those that fit.

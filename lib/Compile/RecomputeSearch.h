@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace mlir::weft {
@@ -90,6 +91,7 @@ private:
   static bool hasPrice(const Program &program);
   Program keepMore(const Program &program, int64_t within);
   LogicalResult makePlain(OwningOpRef<ModuleOp> program);
+  void addUnmarked();
   void collect();
   void keepUseful();
   Attempt attempt(const Program &program);
@@ -113,6 +115,7 @@ private:
   Attempt attemptFastest(const std::vector<Program> &candidates, int64_t within,
                          int64_t below, size_t most);
   Attempt attemptFastest(const std::vector<Program> &candidates);
+  void takeUnmarked(Attempt &best, int64_t within);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted fitFastest(Attempt written);
   MemoryLoop::Fitted fitLarge();
@@ -142,6 +145,8 @@ private:
   MakeUnmarked makeUnmarked;
   /// The unfused program without its marks.
   OwningOpRef<ModuleOp> plain;
+  /// What was fused of that, of a step with marks.
+  std::optional<Program> unmarked;
   bool isTiny = false;
   /// What a large step as written needs, by the estimate.
   int64_t estimatedAsWritten = 0;
