@@ -129,8 +129,6 @@ void RecomputeSearch::addUnmarked() {
   if (!program.module)
     return;
   unmarked = copy(program);
-  unmarked->bytes = getLeast(*unmarked->module);
-  unmarked->estimate = makeLoop(*unmarked->module).estimate();
   add(std::move(program));
 }
 
@@ -466,9 +464,14 @@ RecomputeSearch::attemptFastest(const std::vector<Program> &given,
 /// once: without marks the step is planned with all effort, unless all that it
 /// computes takes longer.
 void RecomputeSearch::takeUnmarked(Attempt &best, int64_t within) {
-  if (!unmarked || unmarked->bytes <= 0 || unmarked->bytes > within ||
-      (best.fitted.planned &&
-       unmarked->estimate.computeNanoseconds >= best.fitted.nanoseconds))
+  if (!unmarked)
+    return;
+  MemoryLoop loop = makeLoop(*unmarked->module);
+  if (best.fitted.planned &&
+      loop.estimate().computeNanoseconds >= best.fitted.nanoseconds)
+    return;
+  int64_t least = loop.getLeastBytes();
+  if (least <= 0 || least > within)
     return;
   takeFaster(best, attempt(*unmarked, within));
 }
