@@ -307,6 +307,8 @@ std::optional<Driver::TooLarge> Driver::planGatheredOnce() {
       last < Phase::Planned || phase != Phase::Global)
     return std::nullopt;
   CompileOptions changed = getQuietOptions();
+  // What fits does so with any effort.
+  changed.effort = "quick";
   // To gather again costs less than to compute again.
   if (changed.recompute == "auto")
     changed.recompute = "marked";

@@ -123,13 +123,23 @@ LogicalResult RecomputeSearch::makePlain(OwningOpRef<ModuleOp> program) {
       *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); });
 }
 
+/// It is kept, also where others take its place among the programs.
+void RecomputeSearch::addUnmarked() {
+  Program program = getUnmarked();
+  if (!program.module)
+    return;
+  unmarked = copy(program);
+  add(std::move(program));
+}
+
 /// What the program says, what it would be without its marks, and what each
 /// price of memory makes of that.
 void RecomputeSearch::collect() {
   programs.clear();
+  unmarked.reset();
   add(getAsWritten());
   if (hasBarriers(unfused))
-    add(getUnmarked());
+    addUnmarked();
   for (const RecomputePrice &price :
        getRecomputePrices(*plain, machine, /*waists=*/false))
     add(choose({price.price}));
@@ -342,8 +352,7 @@ static bool areSame(ModuleOp a, ModuleOp b) {
 /// Adds the program with more and more computed again to `candidates`; between
 /// what fits or needs least of these and what computes less again, some more.
 /// But for what lies above the limit, they do not depend on it.
-void RecomputeSearch::recompute(const Program &program,
-                                std::vector<Program> &candidates) {
+void RecomputeSearch::recompute(const Program &program) {
   // Below what can be saved all targets are the same program.
   OwningOpRef<ModuleOp> last;
   int64_t lastBytes = 0;
@@ -397,8 +406,7 @@ RecomputeSearch::Program RecomputeSearch::copy(const Program &program) {
 
 /// Moves the programs to `candidates`, and that of which single kernels are to
 /// be computed again to `sources`.
-void RecomputeSearch::addLeast(std::vector<Program> &candidates,
-                               std::vector<Program> &sources) {
+void RecomputeSearch::addLeast(std::vector<Program> &sources) {
   if (programs.empty())
     return;
   // What would be kept at a limit that it fits may need less than it.
@@ -416,14 +424,14 @@ void RecomputeSearch::addLeast(std::vector<Program> &candidates,
 /// is found at once to be fast, and faster than `below`, is planned with all
 /// effort, up to `most` programs.
 RecomputeSearch::Attempt
-RecomputeSearch::attemptFastest(const std::vector<Program> &candidates,
+RecomputeSearch::attemptFastest(const std::vector<Program> &given,
                                 int64_t within, int64_t below, size_t most) {
   struct Estimated {
     const Program *program;
     int64_t nanoseconds;
   };
   SmallVector<Estimated> estimated;
-  for (const Program &candidate : candidates) {
+  for (const Program &candidate : given) {
     ModuleOp module = *candidate.module;
     bool isKnown = llvm::any_of(estimated, [&](const Estimated &other) {
       return areSame(*other.program->module, module);
@@ -439,18 +447,37 @@ RecomputeSearch::attemptFastest(const std::vector<Program> &candidates,
   });
   estimated.truncate(std::min(estimated.size(), most));
   Attempt best;
+  bool hasUnmarked = false;
   for (auto [program, nanoseconds] : estimated) {
     if (best.fitted.planned &&
         nanoseconds - nanoseconds / kSlack > best.fitted.nanoseconds)
       break;
     takeFaster(best, attempt(*program, within));
+    hasUnmarked |= unmarked && areSame(*unmarked->module, *program->module);
   }
+  if (!hasUnmarked)
+    takeUnmarked(best, within);
   return best;
 }
 
+/// `auto` is no slower than `none`, whatever an order says that is found at
+/// once: without marks the step is planned with all effort, unless all that it
+/// computes takes longer.
+void RecomputeSearch::takeUnmarked(Attempt &best, int64_t within) {
+  if (!unmarked)
+    return;
+  MemoryLoop loop = makeLoop(*unmarked->module);
+  if (best.fitted.planned &&
+      loop.estimate().computeNanoseconds >= best.fitted.nanoseconds)
+    return;
+  int64_t least = loop.getLeastBytes();
+  if (least <= 0 || least > within)
+    return;
+  takeFaster(best, attempt(*unmarked, within));
+}
+
 /// The fastest plan of those that fit.
-RecomputeSearch::Attempt
-RecomputeSearch::attemptFastest(const std::vector<Program> &candidates) {
+RecomputeSearch::Attempt RecomputeSearch::attemptFastest() {
   return attemptFastest(candidates, limit, kUnlimited, kMaxAttempts);
 }
 
@@ -459,19 +486,20 @@ RecomputeSearch::attemptFastest(const std::vector<Program> &candidates) {
 /// of what needs least of them may, which does not depend on the limit; the
 /// error is of that.
 MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
-  std::vector<Program> candidates, sources;
+  std::vector<Program> sources;
+  candidates.clear();
   candidates.push_back(getAsWritten());
   candidates.back().bytes = neededAsWritten;
   sources.push_back(copy(candidates.back()));
-  addLeast(candidates, sources);
+  addLeast(sources);
   if (hasBarriers(unfused)) {
     if (failed(makePlain(unfused.clone())))
       return {};
     collect();
-    addLeast(candidates, sources);
+    addLeast(sources);
   }
   for (const Program &source : sources)
-    recompute(source, candidates);
+    recompute(source);
   llvm::erase_if(candidates,
                  [](const Program &p) { return !p.module || p.bytes <= 0; });
   if (candidates.empty())
@@ -481,7 +509,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
       [](const Program &a, const Program &b) { return a.bytes < b.bytes; });
   if (least.bytes <= limit) {
     // What a tiny program needs is an estimate, and its plan may need more.
-    Attempt fastest = attemptFastest(candidates);
+    Attempt fastest = attemptFastest();
     return tell(fastest.fitted.planned ? std::move(fastest) : attempt(least));
   }
   // The search for a fast plan within so much may end with one of less.
@@ -496,8 +524,7 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
 
 /// With as much kept as there is room for in a few steps up to the limit, so
 /// that nearly the same is tried at higher ones.
-void RecomputeSearch::keepMoreInSteps(const Program &program,
-                                      std::vector<Program> &candidates) {
+void RecomputeSearch::keepMoreInSteps(const Program &program) {
   std::vector<int64_t> steps = {program.leanBytes};
   while (steps.back() <= limit)
     steps.push_back(steps.back() + steps.back() / kStep + 1);
@@ -512,7 +539,7 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
   if (failed(makePlain(makeUnmarked())))
     return {};
   collect();
-  std::vector<Program> candidates;
+  candidates.clear();
   const Program *tooLarge = nullptr;
   for (const Program &program : programs) {
     int64_t bytes = getLeast(program);
@@ -527,14 +554,14 @@ MemoryLoop::Fitted RecomputeSearch::fitSmall(MemoryLoop &asWritten,
       candidates.push_back(mix(tooLarge->choice.price, program.choice.price));
     if (isTiny && tooLarge) {
       if (candidates.empty())
-        keepMoreInSteps(program, candidates);
+        keepMoreInSteps(program);
       candidates.push_back(keepMore(program, bytes));
     }
     candidates.push_back(copy(program));
     candidates.back().bytes = bytes;
   }
   llvm::erase_if(candidates, [](const Program &p) { return !p.module; });
-  Attempt best = attemptFastest(candidates);
+  Attempt best = attemptFastest();
   // It may have been left out by its estimate, and be the fastest all the same.
   takeFaster(best, std::move(written));
   return best.fitted.planned ? tell(std::move(best))
@@ -606,4 +633,12 @@ MemoryLoop::Fitted RecomputeSearch::fit() {
                ? fitFastest(std::move(written))
                : tell(std::move(written));
   return fitSmall(asWritten, std::move(written));
+}
+
+MemoryLoop::Fitted RecomputeSearch::fitAgain() {
+  if (candidates.empty())
+    return fit();
+  Attempt best = attemptFastest();
+  takeFaster(best, attempt(getAsWritten()));
+  return best.fitted.planned ? tell(std::move(best)) : MemoryLoop::Fitted();
 }

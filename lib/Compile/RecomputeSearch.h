@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace mlir::weft {
@@ -41,6 +42,10 @@ public:
 
   /// The plan, whose diagnostics and remarks are told.
   MemoryLoop::Fitted fit();
+
+  /// A plan of the same programs, if one fits, where `makeLoop` makes another
+  /// effort than before.
+  MemoryLoop::Fitted fitAgain();
 
 private:
   /// What a limit is if there is none.
@@ -90,6 +95,7 @@ private:
   static bool hasPrice(const Program &program);
   Program keepMore(const Program &program, int64_t within);
   LogicalResult makePlain(OwningOpRef<ModuleOp> program);
+  void addUnmarked();
   void collect();
   void keepUseful();
   Attempt attempt(const Program &program);
@@ -102,17 +108,16 @@ private:
   int64_t getLeast(ModuleOp module) const;
   int64_t getLeast(const Program &program) const;
   Program repeat(const Program &program, int64_t bytes);
-  void recompute(const Program &program, std::vector<Program> &candidates);
+  void recompute(const Program &program);
   static Program copy(const Program &program);
   MemoryLoop::Fitted fitSmall(MemoryLoop &asWritten, Attempt written);
-  void addLeast(std::vector<Program> &candidates,
-                std::vector<Program> &sources);
-  void keepMoreInSteps(const Program &program,
-                       std::vector<Program> &candidates);
+  void addLeast(std::vector<Program> &sources);
+  void keepMoreInSteps(const Program &program);
   int64_t estimateNanoseconds(ModuleOp module, int64_t within);
-  Attempt attemptFastest(const std::vector<Program> &candidates, int64_t within,
+  Attempt attemptFastest(const std::vector<Program> &given, int64_t within,
                          int64_t below, size_t most);
-  Attempt attemptFastest(const std::vector<Program> &candidates);
+  Attempt attemptFastest();
+  void takeUnmarked(Attempt &best, int64_t within);
   MemoryLoop::Fitted fitLeast(int64_t neededAsWritten);
   MemoryLoop::Fitted fitFastest(Attempt written);
   MemoryLoop::Fitted fitLarge();
@@ -142,11 +147,15 @@ private:
   MakeUnmarked makeUnmarked;
   /// The unfused program without its marks.
   OwningOpRef<ModuleOp> plain;
+  /// What was fused of that, of a step with marks.
+  std::optional<Program> unmarked;
   bool isTiny = false;
   /// What a large step as written needs, by the estimate.
   int64_t estimatedAsWritten = 0;
   /// From those that compute least to those that compute most.
   std::vector<Program> programs;
+  /// Those of a small step that one is taken of.
+  std::vector<Program> candidates;
 };
 
 } // namespace mlir::weft

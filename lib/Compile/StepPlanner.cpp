@@ -214,38 +214,35 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
   auto planMemory = [&](ModuleOp copy, OwningOpRef<ModuleOp> &kept) {
     return plan(copy, kept);
   };
-  auto fitWith = [&](const SchedulePassOptions &chosen) {
-    auto makeLoop = [&](ModuleOp of) {
-      return MemoryLoop(of, chosen, machine, limit, remarks, schedule,
-                        planMemory);
-    };
-    return unfused
-               ? RecomputeSearch(*unfused, *module, recomputed, options.machine,
-                                 machine, limit, remarks, runner, makeLoop,
-                                 [&] { return makeUnmarked(); })
-                     .fit()
-               : makeLoop(*module).fit();
-  };
   SchedulePassOptions chosen = getScheduleOptions();
+  auto makeLoop = [&](ModuleOp of) {
+    return MemoryLoop(of, chosen, machine, limit, remarks, schedule,
+                      planMemory);
+  };
+  auto makePlain = [&] { return makeUnmarked(); };
+  std::optional<RecomputeSearch> search;
+  if (unfused)
+    search.emplace(*unfused, *module, recomputed, options.machine, machine,
+                   limit, remarks, runner, makeLoop, makePlain);
   RemarkLog before = remarks;
-  MemoryLoop::Fitted fitted = fitWith(chosen);
+  MemoryLoop::Fitted fitted = search ? search->fit() : makeLoop(*module).fit();
   // Of a small step few programs are planned with all effort. One that was not
   // may be faster as it is found at once.
-  if (fitted.planned && unfused && !chosen.quick &&
-      options.schedule == "best" && RecomputeSearch::isSmall(*unfused) &&
-      !isNearBound(fitted)) {
+  if (fitted.planned && search && !chosen.quick && options.schedule == "best" &&
+      RecomputeSearch::isSmall(*unfused) && !isNearBound(fitted)) {
     chosen.quick = true;
     RemarkLog searched = std::exchange(remarks, std::move(before));
     MemoryLoop::Fitted atOnce;
     {
       ScopedDiagnosticHandler quiet(module->getContext(), [](Diagnostic &) {});
-      atOnce = fitWith(chosen);
+      atOnce = search->fitAgain();
     }
     if (atOnce.planned && atOnce.nanoseconds < fitted.nanoseconds)
       fitted = std::move(atOnce);
     else
       remarks = std::move(searched);
   }
+  search.reset();
   unfused = nullptr;
   marked = nullptr;
   if (!fitted.planned)

@@ -4,7 +4,9 @@
 // Collectives count as what they compute, which CSE cannot know. Gathers of
 // arguments stay: whether one is done again is the scheduler's choice. Yet
 // what they bring is the same, so that products of it are merged. So it is with
-// what a ring passes on: it is passed again rather than kept.
+// what a ring passes on: it is passed again rather than kept. Where
+// partitioning would gather once, as no other argument is gathered in between,
+// so it is here.
 
 #include "weft/Schedule/Passes.h"
 
@@ -35,6 +37,7 @@ private:
   Operation *findFirst(Operation *op);
   bool areEqual(Operation *a, Operation *b) const;
   bool staysApart(Operation *op) const;
+  void joinGathers(Block &block);
 
   /// From a value to the first one that is the same, if that is another.
   llvm::DenseMap<Value, Value> firsts;
@@ -71,11 +74,15 @@ static bool isOfArgument(Value value) {
   return true;
 }
 
+static bool isGatherOfArgument(Operation *op) {
+  return isa<AllGatherOp>(op) && llvm::all_of(op->getOperands(), isOfArgument);
+}
+
 bool RepeatedOps::staysApart(Operation *op) const {
   if (isa<PermuteOp>(op))
     return true;
   if (isa<AllGatherOp>(op))
-    return llvm::all_of(op->getOperands(), isOfArgument);
+    return isGatherOfArgument(op);
   Value only = getOnlyTensor(op);
   return only && apart.contains(only);
 }
@@ -106,6 +113,36 @@ Operation *RepeatedOps::findFirst(Operation *op) {
   return nullptr;
 }
 
+/// The first op of the block that reads what `op` brings, by itself or inside
+/// of it.
+static Operation *getFirstUser(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *outer = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!first || outer->isBeforeInBlock(first))
+      first = outer;
+  }
+  return first;
+}
+
+/// What was read first may be gone: gathers stand where they are needed now.
+void RepeatedOps::joinGathers(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    if (isGatherOfArgument(&op))
+      op.moveBefore(getFirstUser(&op));
+  Operation *last = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    if (!isGatherOfArgument(&op))
+      continue;
+    if (!last || !areEqual(last, &op)) {
+      last = &op;
+      continue;
+    }
+    op.replaceAllUsesWith(last);
+    op.erase();
+  }
+}
+
 void RepeatedOps::merge(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (!isa<CollectiveOpInterface>(op) && !isMemoryEffectFree(&op))
@@ -129,6 +166,7 @@ void RepeatedOps::merge(Block &block) {
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() &&
         (isa<CollectiveOpInterface>(op) || isMemoryEffectFree(&op)))
       op.erase();
+  joinGathers(block);
 }
 
 void mlir::weft::mergeRepeated(ModuleOp module) {
