@@ -9,6 +9,8 @@
 // Dims are known by labels: those of the sum's result, or those of t.
 
 #include "JoinScores.h"
+#include "AttentionPlan.h"
+#include "weft/Dialect/Weft/IR/OptimizationBarrier.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -51,11 +53,13 @@ bool isPermuting(linalg::GenericOp op) {
              getElementTypeOrSelf(op->getResult(0));
 }
 
-/// Before transposes.
+/// Before transposes and barriers.
 Labeled skipTransposes(Labeled tensor) {
-  while (auto op = tensor.value.getDefiningOp<linalg::GenericOp>()) {
-    if (!isPermuting(op))
-      break;
+  while (true) {
+    tensor.value = skipBarriers(tensor.value);
+    auto op = tensor.value.getDefiningOp<linalg::GenericOp>();
+    if (!op || !isPermuting(op))
+      return tensor;
     auto [from, to] =
         std::pair(op.getIndexingMapsArray()[0], op.getIndexingMapsArray()[1]);
     Labels ofLoops(from.getNumDims());
@@ -66,7 +70,20 @@ Labeled skipTransposes(Labeled tensor) {
       labels.push_back(ofLoops[from.getDimPosition(i)]);
     tensor = {op->getOperand(0), labels};
   }
-  return tensor;
+}
+
+/// The uses of a value, also those that barriers stand before.
+SmallVector<OpOperand *> getUses(Value value) {
+  SmallVector<OpOperand *> uses;
+  SmallVector<Value> values = {value};
+  while (!values.empty())
+    for (OpOperand &use : values.pop_back_val().getUses()) {
+      if (isa<OptimizationBarrierOp>(use.getOwner()))
+        values.push_back(use.getOwner()->getResult(use.getOperandNumber()));
+      else
+        uses.push_back(&use);
+    }
+  return uses;
 }
 
 /// Two operands; products of narrow numbers stay as they are.
@@ -282,12 +299,12 @@ private:
   /// the part has too, the others have none yet (less than kDepth).
   SmallVector<Gradient> findGradients(const Labeled &part) {
     SmallVector<Gradient> found;
-    for (OpOperand &use : part.value.getUses()) {
-      auto op = dyn_cast<MatmulOp>(use.getOwner());
+    for (OpOperand *use : getUses(part.value)) {
+      auto op = dyn_cast<MatmulOp>(use->getOwner());
       if (!isPlain(op) || op->getBlock() != sum->getBlock() ||
           !sum->isBeforeInBlock(op) || op.getLhs() == op.getRhs())
         continue;
-      bool isLeft = use.getOperandNumber() == 0;
+      bool isLeft = use->getOperandNumber() == 0;
       AffineMap map = isLeft ? op.getLhsMap() : op.getRhsMap(),
                 other = isLeft ? op.getRhsMap() : op.getLhsMap();
       SmallVector<int> ofLoops(map.getNumDims(), kDepth - 1);
@@ -471,23 +488,26 @@ private:
 
 } // namespace
 
-/// Whether exponentials are made of as many elements.
-static bool reachesExponential(linalg::GenericOp sum) {
+bool mlir::weft::isScoreSum(linalg::GenericOp op) {
+  return ScoreJoiner(op).isFitting();
+}
+
+bool mlir::weft::reachesExponential(Operation *op) {
   constexpr size_t kMostOps = 32;
   llvm::SetVector<Operation *> seen;
-  seen.insert(sum);
+  seen.insert(op);
   auto getCount = [](Operation *op) {
     return cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
   };
   for (size_t i = 0; i < seen.size() && i < kMostOps; ++i)
-    for (Operation *user : seen[i]->getUsers()) {
-      auto generic = dyn_cast<linalg::GenericOp>(user);
+    for (OpOperand *use : getUses(seen[i]->getResult(0))) {
+      auto generic = dyn_cast<linalg::GenericOp>(use->getOwner());
       if (!generic || !generic.hasPureTensorSemantics() ||
-          getCount(generic) != getCount(sum))
+          getCount(generic) != getCount(op))
         continue;
       if (!generic.getBody()->getOps<math::ExpOp>().empty())
         return true;
-      seen.insert(user);
+      seen.insert(generic);
     }
   return false;
 }
@@ -495,7 +515,7 @@ static bool reachesExponential(linalg::GenericOp sum) {
 SmallVector<linalg::GenericOp> mlir::weft::findScoreSums(func::FuncOp func) {
   SmallVector<linalg::GenericOp> sums;
   func.walk([&](linalg::GenericOp op) {
-    if (ScoreJoiner(op).isFitting() && reachesExponential(op))
+    if (isScoreSum(op) && reachesExponential(op))
       sums.push_back(op);
   });
   return sums;

@@ -19,6 +19,12 @@ namespace mlir::weft {
 /// function's ops.
 SmallVector<linalg::GenericOp> findScoreSums(func::FuncOp func);
 
+/// Whether an op is a sum of two products of the same dims.
+bool isScoreSum(linalg::GenericOp op);
+
+/// Whether exponentials are made of as many elements as it makes.
+bool reachesExponential(Operation *op);
+
 /// Numbers of joins: 0 is that of the sum, the others are those of gradients.
 using ScoreJoins = llvm::SmallSet<int64_t, 4>;
 

@@ -12,6 +12,7 @@
 #include "ComparedTerms.h"
 #include "JoinScores.h"
 #include "KeepOffloads.h"
+#include "ReadAsKept.h"
 #include "weft/Analysis/QuietDiagnostics.h"
 #include "weft/Dialect/Weft/IR/OptimizationBarrier.h"
 #include "weft/Verify/Identities/Compare.h"
@@ -71,6 +72,14 @@ SmallVector<std::pair<MatmulOp, bool>> findCandidates(Block &block) {
       reached.insert(op.result_begin(), op.result_end());
   }
   return candidates;
+}
+
+/// What is multiplied by what is computed from exponentials.
+SmallVector<Value> findValues(Block &block) {
+  SmallVector<Value> values;
+  for (auto [matmul, isLeft] : findCandidates(block))
+    values.push_back(isLeft ? matmul.getRhs() : matmul.getLhs());
+  return values;
 }
 
 /// The contractions of a block with a part of what is computed from
@@ -510,7 +519,8 @@ void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
-    else if (auto barrier = dyn_cast<OptimizationBarrierOp>(op))
+    else if (auto barrier = dyn_cast<OptimizationBarrierOp>(op);
+             barrier && !isReadAsKept(barrier))
       dropUnused(barrier);
 }
 
@@ -519,9 +529,17 @@ struct RaiseAttentionPass
   using Base::Base;
 
   void runOnOperation() override {
+    forEachBlock(getOperation(), [](Block &block) {
+      if (keepsScores(block))
+        readAsKept(block, findValues(block));
+    });
     if (size_t numSums = findSums(getOperation()).size())
       join(getOperation(), findUnraisable(numSums));
     raiseIn(getOperation());
+    forEachBlock(getOperation(), [](Block &block) {
+      if (readAsMarked(block))
+        eraseDead(block);
+    });
   }
 
 private:
@@ -552,13 +570,13 @@ private:
   /// what is made says of which sum it is, and which of its joins.
   void join(ModuleOp module, ArrayRef<ScoreJoins> leftOut) {
     Builder builder(module.getContext());
-    for (auto [i, sum] : llvm::enumerate(findSums(module)))
-      joinScores(sum, leftOut[i],
-                 [&, i = int64_t(i)](int64_t number, MatmulOp made) {
-                   if (isTrial)
-                     made->setAttr(kJoinedAttr,
-                                   builder.getDenseI64ArrayAttr({i, number}));
-                 });
+    SmallVector<linalg::GenericOp> sums = findSums(module);
+    // Gradients are of the last sum before them, where it is computed again.
+    for (int64_t i = sums.size() - 1; i >= 0; --i)
+      joinScores(sums[i], leftOut[i], [&](int64_t number, MatmulOp made) {
+        if (isTrial)
+          made->setAttr(kJoinedAttr, builder.getDenseI64ArrayAttr({i, number}));
+      });
     forEachBlock(module, eraseDead);
   }
 

@@ -10,14 +10,12 @@
 
 #include "weft/Schedule/Passes.h"
 
+#include "weft/Analysis/EqualOps.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-#include <unordered_map>
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -30,19 +28,10 @@ public:
   void merge(Block &block);
 
 private:
-  Value getFirst(Value value) const {
-    Value first = firsts.lookup(value);
-    return first ? first : value;
-  }
-  Operation *findFirst(Operation *op);
-  bool areEqual(Operation *a, Operation *b) const;
   bool staysApart(Operation *op) const;
   void joinGathers(Block &block);
 
-  /// From a value to the first one that is the same, if that is another.
-  llvm::DenseMap<Value, Value> firsts;
-  /// By their hash.
-  std::unordered_map<size_t, SmallVector<Operation *, 1>> seen;
+  EqualOps equal;
   /// What gathers of arguments and permutes bring, and what ops with no other
   /// operand make of that.
   llvm::DenseSet<Value> apart;
@@ -87,32 +76,6 @@ bool RepeatedOps::staysApart(Operation *op) const {
   return only && apart.contains(only);
 }
 
-bool RepeatedOps::areEqual(Operation *a, Operation *b) const {
-  llvm::DenseMap<Value, Value> inner;
-  return OperationEquivalence::isEquivalentTo(
-      a, b,
-      [&](Value x, Value y) {
-        return success(getFirst(x) == getFirst(y) || inner.lookup(x) == y);
-      },
-      [&](Value x, Value y) { inner[x] = y; },
-      OperationEquivalence::IgnoreLocations);
-}
-
-/// Null, and remembered, if there is none.
-Operation *RepeatedOps::findFirst(Operation *op) {
-  size_t hash = OperationEquivalence::computeHash(
-      op, [&](Value value) { return hash_value(getFirst(value)); },
-      OperationEquivalence::ignoreHashValue,
-      OperationEquivalence::IgnoreLocations);
-  SmallVector<Operation *, 1> &same = seen[hash];
-  auto first = llvm::find_if(
-      same, [&](Operation *other) { return areEqual(other, op); });
-  if (first != same.end())
-    return *first;
-  same.push_back(op);
-  return nullptr;
-}
-
 /// The first op of the block that reads what `op` brings, by itself or inside
 /// of it.
 static Operation *getFirstUser(Operation *op) {
@@ -134,7 +97,7 @@ void RepeatedOps::joinGathers(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (!isGatherOfArgument(&op))
       continue;
-    if (!last || !areEqual(last, &op)) {
+    if (!last || !equal.areEqual(last, &op)) {
       last = &op;
       continue;
     }
@@ -150,7 +113,7 @@ void RepeatedOps::merge(Block &block) {
     bool stays = staysApart(&op);
     if (stays)
       apart.insert_range(op.getResults());
-    Operation *first = findFirst(&op);
+    Operation *first = equal.add(&op);
     if (!first)
       continue;
     if (!stays) {
@@ -160,7 +123,7 @@ void RepeatedOps::merge(Block &block) {
     }
     for (auto [result, same] :
          llvm::zip_equal(op.getResults(), first->getResults()))
-      firsts[result] = same;
+      equal.setFirst(result, same);
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() &&

@@ -80,6 +80,46 @@ def test_saved_scores_are_not_kept():
     assert f"tensor<{B}x{H}x{S}x{S}xf32>" not in text
 
 
+def turned(x):
+    """By positions, a part of it."""
+    angles = np.arange(S, dtype=np.float32)[:, None, None] * np.float32([0.1, 0.3])
+    a, b, rest = x[..., :2], x[..., 2:4], x[..., 4:]
+    return jnp.concatenate([a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles), rest], -1)
+
+
+def with_positions(q, k, v):
+    return plain(turned(1.5 * q), turned(0.5 * k), jnp.sin(v))
+
+
+POLICIES = {"everything_saveable": 1, "dots_saveable": 1, "dots_with_no_batch_dims_saveable": 2, "nothing_saveable": 2}
+
+
+@pytest.mark.parametrize("function, arguments", [(with_positions, FORMS["plain"][1]), FORMS["sum_of_products"][:2]])
+def test_what_policies_keep_and_compute_again_is_raised(function, arguments):
+    for name, forward in POLICIES.items():
+        step = gradients(jax.checkpoint(function, policy=getattr(jax.checkpoint_policies, name)))
+        assert counts(raised(step, arguments)[0]) == (forward, 1, 0)
+        if name != "dots_saveable":
+            continue
+        got = weft.compile(weft.jax.export(step, *arguments))(*arguments)
+        for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(jax.jit(step)(*arguments)), strict=True):
+            assert np.max(np.abs(np.asarray(one) - np.asarray(other))) <= 2e-5 * max(1, np.max(np.abs(other)))
+
+
+def test_marks_of_what_is_not_raised_stay():
+    """Kept scores are read with the queries and keys that marks have computed again."""
+    def step(q, k, v):
+        return plain(q, k, v) + jax.nn.softmax(scores(jnp.sin(q), jnp.sin(k)), -1).mean()
+
+    step = gradients(jax.checkpoint(step, policy=jax.checkpoint_policies.dots_saveable))
+    module = weft.jax.export(step, *of_heads())
+    one, other = (subprocess.run([ROOT / "build/bin/weft-opt", "--weft-raise", *passes, "--cse"], input=module.text, text=True,
+                                 capture_output=True).stdout for passes in ([], ["--weft-raise-attention"]))
+    assert counts(other)[:2] == (1, 1)
+    assert one.count("math.sin") == other.count("math.sin") == 4
+    assert "read_as_kept" not in other
+
+
 def test_keep_leaves_what_was_written():
     function, arguments, _ = FORMS["plain"]
     module = weft.jax.export(function, *arguments)

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A barrier stands for each reading: of the first value, and of the one that
+// was read before, which stays for as long as it may be wanted again.
+
+#include "ReadAsKept.h"
+#include "JoinScores.h"
+#include "weft/Analysis/EqualOps.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::weft;
+
+static constexpr StringLiteral kReadAsKept = "weft.read_as_kept";
+
+bool mlir::weft::isReadAsKept(Operation *op) {
+  return op->hasAttr(kReadAsKept);
+}
+
+/// Whether it is a product of scores that a barrier keeps.
+static bool isKept(MatmulOp op) {
+  return llvm::any_of(op->getUsers(),
+                      [](Operation *user) {
+                        return isa<OptimizationBarrierOp>(user);
+                      }) &&
+         reachesExponential(op);
+}
+
+/// What an operand of scores is, before it is put into another form.
+static Value getUnformed(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return op->getOperand(0);
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  return generic && generic.getNumDpsInputs() == 1 &&
+                 llvm::hasSingleElement(*generic.getBody())
+             ? generic->getOperand(0)
+             : Value();
+}
+
+namespace {
+
+class KeptReader {
+public:
+  void run(Block &block, ArrayRef<Value> values) {
+    for (Value value : values)
+      add(value);
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+      visit(op);
+  }
+
+private:
+  void visit(Operation &op) {
+    if (auto barrier = dyn_cast<OptimizationBarrierOp>(op)) {
+      for (auto [result, input] :
+           llvm::zip_equal(barrier.getResults(), barrier.getInputs()))
+        equal.setFirst(result, input);
+      return;
+    }
+    if (!isMemoryEffectFree(&op))
+      return;
+    if (auto matmul = dyn_cast<MatmulOp>(op); matmul && isKept(matmul))
+      for (Value operand : {matmul.getLhs(), matmul.getRhs()})
+        add(operand);
+    Operation *first = equal.add(&op);
+    if (!first)
+      return;
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    bool isSum = generic && isScoreSum(generic);
+    for (auto [result, same] :
+         llvm::zip_equal(op.getResults(), first->getResults())) {
+      equal.setFirst(result, same);
+      if (isSum || operands.contains(same))
+        readInstead(result, same);
+    }
+  }
+
+  void add(Value operand) {
+    for (; operand; operand = getUnformed(operand))
+      operands.insert(equal.getFirst(operand));
+  }
+
+  void readInstead(Value value, Value same) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    Type types[] = {same.getType(), value.getType()};
+    auto barrier = OptimizationBarrierOp::create(
+        builder, value.getLoc(), TypeRange(types), ValueRange{same, value},
+        /*offload=*/false);
+    barrier->setAttr(kReadAsKept, builder.getUnitAttr());
+    value.replaceAllUsesExcept(barrier.getResult(0), barrier);
+    equal.setFirst(barrier.getResult(0), same);
+  }
+
+  EqualOps equal;
+  /// Of attention, whose scores are kept.
+  llvm::DenseSet<Value> operands;
+};
+
+} // namespace
+
+bool mlir::weft::keepsScores(Block &block) {
+  return llvm::any_of(block.getOps<MatmulOp>(), isKept);
+}
+
+void mlir::weft::readAsKept(Block &block, ArrayRef<Value> values) {
+  KeptReader().run(block, values);
+}
+
+bool mlir::weft::readAsMarked(Block &block) {
+  bool isAny = false;
+  for (auto barrier :
+       llvm::make_early_inc_range(block.getOps<OptimizationBarrierOp>()))
+    if (isReadAsKept(barrier)) {
+      barrier.getResult(0).replaceAllUsesWith(barrier.getInputs()[1]);
+      barrier.erase();
+      isAny = true;
+    }
+  return isAny;
+}
