@@ -581,9 +581,10 @@ private:
   }
 
   /// Which joins of each sum are left out, as they are not raised: none is in a
-  /// copy in which all others are made.
+  /// copy in which all others are made. A product may be of many pairs, which
+  /// are tried one by one, but not all of too many.
   SmallVector<ScoreJoins> findUnraisable(size_t numSums) {
-    constexpr int kMostTrials = 4;
+    constexpr int kTrialsOfPairs = 8, kMostTrials = kTrialsOfPairs + 2;
     SmallVector<ScoreJoins> leftOut(numSums);
     for (int trial = 0; trial < kMostTrials; ++trial) {
       OwningOpRef<ModuleOp> copy = getOperation().clone();
@@ -591,7 +592,7 @@ private:
       join(*copy, leftOut);
       raiseIn(*copy);
       isTrial = false;
-      if (!leaveOut(*copy, leftOut))
+      if (!leaveOut(*copy, leftOut, /*sums=*/trial >= kTrialsOfPairs))
         return leftOut;
     }
     ScoreJoins all;
@@ -599,12 +600,14 @@ private:
     return SmallVector<ScoreJoins>(numSums, all);
   }
 
-  /// Leaves out what a trial joined and did not raise; false if there is none.
-  static bool leaveOut(ModuleOp trial, MutableArrayRef<ScoreJoins> leftOut) {
+  /// Leaves out what a trial joined and did not raise, or the whole sums; false
+  /// if there is none.
+  static bool leaveOut(ModuleOp trial, MutableArrayRef<ScoreJoins> leftOut,
+                       bool sums) {
     bool isChanged = false;
     trial.walk([&](MatmulOp op) {
       if (auto joined = op->getAttrOfType<DenseI64ArrayAttr>(kJoinedAttr)) {
-        leftOut[joined[0]].insert(joined[1]);
+        leftOut[joined[0]].insert(sums ? 0 : joined[1]);
         isChanged = true;
       }
     });
