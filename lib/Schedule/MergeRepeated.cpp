@@ -64,25 +64,27 @@ static Value getOnlyTensor(Operation *op) {
   return only;
 }
 
-/// Says whether single ops make a value of an argument.
-static bool isOfArgument(Value value) {
+/// The argument that single ops make a value of; null if it is of more, or
+/// communicated otherwise than gathered, which may take several gathers.
+static Value getArgument(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     value = getOnlyTensor(op);
-    if (!value || isa<CollectiveOpInterface>(op))
-      return false;
+    if (!value || (isa<CollectiveOpInterface>(op) && !isa<AllGatherOp>(op)))
+      return nullptr;
   }
-  return true;
+  return value;
 }
 
-static bool isGatherOfArgument(Operation *op) {
-  return isa<AllGatherOp>(op) && llvm::all_of(op->getOperands(), isOfArgument);
+/// The argument that an op gathers; null if it gathers none.
+static Value getGathered(Operation *op) {
+  return isa<AllGatherOp>(op) ? getArgument(op->getOperand(0)) : nullptr;
 }
 
 bool RepeatedOps::staysApart(Operation *op) const {
   if (isa<PermuteOp>(op))
     return true;
   if (isa<AllGatherOp>(op))
-    return isGatherOfArgument(op);
+    return bool(getGathered(op));
   Value only = getOnlyTensor(op);
   return only && apart.contains(only);
 }
@@ -127,18 +129,32 @@ static Operation *getFirstUser(Operation *op) {
 
 /// What was read first may be gone: gathers stand where they are needed now.
 void RepeatedOps::joinGathers(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
-    if (isGatherOfArgument(&op))
-      op.moveBefore(getFirstUser(&op));
-  Operation *last = nullptr;
-  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
-    if (!isGatherOfArgument(&op))
+  // Of several gathers after one another the last one moves first.
+  llvm::DenseMap<Operation *, Operation *> moved;
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (!getGathered(&op))
       continue;
-    if (!last || !areEqual(last, &op)) {
-      last = &op;
+    Operation *user = getFirstUser(&op);
+    Operation *next = moved.lookup(user);
+    op.moveBefore(next ? next : user);
+    moved[user] = &op;
+  }
+  Value argument;
+  SmallVector<Operation *> gathers;
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    Value gathered = getGathered(&op);
+    if (!gathered)
+      continue;
+    if (gathered != argument)
+      gathers.clear();
+    argument = gathered;
+    auto same = llvm::find_if(
+        gathers, [&](Operation *other) { return areEqual(other, &op); });
+    if (same == gathers.end()) {
+      gathers.push_back(&op);
       continue;
     }
-    op.replaceAllUsesWith(last);
+    op.replaceAllUsesWith(*same);
     op.erase();
   }
 }
