@@ -27,6 +27,7 @@ namespace {
 /// The ops of one block, each after those that are computed before it.
 class RepeatedOps {
 public:
+  explicit RepeatedOps(bool regathers) : regathers(regathers) {}
   void merge(Block &block);
 
 private:
@@ -36,9 +37,14 @@ private:
   }
   Operation *findFirst(Operation *op);
   bool areEqual(Operation *a, Operation *b) const;
+  Value getArgument(Value value) const;
+  Value getGathered(Operation *op) const;
   bool staysApart(Operation *op) const;
   void joinGathers(Block &block);
 
+  /// What is gathered over one axis and then over another is gathered again as
+  /// well. The scheduler keeps no such gather, so else it is one.
+  bool regathers;
   /// From a value to the first one that is the same, if that is another.
   llvm::DenseMap<Value, Value> firsts;
   /// By their hash.
@@ -65,18 +71,20 @@ static Value getOnlyTensor(Operation *op) {
 }
 
 /// The argument that single ops make a value of; null if it is of more, or
-/// communicated otherwise than gathered, which may take several gathers.
-static Value getArgument(Value value) {
+/// communicated.
+Value RepeatedOps::getArgument(Value value) const {
   while (Operation *op = value.getDefiningOp()) {
+    bool isLast =
+        isa<CollectiveOpInterface>(op) && !(regathers && isa<AllGatherOp>(op));
     value = getOnlyTensor(op);
-    if (!value || (isa<CollectiveOpInterface>(op) && !isa<AllGatherOp>(op)))
+    if (!value || isLast)
       return nullptr;
   }
   return value;
 }
 
 /// The argument that an op gathers; null if it gathers none.
-static Value getGathered(Operation *op) {
+Value RepeatedOps::getGathered(Operation *op) const {
   return isa<AllGatherOp>(op) ? getArgument(op->getOperand(0)) : nullptr;
 }
 
@@ -185,8 +193,8 @@ void RepeatedOps::merge(Block &block) {
   joinGathers(block);
 }
 
-void mlir::weft::mergeRepeated(ModuleOp module) {
+void mlir::weft::mergeRepeated(ModuleOp module, bool regathers) {
   for (auto func : module.getOps<func::FuncOp>())
     if (!func.isExternal())
-      RepeatedOps().merge(func.getBody().front());
+      RepeatedOps(regathers).merge(func.getBody().front());
 }
