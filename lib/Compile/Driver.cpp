@@ -253,7 +253,7 @@ LogicalResult Driver::scheduleAndPlan() {
   if (!options.compare.empty())
     unscheduled = module->clone();
   if (phase <= Phase::Scheduled && last >= Phase::Scheduled &&
-      failed(planner.run(phase, last)))
+      failed(planner.run(phase, last, regather)))
     return failure();
   std::optional<Machine> machine = planner.loadMachine();
   if (machine && last >= Phase::Scheduled && phase < Phase::Target)

@@ -108,7 +108,7 @@ OwningOpRef<ModuleOp> StepPlanner::makeUnmarked() {
     return unfused->clone();
   OwningOpRef<ModuleOp> plain = marked->clone();
   eraseBarriers(*plain);
-  mergeRepeated(*plain);
+  mergeRepeated(*plain, regathers);
   if (failed(runner.runPasses(*plain, [&](OpPassManager &pm) {
         buildUnfusedPipeline(pm, options.mergeChannels);
       })))
@@ -263,7 +263,8 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
   return scheduled ? checkScheduled(*scheduled) : success();
 }
 
-LogicalResult StepPlanner::run(Phase from, Phase to) {
+LogicalResult StepPlanner::run(Phase from, Phase to, bool regathers) {
+  this->regathers = regathers;
   plans = to > Phase::Scheduled;
   neededBytes = 0;
   recomputed = nullptr;

@@ -33,8 +33,8 @@ public:
   int64_t getMemoryLimit() const;
 
   /// From the phase `from`, local or scheduled, to scheduled, or to planned if
-  /// `to` is later.
-  LogicalResult run(Phase from, Phase to);
+  /// `to` is later. With `regathers` weights are gathered for each microbatch.
+  LogicalResult run(Phase from, Phase to, bool regathers);
 
   /// Prints the memory of a planned module, with --stats, and checks that it
   /// stays within the limit.
@@ -64,6 +64,7 @@ private:
   PassRunner &runner;
   /// A plan is asked for, and not only its order.
   bool plans = true;
+  bool regathers = false;
   int64_t neededBytes = 0;
   /// What the many plans of a program have in common.
   LeanOrders leanOrders;

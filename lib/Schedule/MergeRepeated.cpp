@@ -25,12 +25,18 @@ namespace {
 /// The ops of one block, each after those that are computed before it.
 class RepeatedOps {
 public:
+  explicit RepeatedOps(bool regathers) : regathers(regathers) {}
   void merge(Block &block);
 
 private:
+  Value getArgument(Value value) const;
+  Value getGathered(Operation *op) const;
   bool staysApart(Operation *op) const;
   void joinGathers(Block &block);
 
+  /// What is gathered over one axis and then over another is gathered again as
+  /// well. The scheduler keeps no such gather, so else it is one.
+  bool regathers;
   EqualOps equal;
   /// What gathers of arguments and permutes bring, and what ops with no other
   /// operand make of that.
@@ -53,25 +59,29 @@ static Value getOnlyTensor(Operation *op) {
   return only;
 }
 
-/// Says whether single ops make a value of an argument.
-static bool isOfArgument(Value value) {
+/// The argument that single ops make a value of; null if it is of more, or
+/// communicated.
+Value RepeatedOps::getArgument(Value value) const {
   while (Operation *op = value.getDefiningOp()) {
+    bool isLast =
+        isa<CollectiveOpInterface>(op) && !(regathers && isa<AllGatherOp>(op));
     value = getOnlyTensor(op);
-    if (!value || isa<CollectiveOpInterface>(op))
-      return false;
+    if (!value || isLast)
+      return nullptr;
   }
-  return true;
+  return value;
 }
 
-static bool isGatherOfArgument(Operation *op) {
-  return isa<AllGatherOp>(op) && llvm::all_of(op->getOperands(), isOfArgument);
+/// The argument that an op gathers; null if it gathers none.
+Value RepeatedOps::getGathered(Operation *op) const {
+  return isa<AllGatherOp>(op) ? getArgument(op->getOperand(0)) : nullptr;
 }
 
 bool RepeatedOps::staysApart(Operation *op) const {
   if (isa<PermuteOp>(op))
     return true;
   if (isa<AllGatherOp>(op))
-    return isGatherOfArgument(op);
+    return bool(getGathered(op));
   Value only = getOnlyTensor(op);
   return only && apart.contains(only);
 }
@@ -90,18 +100,32 @@ static Operation *getFirstUser(Operation *op) {
 
 /// What was read first may be gone: gathers stand where they are needed now.
 void RepeatedOps::joinGathers(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
-    if (isGatherOfArgument(&op))
-      op.moveBefore(getFirstUser(&op));
-  Operation *last = nullptr;
-  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
-    if (!isGatherOfArgument(&op))
+  // Of several gathers after one another the last one moves first.
+  llvm::DenseMap<Operation *, Operation *> moved;
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (!getGathered(&op))
       continue;
-    if (!last || !equal.areEqual(last, &op)) {
-      last = &op;
+    Operation *user = getFirstUser(&op);
+    Operation *next = moved.lookup(user);
+    op.moveBefore(next ? next : user);
+    moved[user] = &op;
+  }
+  Value argument;
+  SmallVector<Operation *> gathers;
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    Value gathered = getGathered(&op);
+    if (!gathered)
+      continue;
+    if (gathered != argument)
+      gathers.clear();
+    argument = gathered;
+    auto same = llvm::find_if(
+        gathers, [&](Operation *other) { return equal.areEqual(other, &op); });
+    if (same == gathers.end()) {
+      gathers.push_back(&op);
       continue;
     }
-    op.replaceAllUsesWith(last);
+    op.replaceAllUsesWith(*same);
     op.erase();
   }
 }
@@ -132,8 +156,8 @@ void RepeatedOps::merge(Block &block) {
   joinGathers(block);
 }
 
-void mlir::weft::mergeRepeated(ModuleOp module) {
+void mlir::weft::mergeRepeated(ModuleOp module, bool regathers) {
   for (auto func : module.getOps<func::FuncOp>())
     if (!func.isExternal())
-      RepeatedOps().merge(func.getBody().front());
+      RepeatedOps(regathers).merge(func.getBody().front());
 }

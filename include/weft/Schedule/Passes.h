@@ -37,8 +37,9 @@ void eraseBarriers(Operation *root);
 void eraseOffloads(Operation *root);
 
 /// Computes once what a local module computes twice, collectives included; but
-/// arguments are gathered as often as before.
-void mergeRepeated(ModuleOp module);
+/// arguments are gathered as often as before. With `regathers` so they are over
+/// several axes, too.
+void mergeRepeated(ModuleOp module, bool regathers);
 
 } // namespace mlir::weft
 
