@@ -86,6 +86,21 @@ SmallVector<OpOperand *> getUses(Value value) {
   return uses;
 }
 
+/// Whether both are one tensor, in forms that are the same, barriers aside.
+bool haveSameForm(Value a, Value b) {
+  a = skipBarriers(a), b = skipBarriers(b);
+  if (a == b)
+    return true;
+  Value ofA = getUnformed(a), ofB = getUnformed(b);
+  if (!ofA || !ofB || a.getType() != b.getType() ||
+      ofA.getType() != ofB.getType())
+    return false;
+  Operation *opA = a.getDefiningOp(), *opB = b.getDefiningOp();
+  return opA->getName() == opB->getName() &&
+         opA->getAttrDictionary() == opB->getAttrDictionary() &&
+         haveSameForm(ofA, ofB);
+}
+
 /// Two operands; products of narrow numbers stay as they are.
 bool isPlain(MatmulOp op) {
   return op && op.getScales().empty() &&
@@ -137,8 +152,11 @@ public:
   explicit ScoreJoiner(linalg::GenericOp sum)
       : sum(sum), builder(sum), loc(sum.getLoc()) {}
 
-  /// Whether it is a sum of two products of the same dims.
-  bool isFitting() { return readProducts(); }
+  SmallVector<MatmulOp> getProducts() {
+    if (!readProducts())
+      return {};
+    return {products[0].op, products[1].op};
+  }
 
   void join(const ScoreJoins &leftOut,
             function_ref<void(int64_t number, MatmulOp)> note) {
@@ -295,14 +313,25 @@ private:
     Labels result;
   };
 
+  /// Where products that are computed later read a tensor, in its form.
+  SmallVector<OpOperand *> findReadings(Value value) {
+    SmallVector<OpOperand *> readings;
+    for (Operation *op = sum->getNextNode(); op; op = op->getNextNode())
+      if (auto matmul = dyn_cast<MatmulOp>(op))
+        for (OpOperand *use :
+             {&matmul.getLhsMutable(), &matmul.getRhsMutable()})
+          if (haveSameForm(use->get(), value))
+            readings.push_back(use);
+    return readings;
+  }
+
   /// The products of a part with others; `whole` has a label for each dim that
   /// the part has too, the others have none yet (less than kDepth).
   SmallVector<Gradient> findGradients(const Labeled &part) {
     SmallVector<Gradient> found;
-    for (OpOperand *use : getUses(part.value)) {
-      auto op = dyn_cast<MatmulOp>(use->getOwner());
-      if (!isPlain(op) || op->getBlock() != sum->getBlock() ||
-          !sum->isBeforeInBlock(op) || op.getLhs() == op.getRhs())
+    for (OpOperand *use : findReadings(part.value)) {
+      auto op = cast<MatmulOp>(use->getOwner());
+      if (!isPlain(op) || op.getLhs() == op.getRhs())
         continue;
       bool isLeft = use->getOperandNumber() == 0;
       AffineMap map = isLeft ? op.getLhsMap() : op.getRhsMap(),
@@ -368,8 +397,10 @@ private:
 
   std::vector<std::pair<Gradient, Gradient>> findGradientPairs(int side) {
     std::vector<std::pair<Gradient, Gradient>> pairs;
-    for (const Gradient &first : findGradients(products[0].sides[side]))
-      for (const Gradient &second : findGradients(products[1].sides[side])) {
+    SmallVector<Gradient> firsts = findGradients(products[0].sides[side]),
+                          seconds = findGradients(products[1].sides[side]);
+    for (const Gradient &first : firsts)
+      for (const Gradient &second : seconds) {
         Gradient a = first, b = second;
         if (a.op != b.op && canJoin(a, b, side))
           pairs.push_back({a, b});
@@ -488,8 +519,21 @@ private:
 
 } // namespace
 
-bool mlir::weft::isScoreSum(linalg::GenericOp op) {
-  return ScoreJoiner(op).isFitting();
+SmallVector<MatmulOp> mlir::weft::getScoreProducts(linalg::GenericOp op) {
+  return ScoreJoiner(op).getProducts();
+}
+
+Value mlir::weft::getUnformed(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return op->getOperand(0);
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  if (!generic || generic.getNumDpsInputs() != 1 || op->getNumResults() != 1)
+    return Value();
+  Block *body = generic.getBody();
+  return body->getTerminator()->getOperand(0) == body->getArgument(0)
+             ? generic->getOperand(0)
+             : Value();
 }
 
 bool mlir::weft::reachesExponential(Operation *op) {
@@ -515,7 +559,7 @@ bool mlir::weft::reachesExponential(Operation *op) {
 SmallVector<linalg::GenericOp> mlir::weft::findScoreSums(func::FuncOp func) {
   SmallVector<linalg::GenericOp> sums;
   func.walk([&](linalg::GenericOp op) {
-    if (isScoreSum(op) && reachesExponential(op))
+    if (!getScoreProducts(op).empty() && reachesExponential(op))
       sums.push_back(op);
   });
   return sums;

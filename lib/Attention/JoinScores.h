@@ -19,8 +19,12 @@ namespace mlir::weft {
 /// function's ops.
 SmallVector<linalg::GenericOp> findScoreSums(func::FuncOp func);
 
-/// Whether an op is a sum of two products of the same dims.
-bool isScoreSum(linalg::GenericOp op);
+/// The two products of the same dims that an op is a sum of; none if it is not.
+SmallVector<MatmulOp> getScoreProducts(linalg::GenericOp op);
+
+/// What a tensor is of that differs from it in its form alone; null if it is
+/// made of more.
+Value getUnformed(Value value);
 
 /// Whether exponentials are made of as many elements as it makes.
 bool reachesExponential(Operation *op);

@@ -529,20 +529,48 @@ struct RaiseAttentionPass
   using Base::Base;
 
   void runOnOperation() override {
-    forEachBlock(getOperation(), [](Block &block) {
-      if (keepsScores(block))
-        readAsKept(block, findValues(block));
-    });
-    if (size_t numSums = findSums(getOperation()).size())
-      join(getOperation(), findUnraisable(numSums));
-    raiseIn(getOperation());
-    forEachBlock(getOperation(), [](Block &block) {
+    // Where it leaves more than it takes away, nothing is read as kept.
+    if (isWorthReadingAsKept())
+      forEachBlock(getOperation(), readAsKeptIn);
+    raiseAll(getOperation());
+  }
+
+private:
+  static void readAsKeptIn(Block &block) {
+    if (keepsScores(block))
+      readAsKept(block, findValues(block));
+  }
+
+  void raiseAll(ModuleOp module) {
+    if (size_t numSums = findSums(module).size())
+      join(module, findUnraisable(module, numSums));
+    raiseIn(module);
+    forEachBlock(module, [](Block &block) {
       if (readAsMarked(block))
         eraseDead(block);
     });
   }
 
-private:
+  /// How many ops are left in a copy that is raised.
+  int64_t countLeft(bool readsAsKept) {
+    OwningOpRef<ModuleOp> copy = getOperation().clone();
+    isTrial = true;
+    if (readsAsKept)
+      forEachBlock(*copy, readAsKeptIn);
+    raiseAll(*copy);
+    isTrial = false;
+    int64_t count = 0;
+    copy->walk([&](Operation *) { ++count; });
+    return count;
+  }
+
+  bool isWorthReadingAsKept() {
+    bool keeps = false;
+    forEachBlock(getOperation(),
+                 [&](Block &block) { keeps = keeps || keepsScores(block); });
+    return keeps && countLeft(true) <= countLeft(false);
+  }
+
   /// Of functions that are raised.
   static SmallVector<func::FuncOp> getFunctions(ModuleOp module) {
     return llvm::to_vector(
@@ -583,15 +611,15 @@ private:
   /// Which joins of each sum are left out, as they are not raised: none is in a
   /// copy in which all others are made. A product may be of many pairs, which
   /// are tried one by one, but not all of too many.
-  SmallVector<ScoreJoins> findUnraisable(size_t numSums) {
+  SmallVector<ScoreJoins> findUnraisable(ModuleOp module, size_t numSums) {
     constexpr int kTrialsOfPairs = 8, kMostTrials = kTrialsOfPairs + 2;
     SmallVector<ScoreJoins> leftOut(numSums);
     for (int trial = 0; trial < kMostTrials; ++trial) {
-      OwningOpRef<ModuleOp> copy = getOperation().clone();
-      isTrial = true;
+      OwningOpRef<ModuleOp> copy = module.clone();
+      bool wasTrial = std::exchange(isTrial, true);
       join(*copy, leftOut);
       raiseIn(*copy);
-      isTrial = false;
+      isTrial = wasTrial;
       if (!leaveOut(*copy, leftOut, /*sums=*/trial >= kTrialsOfPairs))
         return leftOut;
     }

@@ -4,10 +4,10 @@
 // was read before, which stays for as long as it may be wanted again.
 
 #include "ReadAsKept.h"
+#include "AttentionPlan.h"
 #include "JoinScores.h"
 #include "weft/Analysis/EqualOps.h"
 
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -29,16 +29,13 @@ static bool isKept(MatmulOp op) {
          reachesExponential(op);
 }
 
-/// What an operand of scores is, before it is put into another form.
-static Value getUnformed(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-    return op->getOperand(0);
-  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
-  return generic && generic.getNumDpsInputs() == 1 &&
-                 llvm::hasSingleElement(*generic.getBody())
-             ? generic->getOperand(0)
-             : Value();
+/// Whether it adds up kept scores.
+static bool isKeptSum(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic)
+    return false;
+  SmallVector<MatmulOp> products = getScoreProducts(generic);
+  return !products.empty() && llvm::all_of(products, isKept);
 }
 
 namespace {
@@ -55,6 +52,9 @@ public:
 private:
   void visit(Operation &op) {
     if (auto barrier = dyn_cast<OptimizationBarrierOp>(op)) {
+      // What was in the host's memory is not kept here as well.
+      if (barrier.getOffload())
+        return;
       for (auto [result, input] :
            llvm::zip_equal(barrier.getResults(), barrier.getInputs()))
         equal.setFirst(result, input);
@@ -68,8 +68,7 @@ private:
     Operation *first = equal.add(&op);
     if (!first)
       return;
-    auto generic = dyn_cast<linalg::GenericOp>(op);
-    bool isSum = generic && isScoreSum(generic);
+    bool isSum = isKeptSum(&op);
     for (auto [result, same] :
          llvm::zip_equal(op.getResults(), first->getResults())) {
       equal.setFirst(result, same);
@@ -78,9 +77,12 @@ private:
     }
   }
 
+  /// What it was before it was put into a form, which is looked through.
   void add(Value operand) {
-    for (; operand; operand = getUnformed(operand))
-      operands.insert(equal.getFirst(operand));
+    operand = skipBarriers(operand);
+    while (Value unformed = getUnformed(operand))
+      operand = skipBarriers(unformed);
+    operands.insert(equal.getFirst(operand));
   }
 
   void readInstead(Value value, Value same) {

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from attention_forms import FORMS, B, H, S, heads_first, in_layers, mix, of_heads, plain, scores
+from jax.ad_checkpoint import checkpoint_name
 
 import weft
 from conftest import ROOT, nightly
@@ -80,6 +81,13 @@ def test_saved_scores_are_not_kept():
     assert f"tensor<{B}x{H}x{S}x{S}xf32>" not in text
 
 
+@pytest.mark.parametrize("name", [name if name in ("merged", "grouped", "library_grouped") else nightly(name) for name in FORMS])
+def test_saved_scores_of_any_form_are_not_kept(name):
+    function, arguments, _ = FORMS[name]
+    policy = jax.checkpoint_policies.dots_saveable
+    assert counts(raised(gradients(jax.checkpoint(function, policy=policy)), arguments)[0]) == (1, 1, 0)
+
+
 def turned(x):
     """By positions, a part of it."""
     angles = np.arange(S, dtype=np.float32)[:, None, None] * np.float32([0.1, 0.3])
@@ -104,6 +112,18 @@ def test_what_policies_keep_and_compute_again_is_raised(function, arguments):
         got = weft.compile(weft.jax.export(step, *arguments))(*arguments)
         for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(jax.jit(step)(*arguments)), strict=True):
             assert np.max(np.abs(np.asarray(one) - np.asarray(other))) <= 2e-5 * max(1, np.max(np.abs(other)))
+
+
+def one_kept(q, k, v):
+    """Of a sum of two products one is kept, and the other is computed again."""
+    first = checkpoint_name(jnp.einsum("bqhd,bkhd->bhqk", jnp.sin(q[..., 6:]), k[..., 6:]), "first")
+    second = jnp.einsum("bqhd,bkd->bhqk", jnp.cos(q[..., :6]), jnp.sin(k[:, :, 0, :6]))
+    return mix(jax.nn.softmax((first + second) * 0.25, -1), v)
+
+
+def test_a_sum_of_which_a_policy_keeps_one_product_is_raised():
+    policy = jax.checkpoint_policies.save_only_these_names("first")
+    assert counts(raised(gradients(jax.checkpoint(one_kept, policy=policy)), of_heads())[0]) == (2, 1, 0)
 
 
 def test_marks_of_what_is_not_raised_stay():
