@@ -222,7 +222,6 @@ def suite_fuzz():
          for kind, backend, seeds, seconds in (("any", "interpreter", "0:300", "9"), ("any", "host", "600:670", "9"),
                                                ("scan", "host", "0:40", "8"), ("data", "host", "0:40", "8"))]
         + [script("attention.py", "--seeds", "0:6", "--seconds", "6"),
-           script("recompute.py", "--seeds", "0:8", "--seconds", "6"),
            script("quantization.py", "--seeds", "0:3", "--seconds", "6"),
            script("integers.py", "--seeds", "0:24", "--seconds", "6"),
            script("number_programs.py", "--seeds", "0:4", "--seconds", "6")])
