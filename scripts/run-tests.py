@@ -6,9 +6,10 @@
 
 Suites run in the order below; without a name all run. Tests that are slow and
 rarely fail (in pytest with the mark `nightly`, in lit those that require the
-feature `nightly`; ThreadSanitizer) run with --all only, which scripts/nightly
-says; fuzz and mutation are scripts that it calls with more seeds. The last line is
-`N passed, N failed`, with `, N skipped` if any was. Exit code 1 if one failed.
+feature `nightly`; sanitizers, but for what reads files and options) run with
+--all only, which scripts/nightly says; fuzz and mutation are scripts that it
+calls with more seeds. The last line is `N passed, N failed`, with `, N skipped`
+if any was. Exit code 1 if one failed.
 """
 import json
 import os

@@ -307,11 +307,12 @@ std::optional<Driver::TooLarge> Driver::planGatheredOnce() {
       last < Phase::Planned || phase != Phase::Global)
     return std::nullopt;
   CompileOptions changed = getQuietOptions();
-  // What fits does so with any effort.
-  changed.effort = "quick";
-  // To gather again costs less than to compute again.
-  if (changed.recompute == "auto")
+  // To gather again costs less than to compute again. Both are planned with all
+  // effort then, so that it is enough to look quickly.
+  if (changed.recompute == "auto") {
     changed.recompute = "marked";
+    changed.effort = "quick";
+  }
   TooLarge once;
   PassRunner quiet(*place.getContext(), changed.progress);
   Driver other(module->clone(), changed, Phase::Planned, place, remarks, quiet);
