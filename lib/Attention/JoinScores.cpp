@@ -536,7 +536,7 @@ Value mlir::weft::getUnformed(Value value) {
              : Value();
 }
 
-bool mlir::weft::reachesExponential(Operation *op) {
+llvm::SetVector<Operation *> mlir::weft::findOpsToExponential(Operation *op) {
   constexpr size_t kMostOps = 32;
   llvm::SetVector<Operation *> seen;
   seen.insert(op);
@@ -549,11 +549,15 @@ bool mlir::weft::reachesExponential(Operation *op) {
       if (!generic || !generic.hasPureTensorSemantics() ||
           getCount(generic) != getCount(op))
         continue;
-      if (!generic.getBody()->getOps<math::ExpOp>().empty())
-        return true;
       seen.insert(generic);
+      if (!generic.getBody()->getOps<math::ExpOp>().empty())
+        return seen;
     }
-  return false;
+  return {};
+}
+
+bool mlir::weft::reachesExponential(Operation *op) {
+  return !findOpsToExponential(op).empty();
 }
 
 SmallVector<linalg::GenericOp> mlir::weft::findScoreSums(func::FuncOp func) {

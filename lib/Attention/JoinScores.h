@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallSet.h"
 
 namespace mlir::weft {
@@ -25,6 +26,10 @@ SmallVector<MatmulOp> getScoreProducts(linalg::GenericOp op);
 /// What a tensor is of that differs from it in its form alone; null if it is
 /// made of more.
 Value getUnformed(Value value);
+
+/// The op and those of as many elements that are made of it, up to the first
+/// with an exponential; none if there is no such.
+llvm::SetVector<Operation *> findOpsToExponential(Operation *op);
 
 /// Whether exponentials are made of as many elements as it makes.
 bool reachesExponential(Operation *op);

@@ -236,11 +236,18 @@ private:
       return fail("its bias or mask cannot be written as one tensor");
     if (!makeForward(ops) || !makeGradient(ops))
       return false;
-    if (Operation *leak = findLeak())
-      return fail("its weights are used by '" + leak->getName().getStringRef() +
-                  "'" + describe(leak));
+    llvm::SetVector<Operation *> interior = findInterior();
+    SmallVector<OpOperand *> leaks = findLeaks(interior);
+    llvm::DenseSet<Value> ofGradient = findOfGradient(interior);
+    for (OpOperand *leak : leaks)
+      if (!ofGradient.contains(leak->get()))
+        return fail("its weights are used by '" +
+                    leak->getOwner()->getName().getStringRef() + "'" +
+                    describe(leak->getOwner()));
     for (auto &[old, value] : replacements)
       old.replaceAllUsesWith(value);
+    if (!leaks.empty())
+      sink(interior);
     return true;
   }
 
@@ -473,12 +480,13 @@ private:
     return interior;
   }
 
-  /// An op that would go on using the scores, or what is computed from them.
-  Operation *findLeak() {
-    llvm::SetVector<Operation *> interior = findInterior();
+  /// Where ops would go on using the scores, or what is computed from them.
+  SmallVector<OpOperand *>
+  findLeaks(const llvm::SetVector<Operation *> &interior) {
     llvm::DenseSet<Value> ends;
     for (auto &[old, value] : replacements)
       ends.insert(old);
+    SmallVector<OpOperand *> leaks;
     llvm::SetVector<Value> reached;
     reached.insert(plan.use->scores.product);
     for (size_t i = 0; i < reached.size(); ++i)
@@ -488,13 +496,59 @@ private:
           reached.insert(user->getResult(use.getOperandNumber()));
           continue;
         }
-        if (!interior.contains(user))
-          return user;
+        if (!interior.contains(user)) {
+          leaks.push_back(&use);
+          continue;
+        }
         for (Value result : user->getResults())
           if (!ends.contains(result))
             reached.insert(result);
       }
-    return nullptr;
+    return leaks;
+  }
+
+  /// What the interior computes from the gradient of the result.
+  llvm::DenseSet<Value>
+  findOfGradient(const llvm::SetVector<Operation *> &interior) {
+    llvm::DenseSet<Value> found;
+    if (!plan.hasGradient())
+      return found;
+    SmallVector<Value> open = {plan.dout.value};
+    auto add = [&](Value value) {
+      if (found.insert(value).second)
+        open.push_back(value);
+    };
+    while (!open.empty())
+      for (OpOperand &use : open.pop_back_val().getUses()) {
+        Operation *user = use.getOwner();
+        if (isa<OptimizationBarrierOp>(user))
+          add(user->getResult(use.getOperandNumber()));
+        else if (interior.contains(user))
+          llvm::for_each(user->getResults(), add);
+      }
+    return found;
+  }
+
+  /// What is left of the interior, for other ops that read gradients of scores,
+  /// is computed right before these: no square waits from the forward pass on.
+  void sink(const llvm::SetVector<Operation *> &interior) {
+    SmallVector<Operation *> lastFirst(interior.begin(), interior.end());
+    llvm::sort(lastFirst, [](Operation *a, Operation *b) {
+      return b->isBeforeInBlock(a);
+    });
+    llvm::DenseSet<Operation *> dead;
+    for (Operation *op : lastFirst) {
+      Operation *first = nullptr;
+      for (Operation *user : op->getUsers()) {
+        Operation *in = block->findAncestorOpInBlock(*user);
+        if (!dead.contains(in) && (!first || in->isBeforeInBlock(first)))
+          first = in;
+      }
+      if (first)
+        op->moveBefore(first);
+      else
+        dead.insert(op);
+    }
   }
 
   AttentionPlan &plan;
@@ -551,24 +605,28 @@ private:
     });
   }
 
-  /// How many ops are left in a copy that is raised.
-  int64_t countLeft(bool readsAsKept) {
+  /// How many gradients of attention there are in a copy that is raised, and
+  /// how many fewer ops than none.
+  std::pair<int64_t, int64_t> tryRaising(bool readsAsKept) {
     OwningOpRef<ModuleOp> copy = getOperation().clone();
     isTrial = true;
     if (readsAsKept)
       forEachBlock(*copy, readAsKeptIn);
     raiseAll(*copy);
     isTrial = false;
-    int64_t count = 0;
-    copy->walk([&](Operation *) { ++count; });
-    return count;
+    std::pair<int64_t, int64_t> made = {0, 0};
+    copy->walk([&](Operation *op) {
+      made.first += isa<AttentionGradOp>(op);
+      --made.second;
+    });
+    return made;
   }
 
   bool isWorthReadingAsKept() {
     bool keeps = false;
     forEachBlock(getOperation(),
                  [&](Block &block) { keeps = keeps || keepsScores(block); });
-    return keeps && countLeft(true) <= countLeft(false);
+    return keeps && tryRaising(true) >= tryRaising(false);
   }
 
   /// Of functions that are raised.
@@ -676,6 +734,8 @@ private:
     bool changed = false;
     ComparedTerms compared;
     for (auto &[product, uses] : groups) {
+      if (changed)
+        readAgain(uses);
       takeApartAlike(uses);
       changed |= raise(product, uses, compared);
     }
@@ -689,6 +749,42 @@ private:
       return;
     keepOffloads(block);
     eraseDead(block);
+  }
+
+  /// Reads uses again that read what has been replaced, as that of queries that
+  /// are what attention before it gave.
+  static void readAgain(UseGroup &uses) {
+    for (WeightsUse &use : uses) {
+      Value unread;
+      if (readsReplaced(use))
+        if (std::optional<WeightsUse> again =
+                readWeightsUse(use.op, use.weightsAreLeft, unread))
+          use = std::move(*again);
+    }
+  }
+
+  /// Whether nothing that is there for something reads it, but for forms that
+  /// are not used either.
+  static bool isUnused(Value value, int depth = 4) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      return depth > 0 && user->getNumResults() == 1 &&
+             isMemoryEffectFree(user) &&
+             isUnused(user->getResult(0), depth - 1);
+    });
+  }
+
+  static bool readsReplaced(const WeightsUse &use) {
+    auto isReplaced = [](TermRef term) {
+      return term->kind == TermKind::Load && term->value &&
+             isUnused(term->value);
+    };
+    bool found = isReplaced(use.other) || isReplaced(use.scores.query) ||
+                 isReplaced(use.scores.key);
+    walkTerms(use.weights, [&](TermRef term) {
+      found = found || isReplaced(term);
+      return !found;
+    });
+    return found;
   }
 
   /// With windows, and if that is not right, with all masks as tensors.

@@ -38,6 +38,27 @@ static bool isKeptSum(Operation *op) {
   return !products.empty() && llvm::all_of(products, isKept);
 }
 
+/// Whether nothing is to be read in place of it.
+static bool isWithoutSource(Value value) {
+  Operation *def = value.getDefiningOp();
+  return def &&
+         (isa<tensor::EmptyOp>(def) || def->hasTrait<OpTrait::ConstantLike>());
+}
+
+/// Whether it is scores, or their maxima.
+static bool isOfScores(Value value, const llvm::SetVector<Operation *> &scores,
+                       int depth = 6) {
+  Operation *def = value.getDefiningOp();
+  if (!def || depth == 0)
+    return false;
+  return scores.contains(def) ||
+         (isa<linalg::GenericOp, tensor::ExpandShapeOp,
+              tensor::CollapseShapeOp>(def) &&
+          llvm::any_of(def->getOperands(), [&](Value operand) {
+            return isOfScores(operand, scores, depth - 1);
+          }));
+}
+
 namespace {
 
 class KeptReader {
@@ -63,8 +84,7 @@ private:
     if (!isMemoryEffectFree(&op))
       return;
     if (auto matmul = dyn_cast<MatmulOp>(op); matmul && isKept(matmul))
-      for (Value operand : {matmul.getLhs(), matmul.getRhs()})
-        add(operand);
+      addOperands(findOpsToExponential(matmul));
     Operation *first = equal.add(&op);
     if (!first)
       return;
@@ -75,6 +95,14 @@ private:
       if (isSum || operands.contains(same))
         readInstead(result, same);
     }
+  }
+
+  /// Queries and keys, and what is added to their product.
+  void addOperands(const llvm::SetVector<Operation *> &scores) {
+    for (Operation *op : scores)
+      for (Value operand : op->getOperands())
+        if (!isWithoutSource(operand) && !isOfScores(operand, scores))
+          add(operand);
   }
 
   /// What it was before it was put into a form, which is looked through.

@@ -147,8 +147,8 @@ func.func @negative_scale(%q: !x, %k: !x, %v: !x, %do: !x) -> (!x, !x, !x, !x) {
 !s = tensor<8x8xf32>
 !r = tensor<8xf32>
 
-// The gradient of a bias is asked for.
-func.func @bias(%q: !x, %k: !x, %v: !x, %do: !x, %bias: !s) -> (!x, !x, !x, !x, !x) {
+// The weights are added up, beside gradients.
+func.func @sums_of_weights(%q: !x, %k: !x, %v: !x, %do: !x, %bias: !s) -> (!x, !x, !x, !x, !x) {
   %qk = weft.matmul %q, %k {indexing_maps = [#ijd0, #ijd1, #ijd2]} : !x, !x -> !s
   %s = arith.addf %qk, %bias : !s
   %low = arith.constant dense<0xFF800000> : !r
@@ -171,10 +171,10 @@ func.func @bias(%q: !x, %k: !x, %v: !x, %do: !x, %bias: !s) -> (!x, !x, !x, !x, 
   %ds0 = arith.mulf %p, %dd : !s
   %dq = weft.matmul %ds0, %k {indexing_maps = [#iej0, #iej1, #iej2]} : !s, !x -> !x
   %dk = weft.matmul %ds0, %q {indexing_maps = [#jei0, #jei1, #jei2]} : !s, !x -> !x
-  %dbias = linalg.reduce { arith.addf } ins(%ds0 : !s) outs(%zero : !r) dimensions = [1]
-  %dbx = tensor.empty() : !x
-  %dbb = linalg.broadcast ins(%dbias : !r) outs(%dbx : !x) dimensions = [1]
-  return %o, %dq, %dk, %dv, %dbb : !x, !x, !x, !x, !x
+  %sums = linalg.reduce { arith.addf } ins(%p : !s) outs(%zero : !r) dimensions = [1]
+  %sx = tensor.empty() : !x
+  %sb = linalg.broadcast ins(%sums : !r) outs(%sx : !x) dimensions = [1]
+  return %o, %dq, %dk, %dv, %sb : !x, !x, !x, !x, !x
 }
 
 // -----

@@ -5,6 +5,7 @@
 // is spared.
 
 #include "FuseElementwise.h"
+#include "KeptInputs.h"
 
 #include "ProgramOps.h"
 
@@ -198,12 +199,15 @@ bool hasLengths(linalg::GenericOp producer, linalg::GenericOp consumer,
 /// Upstream's fusion computes a producer with other readers once, as another
 /// result of the consumer, which may have loops that the result has not. What
 /// is joined is joined at once: its parts would have to wait for the consumer.
+/// So is what takes up less memory than what it is made of, if the consumer is
+/// far.
 bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   return producer && consumer && producer->hasOneUse() && !isJoin(producer) &&
          countOps(producer) + countOps(consumer) <= kMaxBodyOps &&
-         hasLengths(producer, consumer, operand);
+         hasLengths(producer, consumer, operand) &&
+         !keepsMore(producer, consumer);
 }
 
 /// Gives a consumer its own copy of a producer that is cheap to repeat.

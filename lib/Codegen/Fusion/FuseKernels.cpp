@@ -5,9 +5,10 @@
 // are made to be computed in place. Then ops are grouped greedily in program
 // order: an op joins the group of a producer or of a sibling if the group still
 // has one loop structure (KernelShape), little scratch memory, no value leaves
-// the group and comes back, and no value that leaves it waits for a collective
-// only because of others in the group: what is computed early is not to be
-// late, for it may run, or feed a collective, beside that one. Groups become
+// the group and comes back, no value that leaves it waits for a collective
+// only because of others in the group (what is computed early is not to be
+// late, for it may run, or feed a collective, beside that one), and nothing
+// large is kept for a member that is far (KeptInputs). Groups become
 // weft_rt.fused, placed in an order that keeps the program's wherever
 // dependences allow.
 
@@ -16,6 +17,7 @@
 #include "FuseElementwise.h"
 #include "GroupGraph.h"
 #include "JoinNumbers.h"
+#include "KeptInputs.h"
 #include "ProgramOps.h"
 #include "ReadScalars.h"
 #include "SplitSums.h"
@@ -437,6 +439,8 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group,
            kMaxSiblingDistance;
   };
   bool areNear = llvm::all_of(ops, isNear);
+  if (keepsMore(ops, op))
+    return false;
   ops.push_back(op);
   size_t cost = 0;
   for (linalg::GenericOp member : ops)
