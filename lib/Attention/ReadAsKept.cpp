@@ -45,13 +45,13 @@ static bool isWithoutSource(Value value) {
          (isa<tensor::EmptyOp>(def) || def->hasTrait<OpTrait::ConstantLike>());
 }
 
-/// Whether it is scores, or their maxima.
+/// Whether it is scores, or their maxima, or of another product.
 static bool isOfScores(Value value, const llvm::SetVector<Operation *> &scores,
                        int depth = 6) {
   Operation *def = value.getDefiningOp();
   if (!def || depth == 0)
     return false;
-  return scores.contains(def) ||
+  return scores.contains(def) || isa<MatmulOp>(def) ||
          (isa<linalg::GenericOp, tensor::ExpandShapeOp,
               tensor::CollapseShapeOp>(def) &&
           llvm::any_of(def->getOperands(), [&](Value operand) {
@@ -84,7 +84,7 @@ private:
     if (!isMemoryEffectFree(&op))
       return;
     if (auto matmul = dyn_cast<MatmulOp>(op); matmul && isKept(matmul))
-      addOperands(findOpsToExponential(matmul));
+      addOperands(matmul);
     Operation *first = equal.add(&op);
     if (!first)
       return;
@@ -98,8 +98,11 @@ private:
   }
 
   /// Queries and keys, and what is added to their product.
-  void addOperands(const llvm::SetVector<Operation *> &scores) {
-    for (Operation *op : scores)
+  void addOperands(MatmulOp product) {
+    for (Value operand : {product.getLhs(), product.getRhs()})
+      add(operand);
+    llvm::SetVector<Operation *> scores = findOpsToExponential(product);
+    for (Operation *op : scores.getArrayRef().drop_front())
       for (Value operand : op->getOperands())
         if (!isWithoutSource(operand) && !isOfScores(operand, scores))
           add(operand);
