@@ -68,6 +68,9 @@ enum class ElementKind {
   Tensor,
   /// operands[0], which is not looked into.
   Named,
+  /// What an op that both programs have makes of `operands`, each over the
+  /// variables 0, 1, ...: it is told by a number, and not looked into.
+  Alike,
 };
 
 struct Element {
@@ -120,12 +123,12 @@ using Assignment = SmallVector<std::pair<const Element *, const Element *>, 8>;
 
 /// Of how many expressions a table is full, of how many an element is named,
 /// and whether that is so of all elements, or of woven ones only; and whether
-/// what products multiply is named.
+/// what products multiply, and what ops make that both programs have, is named.
 struct ElementLimits {
   size_t elements = SIZE_MAX, named = SIZE_MAX;
-  bool namesAll = false, namesFactors = false;
+  bool namesAll = false, namesAlike = false;
 
-  bool isExact() const { return named == SIZE_MAX && !namesFactors; }
+  bool isExact() const { return named == SIZE_MAX && !namesAlike; }
 };
 
 class ElementTable {
@@ -180,6 +183,8 @@ public:
   /// A factor of a product, as a function that is not looked into if the limits
   /// say so.
   const Element *nameFactor(const Element *element);
+  /// Whether ops that both programs have are not looked into.
+  bool namesAlikeOps() const { return limits.namesAlike; }
 
   // Sums over the reals: in any order, with casts of addends passed over.
   void setOfReals() { ofReals = true; }

@@ -10,6 +10,7 @@
 #ifndef WEFT_LIB_VERIFY_ELEMENTS_PROGRAMELEMENTS_H
 #define WEFT_LIB_VERIFY_ELEMENTS_PROGRAMELEMENTS_H
 
+#include "AlikeOps.h"
 #include "Elements.h"
 #include "Places.h"
 
@@ -39,8 +40,9 @@ enum class ProgramKind {
 class ProgramElements {
 public:
   ProgramElements(ElementTable &table, func::FuncOp func,
-                  ProgramKind kind = ProgramKind::Rank)
-      : table(table), func(func), kind(kind) {}
+                  ProgramKind kind = ProgramKind::Rank,
+                  const AlikeOps *alike = nullptr)
+      : table(table), func(func), kind(kind), alike(alike) {}
 
   /// Follows the function, or emits what is in the way. Fails without a word
   /// if the table is full.
@@ -59,6 +61,8 @@ private:
   // Ops.
   LogicalResult liftArguments();
   LogicalResult liftBlock(Block &block);
+  LogicalResult liftBody(Block &body);
+  void liftAlike(Operation *op, unsigned function);
   LogicalResult liftOp(Operation *op);
   LogicalResult liftConstant(Operation *op, Attribute value);
   LogicalResult liftScalar(Operation *op);
@@ -177,6 +181,8 @@ private:
   ElementTable &table;
   func::FuncOp func;
   ProgramKind kind;
+  /// Ops of the function's body that are not looked into, if any.
+  const AlikeOps *alike;
   /// Functions that are being followed.
   SmallVector<func::FuncOp> calls;
   int64_t numCalled = 0;
