@@ -86,6 +86,8 @@ private:
     SmallVector<int64_t> sizes;
     llvm::SmallBitVector isReduced;
   };
+  bool isElementwise(linalg::LinalgOp linalg);
+  LogicalResult liftElementwise(linalg::LinalgOp op);
   LogicalResult liftLinalg(linalg::LinalgOp op);
   static bool hasPlainResults(const Structured &structured);
   bool readLoops(const Structured &structured, const Elements &loops);
@@ -199,6 +201,8 @@ private:
   std::vector<std::pair<const Element *, Operation *>> made;
   mutable DenseMap<const Element *, Operation *> origins;
   OpAttributes attributes;
+  /// By iterators and maps.
+  DenseMap<std::pair<Attribute, Attribute>, bool> elementwise;
 };
 
 } // namespace mlir::weft::proof

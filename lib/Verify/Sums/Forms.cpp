@@ -419,6 +419,11 @@ void FormTable::noteReduced(const Form *source, ArrayRef<int64_t> noted) {
     known.emplace_back(noted);
 }
 
+bool FormTable::isSeenOtherwise(const Form *form) const {
+  return shapes.contains(getReshaped(form)) || slices.contains(form) ||
+         placings.contains(form) || transposes.contains(form);
+}
+
 SmallVector<SmallVector<int64_t>> FormTable::getShapes(const Form *form) const {
   const Form *source = getReshaped(form);
   SmallVector<SmallVector<int64_t>> known = shapes.lookup(source);

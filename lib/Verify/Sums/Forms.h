@@ -277,6 +277,9 @@ public:
     return transposes.lookup(source);
   }
 
+  /// Whether the reference gives the elements of a tensor another shape, cuts,
+  /// places or turns it.
+  bool isSeenOtherwise(const Form *form) const;
   /// All shapes that one-rank programs give the elements of a tensor, in their
   /// order.
   SmallVector<SmallVector<int64_t>> getShapes(const Form *form) const;

@@ -201,7 +201,7 @@ FailureOr<LocalValue> LocalLifter::liftMap(linalg::LinalgOp op, unsigned index,
 /// Gives a value its form: `form` at all indices. In the padding of the
 /// dimensions of which `changed` has a bit there may be something else.
 void LocalLifter::setMapped(Operation *op, const Form *form, AffineMap map,
-                            std::string details, uint64_t changed,
+                            StringRef details, uint64_t changed,
                             LocalValue &value) {
   if (form->kind == FormKind::Read && form->map == map && map.isPermutation()) {
     value.form = form->operands[0];
@@ -217,7 +217,7 @@ void LocalLifter::setMapped(Operation *op, const Form *form, AffineMap map,
       if (!((changed >> i) & 1))
         dim = {kAnySize, dim.extent};
   } else {
-    Form mapped{FormKind::Map, "map", std::move(details), {form}};
+    Form mapped{FormKind::Map, "map", details.str(), {form}};
     mapped.shape = getSizes(value.dims);
     mapped.element = form->element;
     mapped.op = op;

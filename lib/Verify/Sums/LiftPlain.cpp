@@ -14,13 +14,6 @@ using namespace mlir;
 using namespace mlir::weft;
 using namespace mlir::weft::proof;
 
-/// Whether it goes through all of its operands in the same order.
-static bool isElementwise(linalg::GenericOp op) {
-  return op.getNumReductionLoops() == 0 &&
-         llvm::all_of(op.getIndexingMapsArray(),
-                      [](AffineMap map) { return map.isIdentity(); });
-}
-
 /// Whether an op on scalars is told by its name, attributes and operands alone.
 static bool isPlainScalar(Operation *op) {
   return isa_and_present<arith::ArithDialect, math::MathDialect>(
@@ -84,16 +77,31 @@ void LocalLifter::computePlainly(Block &body, PlainForms &scalars) {
     get(yielded);
 }
 
+/// How an op goes through its operands, if it takes all of them in one order.
+const LocalLifter::PlainLoops &
+LocalLifter::getPlainLoops(linalg::GenericOp op) {
+  auto [it, isNew] =
+      plainLoops.try_emplace({op.getIteratorTypes(), op.getIndexingMaps()});
+  PlainLoops &plain = it->second;
+  SmallVector<AffineMap> maps;
+  if (isNew)
+    maps = op.getIndexingMapsArray();
+  if (!isNew || op.getNumReductionLoops() > 0 ||
+      !llvm::all_of(maps, [](AffineMap map) { return map.isIdentity(); }))
+    return plain;
+  plain.map = maps.front();
+  for (unsigned loop = 0; loop < plain.map.getNumDims(); ++loop)
+    plain.details += "p ";
+  plain.details += forms.getText(plain.map);
+  return plain;
+}
+
 std::optional<LogicalResult> LocalLifter::liftPlainly(linalg::LinalgOp linalg) {
   auto op = dyn_cast<linalg::GenericOp>(linalg.getOperation());
   if (!op || !forms.isOfReals() || !op.hasPureTensorSemantics())
     return std::nullopt;
-  std::pair<Attribute, Attribute> key(op.getIteratorTypes(),
-                                      op.getIndexingMaps());
-  auto [known, isNew] = elementwise.try_emplace(key);
-  if (isNew)
-    known->second = isElementwise(op);
-  if (!known->second)
+  const PlainLoops &plain = getPlainLoops(op);
+  if (!plain.map)
     return std::nullopt;
   Block &body = *op.getBody();
   if (!isPlain(body) ||
@@ -106,8 +114,6 @@ std::optional<LogicalResult> LocalLifter::liftPlainly(linalg::LinalgOp linalg) {
       return std::nullopt;
   }
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  AffineMap map =
-      AffineMap::getMultiDimIdentityMap(type.getRank(), op.getContext());
   SmallVector<LocalDim, 4> loops;
   for (int64_t extent : type.getShape())
     loops.push_back({kAnySize, extent});
@@ -115,21 +121,18 @@ std::optional<LogicalResult> LocalLifter::liftPlainly(linalg::LinalgOp linalg) {
   for (auto [operand, arg] :
        llvm::zip_equal(op->getOperands(), body.getArguments())) {
     const LocalValue &value = getTensor(operand);
-    if (failed(meetLoops(op, value, map, loops)))
+    if (failed(meetLoops(op, value, plain.map, loops)))
       return failure();
     if (!arg.use_empty())
-      scalars[arg] = forms.getRead(value.form, map);
+      scalars[arg] = forms.getRead(value.form, plain.map);
   }
   computePlainly(body, scalars);
-  std::string details;
-  for (size_t loop = 0; loop < loops.size(); ++loop)
-    details += "p ";
-  details += forms.getText(map);
   for (auto [result, yielded] :
        llvm::zip_equal(op->getResults(), body.getTerminator()->getOperands())) {
     LocalValue value;
     value.dims = loops;
-    setMapped(op, scalars.at(yielded), map, details, /*changedLoops=*/0, value);
+    setMapped(op, scalars.at(yielded), plain.map, plain.details,
+              /*changed=*/0, value);
     if (failed(setTensor(op, result, std::move(value))))
       return failure();
   }
