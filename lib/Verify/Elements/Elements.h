@@ -29,8 +29,8 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Allocator.h"
 
-#include <deque>
 #include <map>
 #include <unordered_map>
 
@@ -139,7 +139,7 @@ public:
   MLIRContext *getContext() const { return context; }
   /// Makes room for what a program of so many ops needs at least.
   void reserve(size_t numOps);
-  bool isFull() const { return elements.size() > limits.elements; }
+  bool isFull() const { return numElements > limits.elements; }
 
   // Indices.
   const Element *getIndex(int64_t number);
@@ -379,7 +379,8 @@ private:
   bool ofReals = false;
   /// Variables that have been made for a while.
   unsigned numFresh = 0;
-  std::deque<Element> elements;
+  llvm::SpecificBumpPtrAllocator<Element> elements;
+  unsigned numElements = 0;
   DenseSet<Known, Info> known;
   DenseMap<std::pair<unsigned, unsigned>, const Element *> variables;
   std::unordered_map<int64_t, const Element *> indices;

@@ -83,12 +83,16 @@ const Element *ProgramElements::getOffset(Operation *op, OpFoldResult value,
 /// All attributes that say what an op computes.
 DictionaryAttr ProgramElements::getDetails(Operation *op,
                                            ArrayRef<StringRef> without) {
-  SmallVector<NamedAttribute> attrs;
-  for (NamedAttribute attr : attributes.get(op))
-    if (attr.getName() != WeftDialect::kOpNameAttr &&
-        !(table.isOfReals() && attr.getName() == WeftDialect::kOrderAttr) &&
-        !llvm::is_contained(without, attr.getName().strref()))
-      attrs.push_back(attr);
+  DictionaryAttr all = attributes.get(op);
+  auto isLeftOut = [&](NamedAttribute attr) {
+    return attr.getName() == WeftDialect::kOpNameAttr ||
+           (table.isOfReals() && attr.getName() == WeftDialect::kOrderAttr) ||
+           llvm::is_contained(without, attr.getName().strref());
+  };
+  if (llvm::none_of(all, isLeftOut))
+    return all;
+  SmallVector<NamedAttribute> attrs(all.getValue());
+  llvm::erase_if(attrs, isLeftOut);
   return DictionaryAttr::get(op->getContext(), attrs);
 }
 

@@ -188,10 +188,10 @@ const Form *FormTable::get(Form form) {
   if (!isOfReals())
     form.digest = computeDigest(form);
   form.isOfReference = !isReferenceKnown;
-  forms.push_back(std::move(form));
+  auto *made = new (forms.Allocate()) Form(std::move(form));
   // Equal to what it was found by, and at its place.
-  it->form = &forms.back();
-  return count(&forms.back());
+  it->form = made;
+  return count(made);
 }
 
 const Form *FormTable::getPart(Form form, int64_t parts, Type type) {

@@ -22,8 +22,8 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Allocator.h"
 
-#include <deque>
 #include <map>
 #include <vector>
 
@@ -312,7 +312,7 @@ private:
   Equality equality;
   bool isReferenceKnown = false;
   int64_t others = 0;
-  std::deque<Form> forms;
+  llvm::SpecificBumpPtrAllocator<Form> forms;
   DenseSet<Known, Info> known;
   DenseMap<std::pair<const Form *, AffineMap>, const Form *> reads;
   DenseMap<Attribute, std::string> attrTexts;
