@@ -6,20 +6,24 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 
-#include <utility>
+#include <vector>
 
 namespace mlir::weft {
 
 /// The attributes of many ops, properties among them: a dictionary of these is
-/// not made anew where they are those of the op of this name before.
+/// not made anew where they are those of one of the last ops of this name.
 class OpAttributes {
 public:
   /// The op has to stay as long as others are asked for.
   DictionaryAttr get(Operation *op);
 
 private:
-  /// By name, the last op that was asked for.
-  llvm::DenseMap<OperationName, std::pair<Operation *, DictionaryAttr>> known;
+  struct Known {
+    Operation *op;
+    DictionaryAttr all;
+  };
+  /// By name, the last ops that differ, the very last first.
+  llvm::DenseMap<OperationName, std::vector<Known>> known;
 };
 
 } // namespace mlir::weft

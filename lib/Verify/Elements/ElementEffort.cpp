@@ -44,7 +44,7 @@ const Element *ElementTable::nameIfLarge(const Element *element) {
 /// What is widened may be so in one program only: its operand is named.
 const Element *ElementTable::nameFactor(const Element *element) {
   constexpr size_t kSmall = 4;
-  if (!limits.namesFactors || element->kind == ElementKind::Read ||
+  if (!limits.namesAlike || element->kind == ElementKind::Read ||
       !isLarger(element, kSmall))
     return element;
   if (element->isOp("arith.extf"))
@@ -83,8 +83,9 @@ LogicalResult proof::compareWithEffort(
     function_ref<Outcome(ElementTable &, bool says)> compare) {
   size_t few = kFew + kFewPerOp * numOps;
   // Where factors of products are the same in both programs, as most are, what
-  // they are is not gone through once more for each product.
-  const ElementLimits tries[] = {{few, SIZE_MAX, false, /*namesFactors=*/true},
+  // they are is not gone through once more for each product. So it is with ops
+  // that are the same.
+  const ElementLimits tries[] = {{few, SIZE_MAX, false, /*namesAlike=*/true},
                                  {few},
                                  {few, /*named=*/256, /*namesAll=*/true},
                                  {std::max(few, kMany), /*named=*/256},

@@ -92,7 +92,7 @@ static void takeVariables(Element &element, const Element &operand) {
 
 /// Finds what follows from the operands.
 void ElementTable::complete(Element &element) {
-  element.id = elements.size();
+  element.id = numElements++;
   element.range = getRange(element);
   if (element.kind == ElementKind::Argument)
     element.depth = element.numbers[0];
@@ -137,10 +137,9 @@ const Element *ElementTable::find(Element &element) const {
 /// Takes in an element that was looked for, and is new.
 const Element *ElementTable::takeIn(Element element) {
   complete(element);
-  elements.push_back(std::move(element));
-  const Element *made = &elements.back();
+  auto *made = new (elements.Allocate()) Element(std::move(element));
   if (made->kind == ElementKind::Variable)
-    elements.back().variables = {made};
+    made->variables = {made};
   known.insert({made, made->hash});
   return made;
 }

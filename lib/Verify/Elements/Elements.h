@@ -29,8 +29,8 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Allocator.h"
 
-#include <deque>
 #include <map>
 #include <unordered_map>
 
@@ -68,6 +68,9 @@ enum class ElementKind {
   Tensor,
   /// operands[0], which is not looked into.
   Named,
+  /// What an op that both programs have makes of `operands`, each over the
+  /// variables 0, 1, ...: it is told by a number, and not looked into.
+  Alike,
 };
 
 struct Element {
@@ -120,12 +123,12 @@ using Assignment = SmallVector<std::pair<const Element *, const Element *>, 8>;
 
 /// Of how many expressions a table is full, of how many an element is named,
 /// and whether that is so of all elements, or of woven ones only; and whether
-/// what products multiply is named.
+/// what products multiply, and what ops make that both programs have, is named.
 struct ElementLimits {
   size_t elements = SIZE_MAX, named = SIZE_MAX;
-  bool namesAll = false, namesFactors = false;
+  bool namesAll = false, namesAlike = false;
 
-  bool isExact() const { return named == SIZE_MAX && !namesFactors; }
+  bool isExact() const { return named == SIZE_MAX && !namesAlike; }
 };
 
 class ElementTable {
@@ -136,7 +139,7 @@ public:
   MLIRContext *getContext() const { return context; }
   /// Makes room for what a program of so many ops needs at least.
   void reserve(size_t numOps);
-  bool isFull() const { return elements.size() > limits.elements; }
+  bool isFull() const { return numElements > limits.elements; }
 
   // Indices.
   const Element *getIndex(int64_t number);
@@ -180,6 +183,8 @@ public:
   /// A factor of a product, as a function that is not looked into if the limits
   /// say so.
   const Element *nameFactor(const Element *element);
+  /// Whether ops that both programs have are not looked into.
+  bool namesAlikeOps() const { return limits.namesAlike; }
 
   // Sums over the reals: in any order, with casts of addends passed over.
   void setOfReals() { ofReals = true; }
@@ -374,7 +379,8 @@ private:
   bool ofReals = false;
   /// Variables that have been made for a while.
   unsigned numFresh = 0;
-  std::deque<Element> elements;
+  llvm::SpecificBumpPtrAllocator<Element> elements;
+  unsigned numElements = 0;
   DenseSet<Known, Info> known;
   DenseMap<std::pair<unsigned, unsigned>, const Element *> variables;
   std::unordered_map<int64_t, const Element *> indices;

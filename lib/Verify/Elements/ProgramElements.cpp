@@ -83,12 +83,16 @@ const Element *ProgramElements::getOffset(Operation *op, OpFoldResult value,
 /// All attributes that say what an op computes.
 DictionaryAttr ProgramElements::getDetails(Operation *op,
                                            ArrayRef<StringRef> without) {
-  SmallVector<NamedAttribute> attrs;
-  for (NamedAttribute attr : attributes.get(op))
-    if (attr.getName() != WeftDialect::kOpNameAttr &&
-        !(table.isOfReals() && attr.getName() == WeftDialect::kOrderAttr) &&
-        !llvm::is_contained(without, attr.getName().strref()))
-      attrs.push_back(attr);
+  DictionaryAttr all = attributes.get(op);
+  auto isLeftOut = [&](NamedAttribute attr) {
+    return attr.getName() == WeftDialect::kOpNameAttr ||
+           (table.isOfReals() && attr.getName() == WeftDialect::kOrderAttr) ||
+           llvm::is_contained(without, attr.getName().strref());
+  };
+  if (llvm::none_of(all, isLeftOut))
+    return all;
+  SmallVector<NamedAttribute> attrs(all.getValue());
+  llvm::erase_if(attrs, isLeftOut);
   return DictionaryAttr::get(op->getContext(), attrs);
 }
 
@@ -129,6 +133,39 @@ LogicalResult ProgramElements::liftBlock(Block &block) {
   return success();
 }
 
+/// An op is a function of its operands, and of what its regions read.
+void ProgramElements::liftAlike(Operation *op, unsigned function) {
+  Element made{ElementKind::Alike};
+  for (Value operand : op->getOperands())
+    made.operands.push_back(get(operand));
+  for (Value value : alike->getCaptured(op))
+    made.operands.push_back(get(value));
+  for (OpResult result : op->getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    Element one = made;
+    one.type = type.getElementType();
+    one.numbers = {function, result.getResultNumber()};
+    one.shape.assign(type.getShape().begin(), type.getShape().end());
+    set(op, result,
+        table.getRead(table.get(std::move(one)), getIndices(type.getShape())));
+  }
+}
+
+LogicalResult ProgramElements::liftBody(Block &body) {
+  if (!alike)
+    return liftBlock(body);
+  for (auto [op, function] :
+       llvm::zip_equal(body.without_terminator(), alike->getFunctions(func))) {
+    if (function != AlikeOps::kNone)
+      liftAlike(&op, function);
+    else if (failed(liftOp(&op)))
+      return failure();
+    if (table.isFull())
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult ProgramElements::run() {
   if (!llvm::hasSingleElement(func.getBody()))
     return func.emitOpError("has ")
@@ -137,7 +174,7 @@ LogicalResult ProgramElements::run() {
   size_t numOps = body.getOperations().size();
   values.reserve(2 * numOps);
   made.reserve(numOps);
-  if (failed(liftArguments()) || failed(liftBlock(body)))
+  if (failed(liftArguments()) || failed(liftBody(body)))
     return failure();
   for (Value result : body.getTerminator()->getOperands())
     results.push_back(getOperand(result));

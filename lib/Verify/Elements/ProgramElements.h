@@ -10,6 +10,7 @@
 #ifndef WEFT_LIB_VERIFY_ELEMENTS_PROGRAMELEMENTS_H
 #define WEFT_LIB_VERIFY_ELEMENTS_PROGRAMELEMENTS_H
 
+#include "AlikeOps.h"
 #include "Elements.h"
 #include "Places.h"
 
@@ -39,8 +40,9 @@ enum class ProgramKind {
 class ProgramElements {
 public:
   ProgramElements(ElementTable &table, func::FuncOp func,
-                  ProgramKind kind = ProgramKind::Rank)
-      : table(table), func(func), kind(kind) {}
+                  ProgramKind kind = ProgramKind::Rank,
+                  const AlikeOps *alike = nullptr)
+      : table(table), func(func), kind(kind), alike(alike) {}
 
   /// Follows the function, or emits what is in the way. Fails without a word
   /// if the table is full.
@@ -59,6 +61,8 @@ private:
   // Ops.
   LogicalResult liftArguments();
   LogicalResult liftBlock(Block &block);
+  LogicalResult liftBody(Block &body);
+  void liftAlike(Operation *op, unsigned function);
   LogicalResult liftOp(Operation *op);
   LogicalResult liftConstant(Operation *op, Attribute value);
   LogicalResult liftScalar(Operation *op);
@@ -82,6 +86,8 @@ private:
     SmallVector<int64_t> sizes;
     llvm::SmallBitVector isReduced;
   };
+  bool isElementwise(linalg::LinalgOp linalg);
+  LogicalResult liftElementwise(linalg::LinalgOp op);
   LogicalResult liftLinalg(linalg::LinalgOp op);
   static bool hasPlainResults(const Structured &structured);
   bool readLoops(const Structured &structured, const Elements &loops);
@@ -177,6 +183,8 @@ private:
   ElementTable &table;
   func::FuncOp func;
   ProgramKind kind;
+  /// Ops of the function's body that are not looked into, if any.
+  const AlikeOps *alike;
   /// Functions that are being followed.
   SmallVector<func::FuncOp> calls;
   int64_t numCalled = 0;
@@ -193,6 +201,8 @@ private:
   std::vector<std::pair<const Element *, Operation *>> made;
   mutable DenseMap<const Element *, Operation *> origins;
   OpAttributes attributes;
+  /// By iterators and maps.
+  DenseMap<std::pair<Attribute, Attribute>, bool> elementwise;
 };
 
 } // namespace mlir::weft::proof

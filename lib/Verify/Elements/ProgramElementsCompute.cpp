@@ -222,7 +222,45 @@ const Element *ProgramElements::reduce(const Structured &structured,
   return table.apply(std::move(made), reduced);
 }
 
+/// Whether an op takes its operands, and makes its results, in the order of its
+/// loops. Many have the same maps.
+bool ProgramElements::isElementwise(linalg::LinalgOp linalg) {
+  auto op = dyn_cast<linalg::GenericOp>(linalg.getOperation());
+  if (!op || !op.hasPureTensorSemantics())
+    return false;
+  auto [it, isNew] =
+      elementwise.try_emplace({op.getIteratorTypes(), op.getIndexingMaps()});
+  if (isNew)
+    it->second = op.getNumReductionLoops() == 0 &&
+                 llvm::all_of(op.getIndexingMapsArray(),
+                              [](AffineMap map) { return map.isIdentity(); });
+  return it->second;
+}
+
+/// Such an op's body says what it makes of what its operands are.
+LogicalResult ProgramElements::liftElementwise(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  for (auto [operand, arg] :
+       llvm::zip_equal(op->getOperands(), body->getArguments()))
+    values[arg] = get(operand);
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  around.push_back(getIndices(shape));
+  LogicalResult lifted = liftBlock(*body);
+  around.pop_back();
+  if (failed(lifted))
+    return failure();
+  for (auto [result, yielded] : llvm::zip_equal(
+           op->getResults(), body->getTerminator()->getOperands())) {
+    const Element *element = get(yielded);
+    set(op, result, isGlobal() ? splitChoice(element, shape) : element);
+  }
+  return success();
+}
+
 LogicalResult ProgramElements::liftLinalg(linalg::LinalgOp op) {
+  if (isElementwise(op))
+    return liftElementwise(op);
   Structured structured(op);
   Elements loops = getIndices(structured.sizes);
   if (!hasPlainResults(structured) || !readLoops(structured, loops))

@@ -183,8 +183,11 @@ static OwningOpRef<ModuleOp> decompose(ModuleOp source) {
 /// Compares what the functions return; says what differs from `what` if `says`.
 static Outcome compare(ElementTable &table, func::FuncOp given,
                        func::FuncOp func, StringRef what, bool says) {
-  ProgramElements expected(table, given, ProgramKind::Global);
-  ProgramElements program(table, func, ProgramKind::Global);
+  std::unique_ptr<AlikeOps> alike;
+  if (table.namesAlikeOps())
+    alike = std::make_unique<AlikeOps>(given, func, AlikeOps::Kind::All);
+  ProgramElements expected(table, given, ProgramKind::Global, alike.get());
+  ProgramElements program(table, func, ProgramKind::Global, alike.get());
   if (failed(expected.run()) || failed(program.run()))
     return table.isFull() ? Outcome::Full : Outcome::Failed;
   for (auto [i, element] : llvm::enumerate(program.getResults()))

@@ -26,8 +26,13 @@ class SchedulingProof {
 public:
   SchedulingProof(ElementTable &table, func::FuncOp local,
                   func::FuncOp scheduled, bool says)
-      : scheduled(scheduled), says(says), table(table), before(table, local),
-        after(table, scheduled) {}
+      : scheduled(scheduled), says(says), table(table),
+        alike(table.namesAlikeOps()
+                  ? std::make_unique<AlikeOps>(local, scheduled,
+                                               AlikeOps::Kind::Products)
+                  : nullptr),
+        before(table, local, ProgramKind::Rank, alike.get()),
+        after(table, scheduled, ProgramKind::Rank, alike.get()) {}
 
   Outcome run() {
     if (failed(before.run()) || failed(after.run()))
@@ -73,6 +78,7 @@ private:
   func::FuncOp scheduled;
   bool says;
   ElementTable &table;
+  std::unique_ptr<AlikeOps> alike;
   ProgramElements before, after;
 };
 

@@ -188,10 +188,10 @@ const Form *FormTable::get(Form form) {
   if (!isOfReals())
     form.digest = computeDigest(form);
   form.isOfReference = !isReferenceKnown;
-  forms.push_back(std::move(form));
+  auto *made = new (forms.Allocate()) Form(std::move(form));
   // Equal to what it was found by, and at its place.
-  it->form = &forms.back();
-  return count(&forms.back());
+  it->form = made;
+  return count(made);
 }
 
 const Form *FormTable::getPart(Form form, int64_t parts, Type type) {
@@ -417,6 +417,11 @@ void FormTable::noteReduced(const Form *source, ArrayRef<int64_t> noted) {
   std::vector<SmallVector<int64_t>> &known = reduced[source];
   if (!llvm::is_contained(known, SmallVector<int64_t>(noted)))
     known.emplace_back(noted);
+}
+
+bool FormTable::isSeenOtherwise(const Form *form) const {
+  return shapes.contains(getReshaped(form)) || slices.contains(form) ||
+         placings.contains(form) || transposes.contains(form);
 }
 
 SmallVector<SmallVector<int64_t>> FormTable::getShapes(const Form *form) const {

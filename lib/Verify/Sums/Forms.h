@@ -22,8 +22,8 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Allocator.h"
 
-#include <deque>
 #include <map>
 #include <vector>
 
@@ -277,6 +277,9 @@ public:
     return transposes.lookup(source);
   }
 
+  /// Whether the reference gives the elements of a tensor another shape, cuts,
+  /// places or turns it.
+  bool isSeenOtherwise(const Form *form) const;
   /// All shapes that one-rank programs give the elements of a tensor, in their
   /// order.
   SmallVector<SmallVector<int64_t>> getShapes(const Form *form) const;
@@ -309,7 +312,7 @@ private:
   Equality equality;
   bool isReferenceKnown = false;
   int64_t others = 0;
-  std::deque<Form> forms;
+  llvm::SpecificBumpPtrAllocator<Form> forms;
   DenseSet<Known, Info> known;
   DenseMap<std::pair<const Form *, AffineMap>, const Form *> reads;
   DenseMap<Attribute, std::string> attrTexts;

@@ -185,11 +185,24 @@ FailureOr<LocalValue> LocalLifter::liftMap(linalg::LinalgOp op, unsigned index,
   FailureOr<const Form *> yieldedForm = body.getForm(op, yielded);
   if (failed(scalar) || failed(yieldedForm))
     return failure();
-  const Form *form = *yieldedForm;
   LinalgLifter lifter(op, forms, loops);
   AffineMap map = lifter.getResultMap(index);
   LocalValue value;
   value.dims = lifter.getResultDims(index, *scalar);
+  uint64_t changed = 0;
+  for (auto [i, expr] : llvm::enumerate(map.getResults()))
+    changed |= uint64_t(lifter.isChanged(*scalar, expr)) << i;
+  setMapped(op, *yieldedForm, map, lifter.describe(index), changed, value);
+  if (failed(carryContribution(op, *yieldedForm, value)))
+    return failure();
+  return value;
+}
+
+/// Gives a value its form: `form` at all indices. In the padding of the
+/// dimensions of which `changed` has a bit there may be something else.
+void LocalLifter::setMapped(Operation *op, const Form *form, AffineMap map,
+                            StringRef details, uint64_t changed,
+                            LocalValue &value) {
   if (form->kind == FormKind::Read && form->map == map && map.isPermutation()) {
     value.form = form->operands[0];
   } else if (form->kind == FormKind::Read && map.isIdentity() &&
@@ -200,19 +213,16 @@ FailureOr<LocalValue> LocalLifter::liftMap(linalg::LinalgOp op, unsigned index,
       forms.noteTranspose(form->operands[0], {form->map, value.form});
   } else if (!form->dependsOnLoops) {
     value.form = form;
-    for (auto [dim, expr] : llvm::zip(value.dims, map.getResults()))
-      if (!lifter.isChanged(*scalar, expr))
+    for (auto [i, dim] : llvm::enumerate(value.dims))
+      if (!((changed >> i) & 1))
         dim = {kAnySize, dim.extent};
   } else {
-    Form mapped{FormKind::Map, "map", lifter.describe(index), {form}};
+    Form mapped{FormKind::Map, "map", details.str(), {form}};
     mapped.shape = getSizes(value.dims);
     mapped.element = form->element;
     mapped.op = op;
     value.form = forms.get(std::move(mapped));
   }
-  if (failed(carryContribution(op, form, value)))
-    return failure();
-  return value;
 }
 
 /// The contribution that the operands are to, if any; fails if they are to
@@ -600,6 +610,8 @@ LogicalResult LocalLifter::liftLinalg(linalg::LinalgOp op) {
     return liftRoundedJoin(op);
   if (isJoin(op))
     return liftJoin(op);
+  if (std::optional<LogicalResult> lifted = liftPlainly(op))
+    return *lifted;
   // The index of a loop of one local iteration is folded: whichever loop it may
   // be, it is right to say so. One that gives what is known is of use.
   int numChoices = isReference ? 1 : countFolded(op);

@@ -641,14 +641,21 @@ findRanges(const LocalValue &value, ArrayRef<int64_t> shape) {
   return ranges;
 }
 
+/// Whether nobody has said yet how long a dimension is of which ranks have
+/// parts.
+static bool isOpen(const LocalDim &dim) {
+  return dim.chunk && dim.size == kAnySize;
+}
+
+static bool hasOpenDim(const LocalValue &value) {
+  return llvm::any_of(value.dims, isOpen);
+}
+
 /// The value as a part of the tensor that the one-rank program makes: of parts
 /// that a rank computes one after the other none says how many there are.
 void LocalLifter::findSized(const LocalValue &value,
                             std::vector<LocalValue> &found) {
-  auto isOpen = [](const LocalDim &dim) {
-    return dim.chunk && dim.size == kAnySize;
-  };
-  if (llvm::none_of(value.dims, isOpen))
+  if (!hasOpenDim(value))
     return;
   auto add = [&](ArrayRef<int64_t> sizes) {
     LocalValue sized = value;
@@ -676,6 +683,8 @@ void LocalLifter::findSized(const LocalValue &value,
 std::vector<LocalValue> LocalLifter::findRegrouped(Operation *op, Value seen) {
   const LocalValue &value = getTensor(seen);
   std::vector<LocalValue> found = otherWays.lookup(seen);
+  if (found.empty() && !hasOpenDim(value) && !forms.isSeenOtherwise(value.form))
+    return found;
   // What does not fit is no error: the value is what it is as well.
   QuietDiagnostics quiet(op->getContext());
   findSliced(value, found);

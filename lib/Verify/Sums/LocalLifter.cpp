@@ -512,12 +512,11 @@ static bool isElementwise(Operation *op) {
 /// which its operands were: which one is right may be known only of what is
 /// made of it.
 void LocalLifter::carryWays(Operation *op) {
-  auto isStack = [&](Value result) { return stacks.contains(result); };
-  if (isGlobal || (!isMovement(op) && !isElementwise(op)) ||
-      llvm::any_of(op->getResults(), isStack))
-    return;
   auto mayDiffer = [&](Value operand) { return otherWays.contains(operand); };
-  if (llvm::none_of(op->getOperands(), mayDiffer))
+  auto isStack = [&](Value result) { return stacks.contains(result); };
+  if (isGlobal || llvm::none_of(op->getOperands(), mayDiffer) ||
+      (!isMovement(op) && !isElementwise(op)) ||
+      llvm::any_of(op->getResults(), isStack))
     return;
   llvm::MapVector<Value, std::vector<LocalValue>> operands;
   for (Value operand : op->getOperands())

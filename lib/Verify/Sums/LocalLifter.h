@@ -385,6 +385,20 @@ private:
   LogicalResult liftLinalg(linalg::LinalgOp op);
   LogicalResult liftStructured(linalg::LinalgOp op, int choice);
   int countFolded(linalg::LinalgOp op) const;
+  /// Of ops that take all operands in the order of their loops: the map of
+  /// each, and their form's details; null for others.
+  struct PlainLoops {
+    AffineMap map;
+    std::string details;
+  };
+  const PlainLoops &getPlainLoops(linalg::GenericOp op);
+  using PlainForms = llvm::SmallDenseMap<Value, const Form *, 16>;
+  void computePlainly(Block &body, PlainForms &scalars);
+  /// Follows an op of whose operands nothing else is known than their elements;
+  /// nullopt if it is another one.
+  std::optional<LogicalResult> liftPlainly(linalg::LinalgOp op);
+  void setMapped(Operation *op, const Form *form, AffineMap map,
+                 StringRef details, uint64_t changed, LocalValue &value);
   LogicalResult liftMatmul(MatmulOp op);
   FailureOr<LocalValue> liftMap(linalg::LinalgOp op, unsigned index,
                                 BodyLifter &body,
@@ -543,6 +557,8 @@ private:
   DenseSet<Value> inside;
   DenseMap<Value, LocalScalar> scalars;
   OpAttributes attributes;
+  /// By iterators and maps.
+  DenseMap<std::pair<Attribute, Attribute>, PlainLoops> plainLoops;
   /// Axes of the collective at hand, and its number of members.
   AxesAttr groupAxes;
   /// Loops of the op at hand that only say how often something is combined.
