@@ -90,6 +90,7 @@ private:
   Value api, rank, args, results, arena, host;
   /// Which ops the tickets are of.
   DenseMap<Value, int> startOfTicket;
+  DenseMap<Value, Value> bitsOfIndex;
   /// Room for the pointers and for the scalars of one call.
   Value pointers, numbers;
 };
@@ -231,15 +232,21 @@ Value EntryBuilder::emitPointerArray(ValueRange values, int64_t begin) {
   return array;
 }
 
-/// The 64 bits of a scalar, in the LLVM dialect where they are known or there.
+/// The 64 bits of a scalar. An index is one where it is made, not in each part
+/// of the entry that passes it.
 Value EntryBuilder::emitScalar(Value value) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))
     return emitLong(number.getZExtValue());
-  auto cast = value.getDefiningOp<arith::IndexCastOp>();
-  if (cast && cast.getIn().getType() == i64)
-    return cast.getIn();
-  return packScalar(builder, loc, value);
+  if (!value.getType().isIndex())
+    return packScalar(builder, loc, value);
+  Value &bits = bitsOfIndex[value];
+  if (!bits) {
+    OpBuilder at(value.getContext());
+    at.setInsertionPointAfterValue(value);
+    bits = packScalar(at, loc, value);
+  }
+  return bits;
 }
 
 /// Stores scalars for the call that follows.
