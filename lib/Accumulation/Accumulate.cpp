@@ -17,6 +17,7 @@
 #include "SerialDims.h"
 
 #include "weft/Accumulation/Passes.h"
+#include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Rules/ShardingConversion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -454,9 +455,10 @@ private:
     auto isIndex = [&](OpOperand &use) {
       Operation *user = use.getOwner();
       return generic->isProperAncestor(user) && !isa<arith::CmpIOp>(user) &&
-             llvm::none_of(user->getOperands(), [](Value operand) {
-               return operand.getDefiningOp<linalg::IndexOp>();
-             });
+             (isa<PlaceOp>(user) ||
+              llvm::none_of(user->getOperands(), [](Value operand) {
+                return operand.getDefiningOp<linalg::IndexOp>();
+              }));
     };
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(clone);

@@ -27,13 +27,18 @@ std::optional<void *> ProcessorTimes::rootTimer() {
 
 void ProcessorTimes::startTimer(void *handle) {
   std::lock_guard lock(mutex);
-  static_cast<Entry *>(handle)->begin = now();
+  auto *entry = static_cast<Entry *>(handle);
+  entry->begin = now();
+  if (entry->parent == &entries.front())
+    running = entry;
 }
 
 void ProcessorTimes::stopTimer(void *handle) {
   std::lock_guard lock(mutex);
   auto *entry = static_cast<Entry *>(handle);
   entry->seconds += now() - entry->begin;
+  if (running == entry)
+    running = nullptr;
 }
 
 /// By name: a pass may lie where another one was before.
@@ -41,6 +46,9 @@ void *ProcessorTimes::nestTimer(void *handle, const void *,
                                 function_ref<std::string()> nameBuilder) {
   std::lock_guard lock(mutex);
   std::string name = nameBuilder();
+  // MLIR puts a pipeline that a pass runs beside the pass.
+  if (running && handle == &entries.front())
+    handle = running;
   for (Entry &entry : entries)
     if (entry.parent == handle && entry.name == name)
       return &entry;

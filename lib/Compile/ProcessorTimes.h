@@ -44,6 +44,8 @@ private:
   std::mutex mutex;
   /// Addresses are handles.
   std::deque<Entry> entries;
+  /// The child of the total whose time is being taken.
+  Entry *running = nullptr;
 };
 
 } // namespace mlir::weft

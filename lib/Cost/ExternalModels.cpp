@@ -46,6 +46,16 @@ int getScaleWeight(Type element, Type scale, bool isPower, bool isScale) {
   return isScale ? (multiplier == 9 ? 17 : 13) : multiplier;
 }
 
+/// Without casts of an index that are those of a place.
+int getRoundWeight(RoundF4Op op) {
+  int weight = op.getRandom() ? 27 : 22;
+  for (Operation *user : op.getHalf().getUsers())
+    if (auto place = dyn_cast<PlaceOp>(user);
+        place && place->getBlock() == op->getBlock())
+      return weight - (place.getType().isInteger(32) ? 2 : 1);
+  return weight;
+}
+
 /// Of formulas of quantization as many as they have ops of arith.
 std::optional<int> getFormulaWeight(Operation *op) {
   if (!isa_and_present<WeftDialect>(op->getDialect()))
@@ -62,13 +72,16 @@ std::optional<int> getFormulaWeight(Operation *op) {
       .Case([](RoundF8Op op) {
         return isa<Float8E5M2Type>(op.getType()) ? 5 : 3;
       })
-      .Case([](RoundF4Op op) { return op.getRandom() ? 23 : 18; })
-      .Case([](DecodeOp op) {
-        return isa<IntegerType>(op.getValue().getType()) ? 10 : 5;
-      })
+      .Case([](RoundF4Op op) { return getRoundWeight(op); })
+      .Case([](DecodeOp op) { return op.getHalf() ? 15 : 5; })
       .Case([](MixBitsOp) { return 8; })
       .Case([](RandomBitsOp op) {
         return op.getIndex().getType().isInteger(64) ? 29 : 23;
+      })
+      .Case([](PlaceOp op) {
+        int count = countIndices(op);
+        return (op.getType().isInteger(32) ? 4 : 3) * count -
+               (count > 0 ? 2 : 0);
       })
       .Default(std::nullopt);
 }

@@ -40,10 +40,12 @@ Value emitFormula(OpBuilder &b, Operation *op) {
         return emitCast8(b, loc, op.getProduct(), op.getType());
       })
       .Case([&](RoundF4Op op) {
-        return emitCast4(b, loc, op.getProduct(), op.getRandom(),
-                         op.getShift());
+        return emitCast4(b, loc, op.getProduct(), op.getRandom(), op.getHalf());
       })
-      .Case([&](DecodeOp op) { return emitDecode(b, loc, op.getValue()); })
+      .Case([&](DecodeOp op) {
+        return emitDecode(b, loc, op.getValue(), op.getHalf());
+      })
+      .Case([&](PlaceOp op) { return emitPlace(b, op, op.getIndices()); })
       .Case([&](MixBitsOp op) { return emitMix(b, loc, op.getValue()); })
       .Case([&](RandomBitsOp op) {
         return emitRandom(b, loc, op.getFirst(), op.getSecond(), op.getIndex());

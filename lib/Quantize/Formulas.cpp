@@ -16,7 +16,7 @@ class Scalars {
 public:
   Scalars(OpBuilder &builder, Location loc)
       : builder(builder), loc(loc), i32(builder.getI32Type()),
-        f32(builder.getF32Type()) {}
+        i64(builder.getI64Type()), f32(builder.getF32Type()) {}
 
   Value number(float value) {
     return arith::ConstantOp::create(builder, loc,
@@ -67,7 +67,7 @@ public:
 
   OpBuilder &builder;
   Location loc;
-  Type i32, f32;
+  Type i32, i64, f32;
 };
 
 constexpr uint32_t kNaN = 0x7fc00000, kInfinity = 0x7f800000;
@@ -169,7 +169,14 @@ float weft::getGreatest(Type element) {
       .convertToDouble();
 }
 
-Value weft::emitDecode(OpBuilder &builder, Location loc, Value value) {
+/// What the bits of a half of a byte are moved by.
+static Value emitShift(Scalars &s, Value half) {
+  Value number = s.cast<arith::IndexCastOp>(s.i64, half);
+  return s.mulI(s.cast<arith::TruncIOp>(s.i32, number), s.bits(4));
+}
+
+Value weft::emitDecode(OpBuilder &builder, Location loc, Value value,
+                       Value half) {
   Scalars s(builder, loc);
   if (isa<Float8E8M0FNUType>(value.getType())) {
     Value byte = s.cast<arith::BitcastOp>(builder.getI8Type(), value);
@@ -179,12 +186,14 @@ Value weft::emitDecode(OpBuilder &builder, Location loc, Value value) {
   }
   // Two bits of exponent and one of mantissa; without exponent it is 0 or 0.5.
   using Predicate = arith::CmpIPredicate;
-  Value code = s.andI(value, 7);
+  Value bits = s.make<arith::ShRUIOp>(s.cast<arith::ExtUIOp>(s.i32, value),
+                                      emitShift(s, half));
+  Value code = s.andI(bits, 7);
   Value normal = s.addI(s.left(code, 22), s.bits(126u << 23));
   Value small = s.select(s.compare(Predicate::eq, code, 1), s.bits(126u << 23),
                          s.bits(0));
   Value magnitude = s.select(s.compare(Predicate::ult, code, 2), small, normal);
-  Value sign = s.left(s.andI(value, 8), 28);
+  Value sign = s.left(s.andI(bits, 8), 28);
   return s.toFloat(s.make<arith::OrIOp>(magnitude, sign));
 }
 
@@ -224,9 +233,10 @@ Value weft::emitCast8(OpBuilder &builder, Location loc, Value product,
 }
 
 Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
-                      Value random, Value shift) {
+                      Value random, Value half) {
   using Predicate = arith::CmpFPredicate;
   Scalars s(builder, loc);
+  Value shift = emitShift(s, half);
   constexpr int kMantissa = 23;
   // At most 6, and 0 of NaN. Processors have an instruction for each choice.
   auto choose = [&](Predicate predicate, Value a, float other) {
@@ -267,8 +277,9 @@ Value weft::emitCast4(OpBuilder &builder, Location loc, Value product,
   code = s.make<arith::AndIOp>(place(code), place(s.bits(7)));
   // NaN has no sign, nor has a zero that was no number below it.
   Value isNegative = s.compare(Predicate::OLT, product, s.number(0.0f));
-  return s.make<arith::OrIOp>(
+  Value bits = s.make<arith::OrIOp>(
       code, s.select(isNegative, place(s.bits(8)), s.bits(0)));
+  return s.cast<arith::TruncIOp>(builder.getI8Type(), bits);
 }
 
 /// A bijection of 32 bits that mixes high into low ones, and back.

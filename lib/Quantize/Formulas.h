@@ -15,9 +15,9 @@ namespace mlir::weft {
 /// The greatest finite number of f8E4M3FN, f8E5M2 or f4E2M1FN.
 float getGreatest(Type element);
 
-/// The f32 that an f8E8M0FNU stands for, or the low 4 bits of an i32 as
-/// f4E2M1FN.
-Value emitDecode(OpBuilder &builder, Location loc, Value value);
+/// The f32 that an f8E8M0FNU stands for, or the f4E2M1FN in a half (an index)
+/// of an i8.
+Value emitDecode(OpBuilder &builder, Location loc, Value value, Value half);
 
 struct Scale {
   Value multiplier, scale;
@@ -31,11 +31,11 @@ Scale emitScale(OpBuilder &builder, Location loc, Value amax, Value tensorAmax,
 /// An f32 rounded to nearest as f8E4M3FN or f8E5M2, in its range.
 Value emitCast8(OpBuilder &builder, Location loc, Value product, Type element);
 
-/// The 4 bits of f4E2M1FN in an i32, moved left by `shift` (an i32), rounded to
-/// nearest, or if there are 8 random bits (an i32), up with the probability
-/// that the product is past its neighbor.
+/// The 4 bits of f4E2M1FN in a half (an index) of an i8, rounded to nearest, or
+/// if there are 8 random bits (an i32), up with the probability that the
+/// product is past its neighbor.
 Value emitCast4(OpBuilder &builder, Location loc, Value product, Value random,
-                Value shift);
+                Value half);
 
 /// A bijection of 32 bits that mixes high into low ones, and back.
 Value emitMix(OpBuilder &builder, Location loc, Value value);

@@ -53,11 +53,10 @@ struct LoopSplit {
   bool isSplit() const { return count != 0; }
 };
 
-/// The f32 that a scale or a narrow element stands for; of f4E2M1FN the low 4
-/// bits of an i32.
+/// The f32 that a scale or an element of 8 bits stands for.
 Value decode(OpBuilder &b, Location loc, Value value) {
-  if (isa<Float8E8M0FNUType, IntegerType>(value.getType()))
-    return DecodeOp::create(b, loc, b.getF32Type(), value);
+  if (isa<Float8E8M0FNUType>(value.getType()))
+    return DecodeOp::create(b, loc, b.getF32Type(), value, Value());
   return toF32(b, loc, value);
 }
 
@@ -376,39 +375,21 @@ void Lowering::lowerQuantize(QuantizeOp op) {
   op.erase();
 }
 
-/// The index of a loop as an integer of at most 64 bits, in the form that
-/// weft-check-values makes of such casts: a dump of this module is the same
-/// program when it is read.
-Value emitIndexOf(OpBuilder &b, Location loc, int64_t dim, Type type) {
-  Value index = arith::IndexCastOp::create(
-      b, loc, b.getI64Type(), linalg::IndexOp::create(b, loc, dim));
-  return type.isInteger(64)
-             ? index
-             : arith::TruncIOp::create(b, loc, type, index).getResult();
-}
-
 /// The row-major index in the whole tensor of the element that the loops are
-/// at; the last loop is cut in two. A dimension of size 1 has nothing to add,
-/// and passes that fold its index would make another sum of it.
-Value emitIndex(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
+/// at; the last loop is cut in two. A dimension of size 1 has nothing to add.
+Value emitPlace(OpBuilder &b, Location loc, ArrayRef<int64_t> shape) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   bool isShort = llvm::product_of(shape) <= kMost;
-  Type type = isShort ? b.getI32Type() : b.getI64Type();
-  Value index;
+  SmallVector<Value> indices;
+  SmallVector<int64_t> sizes;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (size == 1)
       continue;
-    Value here = emitIndexOf(b, loc, dim, type);
-    if (index) {
-      Value extent =
-          arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, size));
-      Value above = arith::MulIOp::create(b, loc, index, extent);
-      index = arith::AddIOp::create(b, loc, above, here);
-    } else {
-      index = here;
-    }
+    indices.push_back(linalg::IndexOp::create(b, loc, dim));
+    sizes.push_back(size);
   }
-  return index;
+  return PlaceOp::create(b, loc, isShort ? b.getI32Type() : b.getI64Type(),
+                         indices, sizes);
 }
 
 /// Scales for loops over pairs and what is in them, with their map.
@@ -481,13 +462,10 @@ Value Lowering::makeNibbles(QuantizeOp op, const BlockView &view, Value input,
         Value random;
         if (op.getKey())
           random = RandomBitsOp::create(b, l, b.getI32Type(), args[2], args[3],
-                                        emitIndex(b, l, halves));
-        Value half = emitIndexOf(b, l, rank, b.getI32Type());
-        Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
-        Value shift = arith::MulIOp::create(b, l, half, four);
-        Value placed =
-            RoundF4Op::create(b, l, b.getI32Type(), product, shift, random);
-        Value byte = arith::TruncIOp::create(b, l, b.getI8Type(), placed);
+                                        emitPlace(b, l, halves));
+        Value half = linalg::IndexOp::create(b, l, rank);
+        Value byte =
+            RoundF4Op::create(b, l, b.getI8Type(), product, half, random);
         linalg::YieldOp::create(
             b, l, arith::OrIOp::create(b, l, args.back(), byte).getResult());
       });
@@ -531,13 +509,10 @@ LogicalResult Lowering::lowerDequantize(DequantizeOp op) {
       loc, RankedTensorType::get(halves, to), {bytes, scales},
       {all.getMajorSubMap(rank), scaleMap},
       [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-        Value half = emitIndexOf(b, l, rank, b.getI32Type());
-        Value four = arith::ConstantOp::create(b, l, b.getI32IntegerAttr(4));
-        Value wide = arith::ExtUIOp::create(b, l, b.getI32Type(), args[0]);
-        Value code = arith::ShRUIOp::create(
-            b, l, wide, arith::MulIOp::create(b, l, half, four));
-        Value product = arith::MulFOp::create(b, l, decode(b, l, code),
-                                              decode(b, l, args[1]));
+        Value half = linalg::IndexOp::create(b, l, rank);
+        Value number = DecodeOp::create(b, l, b.getF32Type(), args[0], half);
+        Value product =
+            arith::MulFOp::create(b, l, number, decode(b, l, args[1]));
         return {fromF32(b, l, product, to)};
       });
   Value blocked = tensor::CollapseShapeOp::create(

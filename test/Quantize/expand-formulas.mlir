@@ -31,16 +31,21 @@ func.func @scale(%a: f32, %t: f32) -> (f32, f8E8M0FNU, f32, f8E4M3FN, f32) {
 }
 
 // CHECK-LABEL: func @bits
-func.func @bits(%x: f32, %shift: i32, %key: i32, %i: i32, %s: f8E8M0FNU) -> (i32, f32, f32) {
+func.func @bits(%x: f32, %row: index, %half: index, %key: i32, %s: f8E8M0FNU) -> (i8, f32, f32) {
+  // CHECK: arith.index_cast %{{.*}} : index to i64
+  // CHECK: arith.constant 2 : i32
+  // CHECK: arith.addi
+  %i = weft.place %row, %half of [16, 2] : i32
   // CHECK: arith.muli
   %0 = weft.mix_bits %key
   // CHECK: arith.shrui
   %1 = weft.random_bits %key, %0, %i : i32
   // CHECK: arith.uitofp
-  %2 = weft.round_f4 %x at %shift random %1
-  // CHECK: arith.shli
-  %3 = weft.decode %2 : i32
+  %2 = weft.round_f4 %x at %half random %1
+  // CHECK: arith.trunci %{{.*}} : i32 to i8
+  // CHECK: arith.extui %{{.*}} : i8 to i32
+  %3 = weft.decode %2 at %half : i8
   // CHECK: arith.bitcast %{{.*}} : f8E8M0FNU to i8
   %4 = weft.decode %s : f8E8M0FNU
-  return %2, %3, %4 : i32, f32, f32
+  return %2, %3, %4 : i8, f32, f32
 }

@@ -107,7 +107,8 @@ func.func @nibbles(%x: tensor<32x64xf32>, %m: tensor<2x64xf32>, %s: tensor<2x64x
   // The seed is in a tensor: kernels of others are the same.
   // CHECK: linalg.generic {{.*}} iterator_types = []} ins(%{{.*}} : tensor<i32>) outs(%{{.*}}, %{{.*}} : tensor<i32>, tensor<i32>)
   // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<2x16x32x2xf32>, tensor<2x32x2xf32>, tensor<i32>, tensor<i32>) outs(%{{.*}} : tensor<2x16x32xi8>)
-  // CHECK: weft.random_bits %{{.*}}, %{{.*}}, %{{.*}} : i32
+  // CHECK: %[[PLACE:.*]] = weft.place %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} of [2, 16, 32, 2] : i32
+  // CHECK: weft.random_bits %{{.*}}, %{{.*}}, %[[PLACE]] : i32
   // CHECK: linalg.index 3
   // CHECK: weft.round_f4 %{{.*}} at %{{.*}} random %{{.*}}
   // CHECK: arith.ori

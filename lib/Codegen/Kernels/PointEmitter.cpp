@@ -7,6 +7,7 @@
 
 #include "weft/Codegen/Fusion/Orders.h"
 #include "weft/Codegen/Program/EmitMemory.h"
+#include "weft/Dialect/Weft/IR/Formulas.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -231,6 +232,16 @@ void PointEmitter::cloneBody(const Member &member, IRMapping &mapping,
     }
     if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
       mapping.map(extract.getResult(), emitLookup(extract, extract, mapping));
+      continue;
+    }
+    // Here rather than with other formulas: kernels that differ in sizes share
+    // their code.
+    if (auto place = dyn_cast<PlaceOp>(inner)) {
+      SmallVector<Value> indices =
+          llvm::map_to_vector(place.getIndices(), [&](Value index) {
+            return mapping.lookupOrDefault(index);
+          });
+      mapping.map(place.getResult(), emitPlace(builder, place, indices));
       continue;
     }
     Operation *cloned = builder.clone(inner, mapping);

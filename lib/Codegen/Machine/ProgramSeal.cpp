@@ -54,6 +54,19 @@ std::string getFeatures(const llvm::TargetMachine &machine) {
   return list;
 }
 
+/// Of a list; a long one is a struct of rows and a rest.
+uint64_t countElements(llvm::Type *list) {
+  if (auto *both = llvm::dyn_cast<llvm::StructType>(list)) {
+    uint64_t count = 0;
+    for (llvm::Type *part : both->elements())
+      count += countElements(part);
+    return count;
+  }
+  uint64_t count = list->getArrayNumElements();
+  llvm::Type *element = list->getArrayElementType();
+  return element->isArrayTy() ? count * countElements(element) : count;
+}
+
 /// Spells constants as bytes; false where an address leads to no constant.
 class Speller {
 public:
@@ -101,11 +114,12 @@ private:
     }
     auto *global = llvm::dyn_cast<llvm::GlobalVariable>(target);
     if (!global || !global->hasInitializer() ||
-        !global->getValueType()->isArrayTy())
+        !(global->getValueType()->isArrayTy() ||
+          global->getValueType()->isStructTy()))
       return false;
     bytes += '\1';
     const llvm::Constant *list = global->getInitializer();
-    addNumber(global->getValueType()->getArrayNumElements(), 8);
+    addNumber(countElements(global->getValueType()), 8);
     auto *text = llvm::dyn_cast<llvm::ConstantDataArray>(list);
     if (!text || !text->isString())
       return addParts(list);

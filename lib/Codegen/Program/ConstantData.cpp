@@ -26,7 +26,25 @@ void printKey(llvm::raw_ostream &os, const Datum &datum) {
   os << ')';
 }
 
+/// Elements of a row of a long array: LLVM makes a new array of each element
+/// that is inserted.
+constexpr size_t kRowLength = 64;
+
 } // namespace
+
+Datum Datum::array(std::vector<Datum> elements) {
+  if (elements.size() <= kRowLength)
+    return {Array, 0, {}, std::move(elements)};
+  std::vector<Datum> rows;
+  for (size_t i = 0; i < elements.size(); i += kRowLength) {
+    auto begin = std::make_move_iterator(elements.begin() + i);
+    size_t length = std::min(kRowLength, elements.size() - i);
+    rows.push_back({Array, 0, {}, std::vector<Datum>(begin, begin + length)});
+  }
+  Datum rest = std::move(rows.back());
+  rows.pop_back();
+  return record({array(std::move(rows)), std::move(rest)});
+}
 
 ConstantData::ConstantData(ModuleOp module)
     : module(module), builder(OpBuilder::atBlockEnd(module.getBody())) {}

@@ -36,12 +36,14 @@ struct Datum {
   static Datum pointer(llvm::StringRef symbol) {
     return {Pointer, 0, symbol.str(), {}};
   }
+  /// A struct of one field lies in memory as the field does.
   static Datum record(std::vector<Datum> fields) {
+    if (fields.size() == 1)
+      return std::move(fields.front());
     return {Struct, 0, {}, std::move(fields)};
   }
-  static Datum array(std::vector<Datum> elements) {
-    return {Array, 0, {}, std::move(elements)};
-  }
+  /// A long one is rows and a rest, which lie in memory as it does.
+  static Datum array(std::vector<Datum> elements);
 };
 
 class ConstantData {

@@ -67,8 +67,14 @@ private:
   Value getAddress(Value buffer);
   Value loadPointer(Value base, int64_t index);
   Value emitPointerArray(ValueRange values, int64_t begin = 0);
+  Value emitScalar(Value value);
   Value emitScalarArray(ValueRange values);
   Value call(size_t function, Type result, int op, ValueRange operands);
+  /// In the LLVM dialect, so that a part that has nothing else is finished.
+  Value emitLong(int64_t value) {
+    return LLVM::ConstantOp::create(builder, loc, i64,
+                                    builder.getI64IntegerAttr(value));
+  }
   Value emitInt32(int64_t value) {
     return LLVM::ConstantOp::create(builder, loc,
                                     builder.getI32IntegerAttr(value));
@@ -84,6 +90,7 @@ private:
   Value api, rank, args, results, arena, host;
   /// Which ops the tickets are of.
   DenseMap<Value, int> startOfTicket;
+  DenseMap<Value, Value> bitsOfIndex;
   /// Room for the pointers and for the scalars of one call.
   Value pointers, numbers;
 };
@@ -138,10 +145,10 @@ Value EntryBuilder::emitBuffer(rt::BufferOp op) {
     return loadPointer(results, op.getPosition());
   case rt::Space::Arena:
     return emitAddress(builder, loc, arena, builder.getI8Type(),
-                       emitInt(builder, loc, op.getPosition()));
+                       emitLong(op.getPosition()));
   case rt::Space::Host:
     return emitAddress(builder, loc, host, builder.getI8Type(),
-                       emitInt(builder, loc, op.getPosition()));
+                       emitLong(op.getPosition()));
   }
   llvm_unreachable("a space that is not listed");
 }
@@ -149,7 +156,7 @@ Value EntryBuilder::emitBuffer(rt::BufferOp op) {
 Value EntryBuilder::emitView(rt::ViewOp op) {
   auto type = cast<MemRefType>(op.getType());
   Type element = type.getElementType();
-  Value index = emitInt(builder, loc, op.getOffset());
+  Value index = emitLong(op.getOffset());
   if (op.getDynamicOffset()) {
     index = arith::AddIOp::create(
         builder, loc, index,
@@ -225,10 +232,27 @@ Value EntryBuilder::emitPointerArray(ValueRange values, int64_t begin) {
   return array;
 }
 
+/// The 64 bits of a scalar. An index is one where it is made, not in each part
+/// of the entry that passes it.
+Value EntryBuilder::emitScalar(Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return emitLong(number.getZExtValue());
+  if (!value.getType().isIndex())
+    return packScalar(builder, loc, value);
+  Value &bits = bitsOfIndex[value];
+  if (!bits) {
+    OpBuilder at(value.getContext());
+    at.setInsertionPointAfterValue(value);
+    bits = packScalar(at, loc, value);
+  }
+  return bits;
+}
+
 /// Stores scalars for the call that follows.
 Value EntryBuilder::emitScalarArray(ValueRange values) {
   for (auto [i, value] : llvm::enumerate(values)) {
-    Value bits = packScalar(builder, loc, value);
+    Value bits = emitScalar(value);
     Value place =
         LLVM::GEPOp::create(builder, loc, pointer, i64, numbers,
                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
@@ -299,7 +323,7 @@ LogicalResult EntryBuilder::convertAttention(rt::AttentionOp op) {
   Value start = op.getStart() ? arith::IndexCastOp::create(builder, loc, i64,
                                                            op.getStart())
                                     .getResult()
-                              : emitInt(builder, loc, 0);
+                              : emitLong(0);
   StringRef name = op.getOuts().size() == 3 ? "attention_grad" : "attention";
   call(attentionFunction, {}, table.addOp(op, name),
        {descriptor, emitPointerArray(buffers), start});
@@ -457,6 +481,10 @@ LogicalResult EntryBuilder::run(ArrayRef<uint8_t> planHash) {
       return failure();
   for (Operation *op : llvm::reverse(ops))
     op->erase();
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(entry.getBody().front())))
+    if (isa<arith::ConstantOp, arith::IndexCastOp>(op) && op.use_empty())
+      op.erase();
   splitEntry(entry, kOpsPerFunction);
   convertGlobals();
   LogicalResult result = table.finish(planHash, "weft_entry");

@@ -39,9 +39,11 @@ void addPasses(OpPassManager &pm, StringRef deviceIR) {
   pm.addPass(weft::createAssemblePTXPass());
   pm.addPass(weft::createConvertWeftRTToLLVMPass());
   // What the entry computes itself.
-  weft::buildExpandFloatsPipeline(pm, /*expandBF16=*/true);
-  pm.addPass(createConvertMathToLibmPass());
-  weft::buildFinishLLVMPipeline(pm);
+  weft::addFinishEntry(pm, [](OpPassManager &rest) {
+    weft::buildExpandFloatsPipeline(rest, /*expandBF16=*/true);
+    rest.addPass(createConvertMathToLibmPass());
+    weft::buildFinishLLVMPipeline(rest);
+  });
 }
 
 } // namespace

@@ -16,9 +16,11 @@ void weft::buildLowerHostPipeline(OpPassManager &pm, bool expandBF16) {
   pm.addPass(createOutlineKernelsPass());
   buildDefineResultsPipeline(pm, "host");
   pm.addPass(createConvertWeftRTToLLVMPass());
-  buildExpandFloatsPipeline(pm, expandBF16);
-  pm.addPass(createConvertMathToLibmPass());
-  buildFinishLLVMPipeline(pm);
+  addFinishEntry(pm, [&](OpPassManager &rest) {
+    buildExpandFloatsPipeline(rest, expandBF16);
+    rest.addPass(createConvertMathToLibmPass());
+    buildFinishLLVMPipeline(rest);
+  });
 }
 
 void weft::registerHostPipelines() {

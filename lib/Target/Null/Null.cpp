@@ -70,7 +70,7 @@ void NullTarget::buildLowerPipeline(ModuleOp, OpPassManager &pm) const {
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createCSEPass());
   pm.addPass(createConvertWeftRTToLLVMPass());
-  buildFinishLLVMPipeline(pm);
+  addFinishEntry(pm, buildFinishLLVMPipeline);
 }
 
 } // namespace

@@ -225,9 +225,11 @@ void BodyLifter::inferChunks(Block &body, int choice) {
     if (isa<arith::CmpIOp>(op))
       return;
     linalg::IndexOp index;
-    for (Value operand : op->getOperands())
-      if (auto def = operand.getDefiningOp<linalg::IndexOp>())
-        index = def;
+    // A place takes the indices of all loops, each by itself.
+    if (!isa<PlaceOp>(op))
+      for (Value operand : op->getOperands())
+        if (auto def = operand.getDefiningOp<linalg::IndexOp>())
+          index = def;
     for (Value operand : op->getOperands()) {
       auto it = lifter.scalars.find(operand);
       if (it == lifter.scalars.end())

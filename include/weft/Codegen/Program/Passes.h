@@ -27,6 +27,11 @@ inline constexpr llvm::StringLiteral kCertificateSection = ".weft.certificate";
 /// func and scf. Of kernels too, if they are made of these.
 void buildFinishLLVMPipeline(OpPassManager &pm);
 
+/// Adds the passes that `build` adds, to run on a module without what is in the
+/// LLVM dialect already.
+void addFinishEntry(OpPassManager &pm,
+                    llvm::function_ref<void(OpPassManager &)> build);
+
 } // namespace mlir::weft
 
 #endif // WEFT_CODEGEN_PROGRAM_PASSES_H

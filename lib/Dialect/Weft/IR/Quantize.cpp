@@ -6,7 +6,9 @@
 #include "weft/Dialect/Weft/IR/Formulas.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -176,6 +178,52 @@ LogicalResult ScaleOfOp::verify() {
   return verifyScale(*this, getScale().getType()); // scale_of_c1
 }
 
+LogicalResult DecodeOp::verify() {
+  // decode_c1
+  if (getValue().getType().isInteger() != bool(getHalf()))
+    return emitOpError("expected a half of i8, and of nothing else, got ")
+           << getValue().getType();
+  return success();
+}
+
+LogicalResult PlaceOp::verify() {
+  // place_c1
+  if (getIndices().empty() || getIndices().size() != getSizes().size())
+    return emitOpError("has ")
+           << getIndices().size() << " indices of " << getSizes().size()
+           << " sizes, expected as many, and at least one";
+  return success();
+}
+
+int weft::countIndices(PlaceOp op) {
+  return llvm::count_if(op.getIndices(), [](Value index) {
+    return !matchPattern(index, m_Constant());
+  });
+}
+
+/// A first index of zero, as of a loop of one iteration, has nothing to add.
+Value weft::emitPlace(OpBuilder &builder, PlaceOp op, ValueRange indices) {
+  Location loc = op.getLoc();
+  Type type = op.getType(), i64 = builder.getI64Type();
+  Value place;
+  for (auto [index, size] : llvm::zip_equal(indices, op.getSizes())) {
+    if (!place && index != indices.back() && matchPattern(index, m_Zero()))
+      continue;
+    Value here = arith::IndexCastOp::create(builder, loc, i64, index);
+    if (type != i64)
+      here = arith::TruncIOp::create(builder, loc, type, here);
+    if (!place) {
+      place = here;
+      continue;
+    }
+    Value extent = arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(type, size));
+    place = arith::MulIOp::create(builder, loc, place, extent);
+    place = arith::AddIOp::create(builder, loc, place, here);
+  }
+  return place;
+}
+
 /// Beside the multiplier of the same block most of it is there.
 static int getScaleSize(ScaleOfOp op) {
   bool isBeside = llvm::any_of(op.getAmax().getUsers(), [&](Operation *user) {
@@ -204,12 +252,15 @@ std::optional<int> weft::getFormulaSize(Operation *op) {
       .Case([](RoundF8Op op) {
         return isa<Float8E5M2Type>(op.getType()) ? 11 : 5;
       })
-      .Case([](RoundF4Op op) { return op.getRandom() ? 41 : 33; })
-      .Case([](DecodeOp op) {
-        return isa<IntegerType>(op.getValue().getType()) ? 19 : 11;
-      })
+      .Case([](RoundF4Op op) { return op.getRandom() ? 46 : 38; })
+      .Case([](DecodeOp op) { return op.getHalf() ? 25 : 11; })
       .Case([](MixBitsOp) { return 12; })
       .Case([](RandomBitsOp) { return 29; })
+      .Case([](PlaceOp op) {
+        int count = countIndices(op);
+        return (op.getType().isInteger(32) ? 5 : 4) * count -
+               (count > 0 ? 3 : 0);
+      })
       .Default(std::nullopt);
 }
 

@@ -278,3 +278,27 @@ func.func @scale_of_c1_power(%a: f32) -> f32 {
   %0 = weft.scale_of %a {element = f4E2M1FN, power_of_two} : f32
   return %0 : f32
 }
+
+// -----
+
+func.func @decode_c1(%x: i8) -> f32 {
+  // expected-error @+1 {{expected a half of i8, and of nothing else, got 'i8'}}
+  %0 = weft.decode %x : i8
+  return %0 : f32
+}
+
+// -----
+
+func.func @decode_c1_scale(%s: f8E8M0FNU, %half: index) -> f32 {
+  // expected-error @+1 {{expected a half of i8, and of nothing else, got 'f8E8M0FNU'}}
+  %0 = weft.decode %s at %half : f8E8M0FNU
+  return %0 : f32
+}
+
+// -----
+
+func.func @place_c1(%i: index) -> i32 {
+  // expected-error @+1 {{has 1 indices of 2 sizes, expected as many, and at least one}}
+  %0 = weft.place %i of [4, 2] : i32
+  return %0 : i32
+}

@@ -38,7 +38,7 @@ func.func @scaled_matmul(%x: tensor<8x2x32xf8E4M3FN>, %w: tensor<2x32x16xf8E4M3F
 }
 
 // CHECK-LABEL: func @formulas
-func.func @formulas(%a: f32, %t: f32, %x: f32, %key: i32, %i: i64) -> (f32, f32, f8E4M3FN, f8E5M2, f32, f32) {
+func.func @formulas(%a: f32, %t: f32, %x: f32, %key: i32, %row: index, %half: index) -> (f32, f32, f8E4M3FN, f8E5M2, f32, f32) {
   // CHECK: weft.multiplier_of %{{.*}} {element = f8E5M2, power_of_two, scale = f32}
   %0 = weft.multiplier_of %a {element = f8E5M2, power_of_two, scale = f32}
   // CHECK: weft.multiplier_of %{{.*}} of %{{.*}} {element = f4E2M1FN, scale = f8E4M3FN}
@@ -49,12 +49,14 @@ func.func @formulas(%a: f32, %t: f32, %x: f32, %key: i32, %i: i64) -> (f32, f32,
   %3 = weft.round_f8 %x : f8E5M2
   // CHECK: weft.mix_bits %{{.*}}
   %4 = weft.mix_bits %key
+  // CHECK: weft.place %{{.*}}, %{{.*}} of [4294967296, 2] : i64
+  %i = weft.place %row, %half of [4294967296, 2] : i64
   // CHECK: weft.random_bits %{{.*}}, %{{.*}}, %{{.*}} : i64
   %5 = weft.random_bits %key, %4, %i : i64
   // CHECK: weft.round_f4 %{{.*}} at %{{.*}} random %{{.*}}
-  %6 = weft.round_f4 %x at %key random %5
-  // CHECK: weft.decode %{{.*}} : i32
-  %7 = weft.decode %6 : i32
+  %6 = weft.round_f4 %x at %half random %5
+  // CHECK: weft.decode %{{.*}} at %{{.*}} : i8
+  %7 = weft.decode %6 at %half : i8
   %8 = weft.scale_of %a {element = f8E4M3FN} : f8E8M0FNU
   // CHECK: weft.decode %{{.*}} : f8E8M0FNU
   %9 = weft.decode %8 : f8E8M0FNU

@@ -18,6 +18,12 @@ namespace mlir::weft {
 /// constants; nullopt of other ops.
 std::optional<int> getFormulaSize(Operation *op);
 
+/// How many of the indices of a place are no constants.
+int countIndices(PlaceOp op);
+
+/// A place as ops of arith, of `indices`.
+Value emitPlace(OpBuilder &builder, PlaceOp op, ValueRange indices);
+
 } // namespace mlir::weft
 
 #endif // WEFT_DIALECT_WEFT_IR_FORMULAS_H

@@ -84,39 +84,47 @@ def Weft_RoundF8Op : Weft_Op<"round_f8", [Pure]> {
 def Weft_RoundF4Op : Weft_Op<"round_f4", [Pure]> {
   let summary = "the 4 bits of a number, rounded to f4E2M1FN";
   let description = [{
-    The cast of weft.quantize to f4E2M1FN, of one product: its 4 bits, moved left
-    by `shift`. With 8 `random` bits it is rounded up with the probability that
-    the product is past the number below it.
+    The cast of weft.quantize to f4E2M1FN, of one product: its 4 bits in the low
+    `half` of a byte, 0, or the high one, 1; the other half is 0. With 8 `random`
+    bits it is rounded up with the probability that the product is past the
+    number below it.
 
     Example:
     ```mlir
-    func.func @f(%x: f32, %shift: i32, %bits: i32) -> i32 {
-      %0 = weft.round_f4 %x at %shift random %bits
-      return %0 : i32
+    func.func @f(%x: f32, %half: index, %bits: i32) -> i8 {
+      %0 = weft.round_f4 %x at %half random %bits
+      return %0 : i8
     }
     ```
   }];
-  let arguments = (ins F32:$product, I32:$shift, Optional<I32>:$random);
-  let results = (outs I32:$result);
-  let assemblyFormat = "$product `at` $shift (`random` $random^)? attr-dict";
+  let arguments = (ins F32:$product, Index:$half, Optional<I32>:$random);
+  let results = (outs I8:$result);
+  let assemblyFormat = "$product `at` $half (`random` $random^)? attr-dict";
 }
 
 def Weft_DecodeOp : Weft_Op<"decode", [Pure]> {
   let summary = "the number that a scale or the bits of f4E2M1FN stand for";
   let description = [{
-    What f8E8M0FNU stands for, or the low 4 bits of an i32 as f4E2M1FN.
+    What f8E8M0FNU stands for, or f4E2M1FN in the low `half` of a byte, 0, or the
+    high one, 1.
+
+    Constraints:
+    1. (c1) a byte has a `half`, f8E8M0FNU has none.
 
     Example:
     ```mlir
-    func.func @f(%s: f8E8M0FNU) -> f32 {
+    func.func @f(%s: f8E8M0FNU, %two: i8, %half: index) -> (f32, f32) {
       %0 = weft.decode %s : f8E8M0FNU
-      return %0 : f32
+      %1 = weft.decode %two at %half : i8
+      return %0, %1 : f32, f32
     }
     ```
   }];
-  let arguments = (ins AnyTypeOf<[F8E8M0FNU, I32]>:$value);
+  let arguments = (ins AnyTypeOf<[F8E8M0FNU, I8]>:$value,
+                       Optional<Index>:$half);
   let results = (outs F32:$result);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let assemblyFormat = "$value (`at` $half^)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 
 def Weft_MixBitsOp : Weft_Op<"mix_bits", [Pure]> {
@@ -154,6 +162,29 @@ def Weft_RandomBitsOp : Weft_Op<"random_bits", [Pure]> {
   let arguments = (ins I32:$first, I32:$second, AnyTypeOf<[I32, I64]>:$index);
   let results = (outs I32:$result);
   let assemblyFormat = "$first `,` $second `,` $index attr-dict `:` type($index)";
+}
+
+def Weft_PlaceOp : Weft_Op<"place", [Pure]> {
+  let summary = "the row-major index of an element";
+  let description = [{
+    The index of the element at `indices` in a tensor of `sizes`, all of it in
+    the result's type.
+
+    Constraints:
+    1. (c1) there is an index for each size, and at least one.
+
+    Example:
+    ```mlir
+    func.func @f(%i: index, %j: index) -> i32 {
+      %0 = weft.place %i, %j of [4, 16] : i32
+      return %0 : i32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$indices, DenseI64ArrayAttr:$sizes);
+  let results = (outs AnyTypeOf<[I32, I64]>:$result);
+  let assemblyFormat = "$indices `of` $sizes attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 #endif // WEFT_DIALECT_WEFT_IR_FORMULAOPS_TD
