@@ -48,7 +48,7 @@ int getScaleWeight(Type element, Type scale, bool isPower, bool isScale) {
 
 /// Without casts of an index that are those of a place.
 int getRoundWeight(RoundF4Op op) {
-  int weight = op.getRandom() ? 27 : 22;
+  int weight = op.getRandom() ? 28 : 23;
   for (Operation *user : op.getHalf().getUsers())
     if (auto place = dyn_cast<PlaceOp>(user);
         place && place->getBlock() == op->getBlock())
@@ -73,7 +73,7 @@ std::optional<int> getFormulaWeight(Operation *op) {
         return isa<Float8E5M2Type>(op.getType()) ? 5 : 3;
       })
       .Case([](RoundF4Op op) { return getRoundWeight(op); })
-      .Case([](DecodeOp op) { return op.getHalf() ? 15 : 5; })
+      .Case([](DecodeOp op) { return op.getHalf() ? 16 : 5; })
       .Case([](MixBitsOp) { return 8; })
       .Case([](RandomBitsOp op) {
         return op.getIndex().getType().isInteger(64) ? 29 : 23;

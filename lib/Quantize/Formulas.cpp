@@ -169,10 +169,12 @@ float weft::getGreatest(Type element) {
       .convertToDouble();
 }
 
-/// What the bits of a half of a byte are moved by.
+/// What the bits of a half of a byte are moved by: of any index its last bit
+/// counts, so that no shift is too far.
 static Value emitShift(Scalars &s, Value half) {
   Value number = s.cast<arith::IndexCastOp>(s.i64, half);
-  return s.mulI(s.cast<arith::TruncIOp>(s.i32, number), s.bits(4));
+  Value last = s.andI(s.cast<arith::TruncIOp>(s.i32, number), 1);
+  return s.mulI(last, s.bits(4));
 }
 
 Value weft::emitDecode(OpBuilder &builder, Location loc, Value value,

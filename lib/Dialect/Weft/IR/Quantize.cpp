@@ -252,8 +252,8 @@ std::optional<int> weft::getFormulaSize(Operation *op) {
       .Case([](RoundF8Op op) {
         return isa<Float8E5M2Type>(op.getType()) ? 11 : 5;
       })
-      .Case([](RoundF4Op op) { return op.getRandom() ? 46 : 38; })
-      .Case([](DecodeOp op) { return op.getHalf() ? 25 : 11; })
+      .Case([](RoundF4Op op) { return op.getRandom() ? 48 : 40; })
+      .Case([](DecodeOp op) { return op.getHalf() ? 26 : 11; })
       .Case([](MixBitsOp) { return 12; })
       .Case([](RandomBitsOp) { return 29; })
       .Case([](PlaceOp op) {
