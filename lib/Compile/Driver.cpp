@@ -258,13 +258,6 @@ LogicalResult Driver::scheduleAndPlan() {
   std::optional<Machine> machine = planner.loadMachine();
   if (machine && last >= Phase::Scheduled && phase < Phase::Target)
     warnOfUnknownRates(*module, *machine);
-  PrintableStream said(llvm::errs());
-  Phase reached = detectPhase(*module);
-  // What is kept from the forward pass moves once.
-  if (options.stats && last >= Phase::Local && reached < Phase::Target)
-    printStatistics(*module, said);
-  if (reached == Phase::Planned && failed(planner.checkMemory(said)))
-    return failure();
   // Of a program that was planned elsewhere, or edited, too.
   if (phase <= Phase::Planned && last >= Phase::Planned && options.proofs &&
       failed(runProofs(buildVerifyPlannedPipeline)))
@@ -399,9 +392,63 @@ bool Driver::isFasterGatheredOnce() {
                        getScheduleFigure(*again, "step_ns");
 }
 
-LogicalResult Driver::planOnce() {
+/// Plans with gathers as they are to be; what is said goes to `result`.
+LogicalResult Driver::planOnce(TooLarge &result) {
   isUnmarked = isFasterUnmarked();
-  return runPhases();
+  return runPhases(result);
+}
+
+/// Whether a plan with weights that are gathered once, which fits as marked, is
+/// to be compared with one that gathers for each microbatch: without its marks
+/// the step may fit only so, and be faster.
+bool Driver::mayGatherAgain() {
+  return !options.accumulate.empty() && options.recompute == "auto" &&
+         options.schedule == "best" && options.effort != "quick" &&
+         planner.getMemoryLimit() > 0 && last >= Phase::Planned &&
+         phase == Phase::Global && hasBarriers(*module);
+}
+
+/// Whether something else may be faster by much.
+static bool isFarFromBound(ModuleOp planned) {
+  int64_t bound = getScheduleFigure(planned, "bound_ns");
+  return getScheduleFigure(planned, "step_ns") - bound > bound / kWorthChange;
+}
+
+/// Weights are gathered once, or for each microbatch if that is faster.
+LogicalResult Driver::planFasterGathers() {
+  bool mayBeFaster = mayGatherAgain();
+  OwningOpRef<ModuleOp> source = mayBeFaster ? module->clone() : nullptr;
+  RemarkLog before = remarks;
+  TooLarge once;
+  LogicalResult isRight = planOnce(once);
+  if (succeeded(isRight) && mayBeFaster && isFarFromBound(*module))
+    return takeFasterAgain(std::move(source), std::move(before), once);
+  emitAll(once.said, place.getContext());
+  return isRight;
+}
+
+/// Of what is planned, which gathers once, and what gathers for each microbatch
+/// the faster one is taken. An error that is not for want of memory is one.
+LogicalResult Driver::takeFasterAgain(OwningOpRef<ModuleOp> source,
+                                      RemarkLog before, TooLarge &once) {
+  RemarkLog onceRemarks = std::exchange(remarks, std::move(before));
+  Driver other(std::move(source), options, last, place, remarks, runner);
+  other.regather = true;
+  other.ringAttention = ringAttention;
+  TooLarge again;
+  LogicalResult isRight = other.planOnce(again);
+  bool isTaken = succeeded(isRight)
+                     ? getScheduleFigure(*other.module, "step_ns") <
+                           getScheduleFigure(*module, "step_ns")
+                     : again.neededBytes == 0;
+  emitAll(isTaken ? again.said : once.said, place.getContext());
+  if (!isTaken) {
+    remarks = std::move(onceRemarks);
+    return success();
+  }
+  module = std::move(other.module);
+  unscheduled = std::move(other.unscheduled);
+  return isRight;
 }
 
 /// Weights are gathered once, or else for each microbatch, or once where values
@@ -410,7 +457,7 @@ LogicalResult Driver::planOnce() {
 LogicalResult Driver::planMarked() {
   std::optional<TooLarge> least = planGatheredOnce();
   if (!least)
-    return planOnce();
+    return planFasterGathers();
   OwningOpRef<ModuleOp> source = module->clone();
   bool isOnceFirst = isFasterGatheredOnce();
   for (bool isAgain : {!isOnceFirst, isOnceFirst}) {
@@ -499,9 +546,19 @@ LogicalResult Driver::planRings() {
   return failure();
 }
 
+/// Says what the plan that was taken needs, and checks it.
+LogicalResult Driver::checkTaken() {
+  PrintableStream said(llvm::errs());
+  Phase reached = detectPhase(*module);
+  // What is kept from the forward pass moves once.
+  if (options.stats && last >= Phase::Local && reached < Phase::Target)
+    printStatistics(*module, said);
+  return reached == Phase::Planned ? planner.checkMemory(said) : success();
+}
+
 LogicalResult Driver::plan() {
   chooseOffloads();
-  return planRings();
+  return failure(failed(planRings()) || failed(checkTaken()));
 }
 
 LogicalResult Driver::lower() {

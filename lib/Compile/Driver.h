@@ -68,12 +68,17 @@ private:
   OwningOpRef<ModuleOp> planAtOnce(bool unmarked, bool again);
   bool isFasterGatheredOnce();
   bool isFasterUnmarked();
-  LogicalResult planOnce();
+  LogicalResult planOnce(TooLarge &result);
+  bool mayGatherAgain();
+  LogicalResult planFasterGathers();
+  LogicalResult takeFasterAgain(OwningOpRef<ModuleOp> source, RemarkLog before,
+                                TooLarge &once);
   LogicalResult planMarked();
   std::optional<int64_t> tryPlan(ModuleOp marked);
   void chooseOffloads();
   LogicalResult planMarked(TooLarge &result);
   LogicalResult planRings();
+  LogicalResult checkTaken();
   LogicalResult scheduleAndPlan();
   LogicalResult runPhases();
 

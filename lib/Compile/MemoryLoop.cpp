@@ -82,8 +82,9 @@ SchedulePassOptions MemoryLoop::choose(StringRef policy, int64_t reserve,
   chosen.reserve = reserve;
   chosen.lean = isLean;
   chosen.within = within;
-  // Of many plans of a small step one is explained.
-  chosen.brief = !isLarge();
+  // Of many plans one is explained; of a large step the first.
+  bool isOther = policy != options.policy && policy != "sync";
+  chosen.brief = isOther || !isLarge();
   return chosen;
 }
 
@@ -178,6 +179,12 @@ void MemoryLoop::lookForLessElsewhere() {
     return;
   for (StringRef policy : kOthers)
     lookForLess(policy);
+}
+
+/// Says whether program order needs too much for a lean order to be another
+/// one.
+bool MemoryLoop::isLeanAnyway(int64_t reserve) {
+  return getLeast().module && inOrder.estimated > limit - reserve;
 }
 
 /// By how much plans need more than what is estimated; negative: less.
@@ -283,8 +290,9 @@ MemoryLoop::Plan MemoryLoop::fitPolicy(StringRef policy, Plan first) {
   // The estimate may be too high, so that orders look too large that are not.
   if (getOffset() < 0)
     takeOther(/*isLean=*/false, getOffset());
-  if (!fits(plan))
-    takeOther(/*isLean=*/true, std::min<int64_t>(0, getOffset()));
+  int64_t reserve = std::min<int64_t>(0, getOffset());
+  if (!fits(plan) && !isLeanAnyway(reserve))
+    takeOther(/*isLean=*/true, reserve);
   return plan;
 }
 
@@ -297,7 +305,9 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
     if (isAtBound(best) || isLastOfLarge(best))
       return;
     SchedulePassOptions chosen = choose(policy, 0, /*isLean=*/false);
-    Plan order = attempt(chosen, /*plans=*/false);
+    SchedulePassOptions unexplained = chosen;
+    unexplained.brief = true;
+    Plan order = attempt(unexplained, /*plans=*/false);
     bool isKnown =
         order.module && (isLoose(order.estimatedBytes) || hasManyTasks());
     if (!isKnown || !fits(best) || mayBeFaster ||
@@ -328,7 +338,7 @@ void MemoryLoop::tryLessMemory(Plan &best) {
   int64_t needed = std::numeric_limits<int64_t>::max();
   for (int64_t rung : llvm::reverse(rungs)) {
     int64_t within = base / 100 * rung + base % 100 * rung / 100;
-    if (within >= needed)
+    if (within >= needed || (looksForLeast && within > limit))
       continue;
     Plan found = plan(within);
     needed = found.module ? found.estimatedBytes : within;
@@ -338,7 +348,7 @@ void MemoryLoop::tryLessMemory(Plan &best) {
     if (isEnough)
       return;
   }
-  if (limit < countBytes(fused))
+  if (limit < countBytes(fused) && !looksForLeast)
     takeFaster(best, plan(-1));
 }
 

@@ -55,6 +55,13 @@ public:
   /// to say is still said of the limit.
   void keepWithin(int64_t bytes) { limit = within = bytes; }
 
+  /// The same for the least that the step is known to need: orders that are
+  /// found within more do not need less.
+  void keepWithinLeast(int64_t bytes) {
+    keepWithin(bytes);
+    looksForLeast = true;
+  }
+
   /// Says whether the policy is `best`.
   bool takesBest() const { return options.policy == "best"; }
 
@@ -122,6 +129,7 @@ private:
                    int64_t within);
   void lookForLess(StringRef policy);
   void lookForLessElsewhere();
+  bool isLeanAnyway(int64_t reserve);
   int64_t getOffset();
   Plan fitPolicy(StringRef policy, Plan first);
   Plan fitReserve(StringRef policy, bool isLean, int64_t reserve, Plan first);
@@ -145,6 +153,7 @@ private:
   int64_t limit;
   /// What the scheduler is to keep to; 0: the limit of the options.
   int64_t within = 0;
+  bool looksForLeast = false;
   RemarkLog &remarks;
   Schedule schedule;
   PlanMemory planMemory;

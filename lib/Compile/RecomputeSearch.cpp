@@ -513,12 +513,13 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
     return tell(fastest.fitted.planned ? std::move(fastest) : attempt(least));
   }
   // The search for a fast plan within so much may end with one of less.
-  Attempt less = attempt(least, least.bytes);
+  MemoryLoop loop = makeLoop(*least.module);
+  loop.keepWithinLeast(least.bytes);
+  Attempt less = attempt(loop, least.recomputed);
   bool isLess = less.fitted.planned && less.fitted.bytes < least.bytes;
   if (isLess && less.fitted.bytes <= limit)
     return tell(std::move(less));
-  makeLoop(*least.module)
-      .reportTooLarge(isLess ? less.fitted.bytes : least.bytes);
+  loop.reportTooLarge(isLess ? less.fitted.bytes : least.bytes);
   return {};
 }
 

@@ -83,8 +83,9 @@ TaskRole getRole(Operation *op) {
 class ProblemBuilder {
 public:
   ProblemBuilder(Block &block, const CostModel &cost,
-                 const llvm::DenseMap<Operation *, NestedCost> &nested)
-      : block(block), cost(cost), nested(nested) {}
+                 const llvm::DenseMap<Operation *, NestedCost> &nested,
+                 ComputeTimes times)
+      : block(block), cost(cost), nested(nested), times(times) {}
 
   FailureOr<BlockProblem> build();
 
@@ -134,6 +135,7 @@ private:
   Block &block;
   const CostModel &cost;
   const llvm::DenseMap<Operation *, NestedCost> &nested;
+  ComputeTimes times;
   std::vector<Operation *> ops;
   std::vector<Result> results;
   llvm::DenseMap<Value, Source> sources;
@@ -381,7 +383,7 @@ static int64_t countKernels(Operation *op) {
 }
 
 int64_t ProblemBuilder::getDuration(Operation *op) const {
-  int64_t duration = cost.getComputeNanoseconds(op);
+  int64_t duration = times ? times(op) : cost.getComputeNanoseconds(op);
   int64_t more = std::max<int64_t>(countKernels(op) - 1, 0);
   if (duration > 0)
     duration += more * std::llround(cost.getMachine().kernelOverheadNs);
@@ -547,6 +549,6 @@ FailureOr<BlockProblem> ProblemBuilder::build() {
 
 FailureOr<BlockProblem> mlir::weft::buildBlockProblem(
     Block &block, const CostModel &cost,
-    const llvm::DenseMap<Operation *, NestedCost> &nested) {
-  return ProblemBuilder(block, cost, nested).build();
+    const llvm::DenseMap<Operation *, NestedCost> &nested, ComputeTimes times) {
+  return ProblemBuilder(block, cost, nested, times).build();
 }

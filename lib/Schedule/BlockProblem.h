@@ -33,13 +33,18 @@ struct BlockProblem {
 /// Says whether `op` has no code of its own: it is placed where it is used.
 bool isFreeOp(Operation *op);
 
+/// Says what the cost model says of an op's compute, as far as it was asked
+/// before.
+using ComputeTimes = llvm::function_ref<int64_t(Operation *)>;
+
 /// Collects the tasks of `block`. Fails, with a diagnostic, on a collective
 /// without a channel. Tasks are numbered in program order, but casts and
 /// gathers of weights stand where their results are needed first, however far
 /// ahead fusion has put them.
 FailureOr<BlockProblem>
 buildBlockProblem(Block &block, const CostModel &cost,
-                  const llvm::DenseMap<Operation *, NestedCost> &nested);
+                  const llvm::DenseMap<Operation *, NestedCost> &nested,
+                  ComputeTimes times = nullptr);
 
 /// A number for the layer of the model that the op's name tells of: those whose
 /// names agree up to their first number. -1: none.

@@ -297,11 +297,15 @@ private:
   void apply(const BlockProblem &block, const Round &round, int64_t excess);
   void takeBack();
   bool isWithin(int64_t bytes);
+  int64_t getNanoseconds(Operation *op);
+  FailureOr<BlockProblem> buildProblem();
   void report(const BlockProblem &block, const Candidate &candidate) const;
 
   func::FuncOp func;
   const CostModel &cost;
   int64_t target;
+  /// By the number of what they repeat, which takes as long.
+  llvm::DenseMap<int64_t, int64_t> times;
   /// What is needed with what was repeated.
   int64_t best = -1;
 };
@@ -346,13 +350,27 @@ void FunctionRecomputation::apply(const BlockProblem &block, const Round &round,
   }
 }
 
+int64_t FunctionRecomputation::getNanoseconds(Operation *op) {
+  auto number = op->getAttrOfType<IntegerAttr>(kSameAs);
+  if (!number)
+    return cost.getComputeNanoseconds(op);
+  auto [it, isNew] = times.try_emplace(number.getInt(), 0);
+  if (isNew)
+    it->second = cost.getComputeNanoseconds(op);
+  return it->second;
+}
+
+FailureOr<BlockProblem> FunctionRecomputation::buildProblem() {
+  return buildBlockProblem(func.getBody().front(), cost,
+                           llvm::DenseMap<Operation *, NestedCost>(),
+                           [&](Operation *op) { return getNanoseconds(op); });
+}
+
 LogicalResult FunctionRecomputation::repeat() {
   int idle = 0;
   OwningOpRef<func::FuncOp> bestFunc;
   for (int i = 0; i <= kMaxRounds; ++i) {
-    FailureOr<BlockProblem> block =
-        buildBlockProblem(func.getBody().front(), cost,
-                          llvm::DenseMap<Operation *, NestedCost>());
+    FailureOr<BlockProblem> block = buildProblem();
     if (failed(block))
       return failure();
     Round round(*block, getFixedBytes(func));
@@ -375,8 +393,7 @@ LogicalResult FunctionRecomputation::repeat() {
 
 /// Whether the program as it is now needs no more.
 bool FunctionRecomputation::isWithin(int64_t bytes) {
-  FailureOr<BlockProblem> block = buildBlockProblem(
-      func.getBody().front(), cost, llvm::DenseMap<Operation *, NestedCost>());
+  FailureOr<BlockProblem> block = buildProblem();
   return succeeded(block) &&
          Round(*block, getFixedBytes(func)).getPeak() <= bytes;
 }
@@ -392,7 +409,7 @@ void FunctionRecomputation::takeBack() {
   SmallVector<std::pair<int64_t, Operation *>> later;
   for (auto &[number, ops] : same)
     for (Operation *op : ArrayRef(ops).drop_front())
-      later.emplace_back(cost.getComputeNanoseconds(op), op);
+      later.emplace_back(getNanoseconds(op), op);
   llvm::stable_sort(
       later, [](const auto &a, const auto &b) { return a.first > b.first; });
   int64_t most = std::max(best, target);
