@@ -14,17 +14,25 @@ using namespace mlir::weft;
 /// fewer between its parts.
 static constexpr int kFarContractions = 4;
 
-bool mlir::weft::isFar(Operation *op, Operation *reader) {
-  if (op->getBlock() != reader->getBlock())
-    return false;
-  int between = 0;
-  for (Operation *prev = reader->getPrevNode();
-       prev && between < kFarContractions; prev = prev->getPrevNode()) {
-    if (prev == op)
+/// Visits the ops after `op`, or before it, up to the contraction after which
+/// others are far, for as long as `visit` says so. False if it is reached.
+static bool walkNear(Operation *op, bool forward,
+                     function_ref<bool(Operation *)> visit) {
+  int contractions = 0;
+  while ((op = forward ? op->getNextNode() : op->getPrevNode()) && visit(op)) {
+    contractions += isa<MatmulOp, AttentionOp, AttentionGradOp>(op);
+    if (contractions == kFarContractions)
       return false;
-    between += isa<MatmulOp, AttentionOp, AttentionGradOp>(prev);
   }
-  return between == kFarContractions && op->isBeforeInBlock(reader);
+  return true;
+}
+
+/// Says whether `reader`, which comes after `op`, does so several contractions
+/// later.
+static bool isFar(Operation *op, Operation *reader) {
+  return op->getBlock() == reader->getBlock() &&
+         !walkNear(op, /*forward=*/true,
+                   [&](Operation *next) { return next != reader; });
 }
 
 static int64_t getTensorBytes(Value value) {
@@ -34,29 +42,42 @@ static int64_t getTensorBytes(Value value) {
   return type.getNumElements() * rt::getElementBytes(type.getElementType());
 }
 
+/// Whether others wait for the value that comes out of an op.
+static bool isMade(Value value) {
+  Operation *def = value.getDefiningOp();
+  return def && !def->hasTrait<OpTrait::ConstantLike>();
+}
+
 bool mlir::weft::keepsMore(ArrayRef<linalg::GenericOp> ops, Operation *reader) {
-  auto isOurs = [&](Operation *op) {
-    return llvm::any_of(ops, [&](Operation *own) { return own == op; });
-  };
+  if (llvm::none_of(ops, [&](Operation *op) { return isFar(op, reader); }))
+    return false;
+  DenseSet<Operation *> ours(ops.begin(), ops.end());
   llvm::SetVector<Value> read;
-  int64_t kept = 0, spared = 0;
+  int64_t spared = 0;
   for (linalg::GenericOp op : ops) {
-    read.insert_range(op.getDpsInputs());
+    read.insert_range(llvm::make_filter_range(op.getDpsInputs(), isMade));
     for (Value result : op->getResults())
       if (llvm::all_of(result.getUsers(), [&](Operation *user) {
-            return user == reader || isOurs(user);
+            return user == reader || ours.contains(user);
           }))
         spared += getTensorBytes(result);
   }
-  // Far readers are done with it by then.
-  auto isDone = [&](Operation *user) {
-    return isOurs(user) || isFar(user, reader);
+  // Who reads it there as well is done with it by the time of the reader.
+  DenseSet<Operation *> near = ours;
+  auto add = [&](Operation *op) {
+    near.insert(op);
+    return true;
   };
+  for (Operation *op : ops)
+    for (bool forward : {false, true})
+      walkNear(op, forward, add);
+  int64_t kept = 0;
   for (Value input : read)
-    if (Operation *def = input.getDefiningOp();
-        def && !isOurs(def) && !def->hasTrait<OpTrait::ConstantLike>() &&
-        llvm::all_of(input.getUsers(), isDone))
+    if (!ours.contains(input.getDefiningOp()) &&
+        llvm::all_of(input.getUsers(), [&](Operation *user) {
+          return near.contains(
+              reader->getBlock()->findAncestorOpInBlock(*user));
+        }))
       kept += getTensorBytes(input);
-  return kept > spared &&
-         llvm::any_of(ops, [&](Operation *op) { return isFar(op, reader); });
+  return kept > spared;
 }

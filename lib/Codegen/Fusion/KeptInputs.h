@@ -11,10 +11,6 @@
 
 namespace mlir::weft {
 
-/// Says whether `reader` comes several contractions after `op`, so that memory
-/// between them is likely to be wanted for something else.
-bool isFar(Operation *op, Operation *reader);
-
 /// Says whether more bytes would wait for `reader` if `ops` were computed
 /// with it, as some of them are far: those of what nothing else reads by then,
 /// in place of those of results that `reader` alone reads.
