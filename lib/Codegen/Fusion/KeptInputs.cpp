@@ -14,6 +14,10 @@ using namespace mlir::weft;
 /// fewer between its parts.
 static constexpr int kFarContractions = 4;
 
+/// What a kernel more is worth: GPUs move several times as much while one is
+/// launched.
+static constexpr int64_t kLeastSparedBytes = 256 << 10;
+
 /// Visits the ops after `op`, or before it, up to the contraction after which
 /// others are far, for as long as `visit` says so. False if it is reached.
 static bool walkNear(Operation *op, bool forward,
@@ -79,5 +83,5 @@ bool mlir::weft::keepsMore(ArrayRef<linalg::GenericOp> ops, Operation *reader) {
               reader->getBlock()->findAncestorOpInBlock(*user));
         }))
       kept += getTensorBytes(input);
-  return kept > spared;
+  return kept - spared >= kLeastSparedBytes;
 }

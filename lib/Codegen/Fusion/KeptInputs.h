@@ -11,7 +11,7 @@
 
 namespace mlir::weft {
 
-/// Says whether more bytes would wait for `reader` if `ops` were computed
+/// Says whether many more bytes would wait for `reader` if `ops` were computed
 /// with it, as some of them are far: those of what nothing else reads by then,
 /// in place of those of results that `reader` alone reads.
 bool keepsMore(ArrayRef<linalg::GenericOp> ops, Operation *reader);

@@ -9,13 +9,13 @@
 #id = affine_map<(i, j) -> (i, j)>
 #bij = affine_map<(i, j, b) -> (b, i, j)>
 #ij = affine_map<(i, j, b) -> (i, j)>
-!t = tensor<64x64xf32>
-!all = tensor<4x64x64xf32>
+!t = tensor<512x512xf32>
+!all = tensor<4x512x512xf32>
 
 // CHECK-LABEL: func @far(
-// CHECK: %[[SUM:.*]] = weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK: %[[SUM:.*]] = weft_rt.fused ins(%{{.*}}, %{{.*}} : tensor<512x512xf32>, tensor<512x512xf32>)
 // CHECK-COUNT-4: weft.matmul
-// CHECK: weft_rt.fused ins(%[[SUM]], %{{.*}} : tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK: weft_rt.fused ins(%[[SUM]], %{{.*}} : tensor<512x512xf32>, tensor<512x512xf32>)
 func.func @far(%x: !t, %w: !t) -> !t {
   %e = tensor.empty() : !t
   %a = weft.matmul %x, %x {indexing_maps = [#mk, #kn, #mn]} : !t, !t -> !t
@@ -43,7 +43,7 @@ func.func @far(%x: !t, %w: !t) -> !t {
 // CHECK-LABEL: func @near(
 // CHECK-NOT: weft_rt.fused
 // CHECK-COUNT-5: weft.matmul
-// CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>)
 // CHECK-NOT: weft_rt.fused
 func.func @near(%x: !t, %w: !t) -> !t {
   %e = tensor.empty() : !t
@@ -71,7 +71,7 @@ func.func @near(%x: !t, %w: !t) -> !t {
 // CHECK-LABEL: func @awaited(
 // CHECK-NOT: weft_rt.fused
 // CHECK-COUNT-6: weft.matmul
-// CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK: weft_rt.fused ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>)
 // CHECK-NOT: weft_rt.fused
 // CHECK: weft.matmul
 func.func @awaited(%x: !t, %w: !t) -> (!t, !t) {
@@ -100,14 +100,14 @@ func.func @awaited(%x: !t, %w: !t) -> (!t, !t) {
 
 // So with sums that read more than they make.
 // CHECK-LABEL: func @reduced(
-// CHECK: %[[SUM:.*]] = weft_rt.fused ins(%{{.*}} : tensor<4x64x64xf32>)
+// CHECK: %[[SUM:.*]] = weft_rt.fused ins(%{{.*}} : tensor<4x512x512xf32>)
 // CHECK-COUNT-4: weft.matmul
-// CHECK: weft_rt.fused ins(%[[SUM]], %{{.*}} : tensor<64x64xf32>, tensor<64x64xf32>)
-func.func @reduced(%x: !t, %w: !t, %pieces: tensor<2x64x64xf32>) -> !t {
+// CHECK: weft_rt.fused ins(%[[SUM]], %{{.*}} : tensor<512x512xf32>, tensor<512x512xf32>)
+func.func @reduced(%x: !t, %w: !t, %pieces: tensor<2x512x512xf32>) -> !t {
   %e = tensor.empty() : !t
   %none = arith.constant 0.0 : f32
   %zero = linalg.fill ins(%none : f32) outs(%e : !t) -> !t
-  %made = tensor.concat dim(0) %pieces, %pieces : (tensor<2x64x64xf32>, tensor<2x64x64xf32>) -> !all
+  %made = tensor.concat dim(0) %pieces, %pieces : (tensor<2x512x512xf32>, tensor<2x512x512xf32>) -> !all
   %ab = linalg.generic {indexing_maps = [#bij, #ij], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%made : !all) outs(%zero : !t) {
   ^bb0(%l: f32, %o: f32):
