@@ -9,6 +9,7 @@
 #include "weft/Attention/Passes.h"
 
 #include "BuildAttention.h"
+#include "Candidates.h"
 #include "ComparedTerms.h"
 #include "JoinScores.h"
 #include "KeepOffloads.h"
@@ -19,7 +20,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Matchers.h"
@@ -40,87 +40,6 @@ using namespace mlir;
 using namespace mlir::weft;
 
 namespace {
-
-//===----------------------------------------------------------------------===//
-// Candidates
-//===----------------------------------------------------------------------===//
-
-bool hasExponential(linalg::GenericOp op) {
-  return !op.getBody()->getOps<math::ExpOp>().empty();
-}
-
-/// The contractions of a block with an operand that is computed from an
-/// exponential, in order, with which operand that is.
-SmallVector<std::pair<MatmulOp, bool>> findCandidates(Block &block) {
-  llvm::DenseSet<Value> reached;
-  SmallVector<std::pair<MatmulOp, bool>> candidates;
-  for (Operation &op : block) {
-    if (auto matmul = dyn_cast<MatmulOp>(op)) {
-      if (reached.contains(matmul.getLhs()))
-        candidates.push_back({matmul, true});
-      if (reached.contains(matmul.getRhs()))
-        candidates.push_back({matmul, false});
-      continue;
-    }
-    if (!isa<linalg::GenericOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             ShardOp, OptimizationBarrierOp>(op))
-      continue;
-    auto generic = dyn_cast<linalg::GenericOp>(op);
-    if ((generic && hasExponential(generic)) ||
-        llvm::any_of(op.getOperands(),
-                     [&](Value operand) { return reached.contains(operand); }))
-      reached.insert(op.result_begin(), op.result_end());
-  }
-  return candidates;
-}
-
-/// What is multiplied by what is computed from exponentials.
-SmallVector<Value> findValues(Block &block) {
-  SmallVector<Value> values;
-  for (auto [matmul, isLeft] : findCandidates(block))
-    values.push_back(isLeft ? matmul.getRhs() : matmul.getLhs());
-  return values;
-}
-
-/// The contractions of a block with a part of what is computed from
-/// exponentials of tensors put together: softmaxes with a column that is no
-/// key, which is cut off.
-SmallVector<MatmulOp> findSinks(Block &block) {
-  llvm::DenseSet<Value> joined, weights, parts;
-  SmallVector<MatmulOp> found;
-  for (Operation &op : block) {
-    auto reads = [&](const llvm::DenseSet<Value> &values) {
-      return llvm::any_of(op.getOperands(), [&](Value operand) {
-        return values.contains(operand);
-      });
-    };
-    auto mark = [&](llvm::DenseSet<Value> &values) {
-      values.insert(op.result_begin(), op.result_end());
-    };
-    if (auto matmul = dyn_cast<MatmulOp>(op)) {
-      if (reads(parts))
-        found.push_back(matmul);
-    } else if (isa<tensor::ConcatOp>(op)) {
-      mark(joined);
-    } else if (isa<tensor::ExtractSliceOp>(op)) {
-      if (reads(weights))
-        mark(parts);
-    } else if (isa<linalg::GenericOp, tensor::ExpandShapeOp,
-                   tensor::CollapseShapeOp, ShardOp, OptimizationBarrierOp>(
-                   op)) {
-      auto generic = dyn_cast<linalg::GenericOp>(op);
-      bool isWeight = reads(weights) ||
-                      (generic && hasExponential(generic) && reads(joined));
-      if (isWeight)
-        mark(weights);
-      else if (reads(joined))
-        mark(joined);
-      if (reads(parts))
-        mark(parts);
-    }
-  }
-  return found;
-}
 
 /// The uses of one product.
 using UseGroup = SmallVector<WeightsUse, 4>;
@@ -532,7 +451,9 @@ private:
   /// What is left of the interior, for other ops that read gradients of scores,
   /// is computed right before these: no square waits from the forward pass on.
   void sink(const llvm::SetVector<Operation *> &interior) {
-    SmallVector<Operation *> lastFirst(interior.begin(), interior.end());
+    // What is made outside of a loop stays there.
+    SmallVector<Operation *> lastFirst = llvm::filter_to_vector(
+        interior, [&](Operation *op) { return op->getBlock() == block; });
     llvm::sort(lastFirst, [](Operation *a, Operation *b) {
       return b->isBeforeInBlock(a);
     });
