@@ -504,7 +504,8 @@ struct RaiseAttentionPass
   using Base::Base;
 
   void runOnOperation() override {
-    // Where it leaves more than it takes away, nothing is read as kept.
+    // Where it raises fewer gradients, or as many and leaves more ops, nothing
+    // is read as kept.
     if (isWorthReadingAsKept())
       forEachBlock(getOperation(), readAsKeptIn);
     raiseAll(getOperation());

@@ -31,6 +31,12 @@ int64_t mlir::weft::getNumElements(Value value) {
   return type && type.hasStaticShape() ? type.getNumElements() : 1;
 }
 
+int64_t mlir::weft::getBytes(Value value) {
+  Type element = getElementTypeOrSelf(value);
+  return getNumElements(value) *
+         (element.isIntOrFloat() ? rt::getElementBytes(element) : 8);
+}
+
 bool mlir::weft::isHeavyScalar(Operation &op) {
   auto extract = dyn_cast<tensor::ExtractOp>(op);
   return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp,
@@ -69,12 +75,6 @@ size_t countOps(linalg::GenericOp op) {
 /// Ops of a producer that may be computed again. Without a bound, a chain whose
 /// links have two readers each, as random bits have, would double at each link.
 constexpr unsigned kMaxRepeatedOps = 16;
-
-int64_t getBytes(Value value) {
-  Type element = getElementTypeOrSelf(value);
-  return getNumElements(value) *
-         (element.isIntOrFloat() ? rt::getElementBytes(element) : 8);
-}
 
 /// Says whether the use is one that upstream fuses the producer into, and walks
 /// over each element of it once.

@@ -12,6 +12,9 @@ namespace mlir::weft {
 /// Elements of a tensor; 1 for other values and for tensors of dynamic shape.
 int64_t getNumElements(Value value);
 
+/// Bytes of a tensor, or of a scalar.
+int64_t getBytes(Value value);
+
 /// A formula, a lookup or a region instead of an instruction. A tensor's only
 /// element is read once.
 bool isHeavyScalar(Operation &op);

@@ -2,8 +2,9 @@
 
 #include "KeptInputs.h"
 
+#include "FuseElementwise.h"
+
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
-#include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -39,13 +40,6 @@ static bool isFar(Operation *op, Operation *reader) {
                    [&](Operation *next) { return next != reader; });
 }
 
-static int64_t getTensorBytes(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
-    return 0;
-  return type.getNumElements() * rt::getElementBytes(type.getElementType());
-}
-
 /// Whether others wait for the value that comes out of an op.
 static bool isMade(Value value) {
   Operation *def = value.getDefiningOp();
@@ -64,7 +58,7 @@ bool mlir::weft::keepsMore(ArrayRef<linalg::GenericOp> ops, Operation *reader) {
       if (llvm::all_of(result.getUsers(), [&](Operation *user) {
             return user == reader || ours.contains(user);
           }))
-        spared += getTensorBytes(result);
+        spared += getBytes(result);
   }
   // Who reads it there as well is done with it by the time of the reader.
   DenseSet<Operation *> near = ours;
@@ -82,6 +76,6 @@ bool mlir::weft::keepsMore(ArrayRef<linalg::GenericOp> ops, Operation *reader) {
           return near.contains(
               reader->getBlock()->findAncestorOpInBlock(*user));
         }))
-      kept += getTensorBytes(input);
+      kept += getBytes(input);
   return kept - spared >= kLeastSparedBytes;
 }
