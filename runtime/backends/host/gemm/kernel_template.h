@@ -70,12 +70,13 @@ constexpr int64_t kLineBytes = 64;
 
 /// Rows that share a pointer: more would need an offset register each.
 constexpr int kRowGroup = 5;
+constexpr int kMostPointers = 5;
 
 /// Adds t.steps steps. Strides that are known, not 0, let several steps share
 /// the arithmetic of addresses, which costs where another thread of the core
 /// wants its instructions decoded too. Known are those of packed operands, of
 /// which the processor fetches B ahead by itself.
-/// Rows are addressed by up to three pointers plus small multiples of aRow:
+/// Rows are addressed by up to five pointers plus small multiples of aRow:
 /// with a pointer per row, or with one pointer for all, GCC runs out of
 /// registers and reloads addresses in the loop.
 template <class T, int64_t StepA, int64_t StepB, int Rows, int Vecs>
@@ -85,11 +86,11 @@ inline void addSteps(const TileArgs &t, typename T::V (&acc)[Rows][Vecs]) {
   // Of three rows with a pointer none needs an offset of its own.
   constexpr int ofPointer = StepA ? 3 : kRowGroup;
   constexpr int groups = (Rows + ofPointer - 1) / ofPointer;
-  static_assert(groups <= 3, "a pointer per group");
+  static_assert(groups <= kMostPointers, "a pointer per group");
   const int64_t aRow = t.aRow, aStep = StepA ? StepA : t.aStep,
                 bStep = StepB ? StepB : t.bStep;
-  const char *a[3];
-#pragma GCC unroll 3
+  const char *a[kMostPointers];
+#pragma GCC unroll 5
   for (int g = 0; g < groups; ++g) {
     a[g] = static_cast<const char *>(t.a) + g * ofPointer * aRow;
     asm("" : "+r"(a[g])); // hides that the pointers are related
@@ -117,7 +118,7 @@ inline void addSteps(const TileArgs &t, typename T::V (&acc)[Rows][Vecs]) {
 #pragma GCC unroll 4
     for (int i = 0; i < atOnce; ++i)
       addStep(i * aStep, b + i * bStep);
-#pragma GCC unroll 3
+#pragma GCC unroll 5
     for (int g = 0; g < groups; ++g) {
       a[g] += atOnce * aStep;
       if (StepA)
@@ -130,10 +131,22 @@ inline void addSteps(const TileArgs &t, typename T::V (&acc)[Rows][Vecs]) {
 #pragma GCC unroll 1
   for (; left > 0; --left, b += bStep) {
     addStep(0, b);
-#pragma GCC unroll 3
+#pragma GCC unroll 5
     for (int g = 0; g < groups; ++g)
       a[g] += aStep;
   }
+}
+
+/// Fetches the memory that the tile is stored to, and mostly joins with, so
+/// that it is there when the products are summed.
+template <class T, int Rows, int Vecs>
+inline void fetchSums(const TileArgs &t) {
+  const int64_t rowBytes = t.to.ld * int64_t(sizeof(typename T::Acc));
+  const char *to = static_cast<const char *>(t.to.data);
+  for (int r = 0; r < Rows; ++r, to += rowBytes)
+    for (int64_t i = 0; i < Vecs * int64_t(sizeof(typename T::V));
+         i += kLineBytes)
+      __builtin_prefetch(to + i, 1);
 }
 
 /// Rows x Vecs accumulators stay in registers.
@@ -143,6 +156,7 @@ template <class T, int Rows, int Vecs> void computeTile(const TileArgs &t) {
   for (int r = 0; r < Rows; ++r)
     for (int v = 0; v < Vecs; ++v)
       acc[r][v] = T::zero();
+  fetchSums<T, Rows, Vecs>(t);
   if constexpr (T::kKnowsSteps) {
     using Acc = typename T::Acc;
     constexpr int64_t packedB = T::kVecs * T::kWidth * sizeof(Acc);

@@ -16,7 +16,7 @@ struct Avx512F32 {
   using Acc = float;
   using V = __m512;
   static constexpr int kWidth = 16, kRows = 14, kVecs = 2;
-  static constexpr bool kKnowsSteps = false;
+  static constexpr bool kKnowsSteps = true;
 
   static V zero() { return _mm512_setzero_ps(); }
   static V load(const float *from) { return _mm512_loadu_ps(from); }
