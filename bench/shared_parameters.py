@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Memory and time, as planned, of steps whose layers share parameters.
+
+    bench/shared_parameters.py [--machine h100x8]
+
+First decoders with T5's table of positions, which all layers share and which is
+learned: with attention raised, and with --attention=keep. Then 12 layers of one
+weight: the least memory that they need. Batches are on fsdp=4. Prints tables as Markdown.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import PartitionSpec as P
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python-bindings"))
+
+import weft.jax  # noqa: E402
+
+HEADS, HEAD, BUCKETS = 8, 64, 32
+WIDTH = HEADS * HEAD
+# Layers, batch, sequence, type, jax.checkpoint.
+DECODERS = [(2, 8, 512, "bfloat16", False), (4, 64, 128, "bfloat16", False),
+            (6, 4, 2048, "bfloat16", False), (6, 4, 2048, "float32", True)]
+
+
+def attend(x, w, bias):
+    q, k, v = (jnp.einsum("bsd,dhk->bhsk", x, w[n]) for n in "qkv")
+    scores = jnp.einsum("bhsk,bhtk->bhst", q, k) * HEAD ** -0.5 + bias
+    return x + jnp.einsum("bhsk,hkd->bsd", jax.nn.softmax(scores, -1) @ v, w["o"])
+
+
+def decoder(layers, length, kind, checkpoint):
+    """The step, and the shapes of its weights."""
+    distance = np.arange(length)[None] - np.arange(length)[:, None]
+    bucket = np.clip(distance, -BUCKETS // 2, BUCKETS // 2 - 1) + BUCKETS // 2
+    one = jax.checkpoint(attend) if checkpoint else attend
+
+    def loss(weights, x):
+        weights = jax.tree.map(lambda w: w.astype(kind), weights)
+        bias = jnp.moveaxis(weights["positions"][bucket], -1, 0)[None]
+        for w in weights["layers"]:
+            x = one(x, w, bias)
+        return jnp.mean(jnp.square(x.astype(jnp.float32)))
+
+    narrow = {n: (WIDTH, HEADS, HEAD) for n in "qkv"} | {"o": (HEADS, HEAD, WIDTH)}
+    return loss, {"layers": [narrow] * layers, "positions": (BUCKETS, HEADS)}
+
+
+def tied(layers):
+    """Layers of one weight."""
+    def loss(weights, x):
+        for _ in range(layers):
+            x = jnp.tanh(x @ weights["w"])
+        return jnp.mean(jnp.square(x))
+
+    return loss, {"w": (512, 512)}
+
+
+def export(loss, shapes, data, path):
+    def step(weights, x):
+        value, gradient = jax.value_and_grad(loss)(weights, x)
+        return jax.tree.map(lambda w, g: w - 0.001 * g, weights, gradient), value
+
+    def is_shape(x):
+        return isinstance(x, tuple)
+
+    weights = jax.tree.map(lambda s: jax.ShapeDtypeStruct(s, jnp.float32), shapes, is_leaf=is_shape)
+    specs = jax.tree.map(lambda s: P(), shapes, is_leaf=is_shape)
+    weft.jax.export(step, weights, data, mesh={"fsdp": 4}, donate_argnums=(0,),
+                    in_shardings=(specs, P("fsdp")), out_shardings=(specs, P())).save(path)
+
+
+def plan(path, *options):
+    """(MB of a rank, ms) as planned; of a limit that is refused the least MB, and no time."""
+    run = subprocess.run([ROOT / "build/bin/weft-compile", path, "--to", "planned", "--stats", "--no-proofs",
+                          "-o", "-", *options], capture_output=True, text=True, check=False)
+    if run.returncode == 0:
+        total = re.search(r"^  total +(\d+) B$", run.stderr.split("each rank needs:")[1], re.M)
+        return int(total[1]) / 1e6, int(re.search(r" step_ns = (\d+)", run.stdout)[1]) / 1e6
+    needed = re.search(r"needs (\d+) bytes at least", run.stderr)
+    if not needed:
+        sys.exit(f"bench: {path}: {run.stderr[:2000]}")
+    return int(needed[1]) / 1e6, None
+
+
+def print_decoders(machine, path):
+    print("| layers, batch, sequence | MB | ms | MB, kept | ms, kept |")
+    print("| --- | --: | --: | --: | --: |")
+    for layers, batch, length, kind, checkpoint in DECODERS:
+        loss, shapes = decoder(layers, length, kind, checkpoint)
+        export(loss, shapes, jax.ShapeDtypeStruct((batch, length, WIDTH), kind), path)
+        general = ("--machine", machine, "--memory-limit", "none")
+        figures = [*plan(path, *general), *plan(path, *general, "--attention", "keep")]
+        name = f"{layers}, {batch}, {length}, {kind}{', jax.checkpoint' if checkpoint else ''}"
+        print(f"| {name} | {' | '.join(f'{figure:.4g}' for figure in figures)} |", flush=True)
+
+
+def print_tied(machine, path):
+    loss, shapes = tied(12)
+    export(loss, shapes, jax.ShapeDtypeStruct((2048, 512), jnp.float32), path)
+    least, _ = plan(path, "--machine", machine, "--memory-limit", "1B")
+    print(f"\n12 layers of one weight need {least:.2f} MB at least")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--machine", default="h100x8")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "step.mlir"
+        print_decoders(options.machine, path)
+        print_tied(options.machine, path)
+
+
+if __name__ == "__main__":
+    main()
