@@ -113,6 +113,25 @@ std::string mlir::weft::checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
   return "";
 }
 
+std::string
+mlir::weft::checkOverArguments(llvm::ArrayRef<const char *> arguments) {
+  llvm::StringRef output;
+  llvm::SmallVector<NamedPath> inputs;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    llvm::StringRef argument = arguments[i];
+    if (!argument.starts_with("-")) {
+      inputs.push_back({"the input", argument});
+      continue;
+    }
+    argument = argument.ltrim('-');
+    if (argument == "o" && i + 1 < arguments.size())
+      output = arguments[++i];
+    else if (argument.consume_front("o="))
+      output = argument;
+  }
+  return checkDistinctPaths({{"-o", output}}, inputs);
+}
+
 std::string StagedFile::describe(std::error_code error) const {
   return error ? "cannot write '" + path + "': " + error.message() : "";
 }

@@ -4,6 +4,7 @@
 
 #include "weft/InitAll.h"
 #include "weft/Support/Guard.h"
+#include "weft/Support/OutputPath.h"
 #include "weft/Support/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -14,6 +15,12 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::weft::registerAll(registry);
   return mlir::weft::runGuarded("weft-opt", [&] {
+    if (std::string problem =
+            mlir::weft::checkOverArguments({argv, size_t(argc)});
+        !problem.empty()) {
+      llvm::errs() << "weft-opt: error: " << problem << "\n";
+      return 1;
+    }
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, "weft optimizer driver\n", registry));
   });

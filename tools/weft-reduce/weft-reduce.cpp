@@ -7,6 +7,7 @@
 
 #include "weft/InitAll.h"
 #include "weft/Support/Guard.h"
+#include "weft/Support/OutputPath.h"
 #include "weft/Support/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -19,6 +20,12 @@ int main(int argc, char **argv) {
   mlir::weft::registerAll(registry);
   mlir::weft::registerReduceOps();
   return mlir::weft::runGuarded("weft-reduce", [&] {
+    if (std::string problem =
+            mlir::weft::checkOverArguments({argv, size_t(argc)});
+        !problem.empty()) {
+      llvm::errs() << "weft-reduce: error: " << problem << "\n";
+      return 1;
+    }
     mlir::MLIRContext context(registry);
     return mlir::failed(mlir::mlirReduceMain(argc, argv, context)) ? 1 : 0;
   });
