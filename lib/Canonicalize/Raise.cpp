@@ -15,6 +15,7 @@
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -122,6 +123,15 @@ LogicalResult checkBody(func::FuncOp func) {
                            "result #" + Twine(result.getResultNumber()))))
         return failure();
     return success();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Lookups take their assertions with them. Whatever else a program asserts,
+/// a kernel cannot end it.
+LogicalResult checkNoAssertion(func::FuncOp func) {
+  WalkResult result = func.walk([](cf::AssertOp op) -> WalkResult {
+    return op.emitOpError("is not supported but for the index of a lookup");
   });
   return failure(result.wasInterrupted());
 }
@@ -308,37 +318,41 @@ struct RaisePass : weft::impl::RaisePassBase<RaisePass> {
 
   void runOnOperation() override {
     FailureOr<func::FuncOp> entry = checkInput();
-    if (failed(entry))
-      return signalPassFailure();
+    if (failed(entry) || failed(raise(*entry)) ||
+        failed(checkNoAssertion(*entry)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult raise(func::FuncOp entry) {
     SymbolTable symbols(getOperation());
-    inlineCalls(*entry, symbols);
-    if (failed(rewrite(*entry, cleanupPatterns)))
-      return signalPassFailure();
-    if (unrollLoops(*entry, maxUnroll) &&
-        failed(rewrite(*entry, cleanupPatterns)))
-      return signalPassFailure();
-    if (failed(clampSlices(*entry)) ||
-        failed(rewrite(*entry, genericPatterns)) ||
-        failed(rewrite(*entry, contractionPatterns)) ||
-        failed(rewrite(*entry, cleanupPatterns)))
-      return signalPassFailure();
+    inlineCalls(entry, symbols);
+    if (failed(rewrite(entry, cleanupPatterns)))
+      return failure();
+    if (unrollLoops(entry, maxUnroll) &&
+        failed(rewrite(entry, cleanupPatterns)))
+      return failure();
+    if (failed(clampSlices(entry)) || failed(rewrite(entry, genericPatterns)) ||
+        failed(rewrite(entry, contractionPatterns)) ||
+        failed(rewrite(entry, cleanupPatterns)))
+      return failure();
     IRRewriter rewriter(&getContext());
     bool changed = true;
     while (changed) {
       // Indices that are constants only now.
-      readMissingAsZero(*entry);
+      readMissingAsZero(entry);
       DominanceInfo dominance;
-      eliminateCommonSubExpressions(rewriter, dominance, *entry, &changed);
+      eliminateCommonSubExpressions(rewriter, dominance, entry, &changed);
       // Conditions that have become one decide branches inside of others. What
       // is left for later is not proved to be the user's.
-      if (!changed || !hasBranches(*entry))
-        return;
-      if (failed(rewrite(*entry, cleanupPatterns)))
-        return signalPassFailure();
+      if (!changed || !hasBranches(entry))
+        return success();
+      if (failed(rewrite(entry, cleanupPatterns)))
+        return failure();
     }
+    return success();
   }
 
-private:
   FailureOr<func::FuncOp> checkInput() {
     ModuleOp module = getOperation();
     FailureOr<func::FuncOp> entry = findEntry(module);

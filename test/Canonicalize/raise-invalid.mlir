@@ -220,3 +220,19 @@ func.func private @g7(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = arith.negf %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// An assertion of something else than the index of a lookup.
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %c = arith.cmpf oeq, %in, %in : f32
+    // expected-error @below {{'cf.assert' op is not supported but for the index of a lookup}}
+    cf.assert %c, "a number"
+    linalg.yield %in : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -108,7 +108,10 @@ void LoopEmitter::emitFetch(const Fetch &fetch, ArrayRef<int> loops) {
   builder.setInsertionPointToStart(loop.getBody());
   if (!isRun) {
     index[loops.front()] = loop.getInductionVar();
-    return emitFetch(fetch, loops.drop_front());
+    emitFetch(fetch, loops.drop_front());
+    // The next fetch may take this loop as a part of its run.
+    index[loops.front()] = Value();
+    return;
   }
   Value place = arith::AddIOp::create(builder, loc, emitIndex(fetch.access),
                                       loop.getInductionVar());

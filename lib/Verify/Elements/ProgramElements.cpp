@@ -212,6 +212,19 @@ LogicalResult ProgramElements::liftConstant(Operation *op, Attribute value) {
   return success();
 }
 
+/// The lower half is the plain sum or product, into which upstream turns the
+/// op where nobody reads the upper one.
+void ProgramElements::liftExtended(Operation *op, const Elements &operands,
+                                   DictionaryAttr details) {
+  OpResult lower = op->getResult(0), upper = op->getResult(1);
+  Type type = getElementTypeOrSelf(lower.getType());
+  bool isSum = isa<arith::AddUIExtendedOp>(op);
+  set(op, lower, compute(isSum ? "arith.addi" : "arith.muli", type, operands));
+  set(op, upper,
+      table.getScalar(op->getName().getIdentifier(), details,
+                      getElementTypeOrSelf(upper.getType()), operands, 1));
+}
+
 /// An op on scalars, or the same on tensors, element by element.
 LogicalResult ProgramElements::liftScalar(Operation *op) {
   Elements operands;
@@ -222,6 +235,11 @@ LogicalResult ProgramElements::liftScalar(Operation *op) {
     Type type = getElementTypeOrSelf(both.getOperand());
     set(op, both.getSin(), compute("math.sin", type, operands));
     set(op, both.getCos(), compute("math.cos", type, operands));
+    return success();
+  }
+  if (isa<arith::AddUIExtendedOp, arith::MulSIExtendedOp,
+          arith::MulUIExtendedOp>(op)) {
+    liftExtended(op, operands, details);
     return success();
   }
   for (OpResult result : op->getResults())

@@ -65,6 +65,8 @@ private:
   void liftAlike(Operation *op, unsigned function);
   LogicalResult liftOp(Operation *op);
   LogicalResult liftConstant(Operation *op, Attribute value);
+  void liftExtended(Operation *op, const Elements &operands,
+                    DictionaryAttr details);
   LogicalResult liftScalar(Operation *op);
   LogicalResult liftFused(rt::FusedOp op);
   LogicalResult liftCollective(Operation *op);

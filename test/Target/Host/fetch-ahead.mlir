@@ -195,3 +195,61 @@ func.func @k0() {
   }
   return
 }
+
+// -----
+
+#all4 = affine_map<(i, j, k, l) -> (i, j, k, l)>
+#last_first = affine_map<(i, j, k, l) -> (l, i, j, k)>
+#no_first = affine_map<(i, j, k, l) -> (j, k, l)>
+#all3 = affine_map<(j, k, l) -> (j, k, l)>
+
+// The lines of one input are three loops, those of the other, where the rows
+// come first, one run: it does not begin at a place of the three.
+// CHECK-LABEL: llvm.func internal @weft_k0_body
+// CHECK: "llvm.intr.prefetch"
+// CHECK: %[[SIZE:.*]] = arith.constant 280 : i64
+// CHECK-NEXT: %[[BEGIN:.*]] = arith.constant 0 : i64
+// CHECK-NEXT: scf.for %[[PLACE:.*]] = %[[BEGIN]] to %[[SIZE]]
+// CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : i64
+// CHECK-NEXT: %[[STRIDE:.*]] = arith.constant 280 : i64
+// CHECK-NEXT: %[[ROW:.*]] = arith.muli %{{.*}}, %[[STRIDE]] : i64
+// CHECK-NEXT: %[[FIRST:.*]] = arith.addi %[[ZERO]], %[[ROW]] : i64
+// CHECK-NEXT: arith.addi %[[FIRST]], %[[PLACE]] : i64
+// CHECK: "llvm.intr.prefetch"
+// CHECK: llvm.return
+func.func @k0() {
+  %x = weft_rt.buffer argument 0 : memref<8x5x7x2xbf16>
+  %y = weft_rt.buffer argument 1 : memref<2x8x5x7xbf16>
+  %least = weft_rt.buffer argument 2 : memref<8x5x7x2xbf16>
+  %sum = weft_rt.buffer argument 3 : memref<5x7x2xbf16>
+  weft_rt.fused ins(%x, %y : memref<8x5x7x2xbf16>, memref<2x8x5x7xbf16>) outs(%least, %sum : memref<8x5x7x2xbf16>, memref<5x7x2xbf16>) {
+  ^bb0(%a: tensor<8x5x7x2xbf16>, %b: tensor<2x8x5x7xbf16>):
+    %zero = arith.constant 0.0 : f32
+    %el = tensor.empty() : tensor<8x5x7x2xbf16>
+    %l = linalg.generic {indexing_maps = [#all4, #last_first, #all4], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+        ins(%a, %b : tensor<8x5x7x2xbf16>, tensor<2x8x5x7xbf16>) outs(%el : tensor<8x5x7x2xbf16>) {
+    ^bb0(%u: bf16, %v: bf16, %o: bf16):
+      %m = arith.minimumf %u, %v : bf16
+      linalg.yield %m : bf16
+    } -> tensor<8x5x7x2xbf16>
+    %es = tensor.empty() : tensor<5x7x2xf32>
+    %start = linalg.fill ins(%zero : f32) outs(%es : tensor<5x7x2xf32>) -> tensor<5x7x2xf32>
+    %s = linalg.generic {indexing_maps = [#all4, #no_first], iterator_types = ["reduction", "parallel", "parallel", "parallel"]}
+        ins(%a : tensor<8x5x7x2xbf16>) outs(%start : tensor<5x7x2xf32>) {
+    ^bb0(%u: bf16, %o: f32):
+      %t = math.tanh %u : bf16
+      %w = arith.extf %t : bf16 to f32
+      %p = arith.addf %o, %w : f32
+      linalg.yield %p : f32
+    } -> tensor<5x7x2xf32>
+    %er = tensor.empty() : tensor<5x7x2xbf16>
+    %r = linalg.generic {indexing_maps = [#all3, #all3], iterator_types = ["parallel", "parallel", "parallel"]}
+        ins(%s : tensor<5x7x2xf32>) outs(%er : tensor<5x7x2xbf16>) {
+    ^bb0(%u: f32, %o: bf16):
+      %t = arith.truncf %u : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<5x7x2xbf16>
+    weft_rt.yield %l, %r : tensor<8x5x7x2xbf16>, tensor<5x7x2xbf16>
+  }
+  return
+}

@@ -339,3 +339,22 @@ module attributes {weft.invariance = #weft.invariance<axes = [], leaves = 4>} {
     }
   }
 }
+
+// -----
+
+// The upper half of another product.
+
+module {
+  func.func @f(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+    // expected-error @below {{makes result #0 another one than the user's module: arith.mulsi_extended, expected arith.mului_extended}}
+    %low, %high = arith.mulsi_extended %x, %y : tensor<4xi32>
+    return %high : tensor<4xi32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+      // expected-note @below {{makes arith.mului_extended}}
+      %low, %high = arith.mului_extended %x, %y : tensor<4xi32>
+      return %high : tensor<4xi32>
+    }
+  }
+}

@@ -160,3 +160,24 @@ module {
     }
   }
 }
+
+// -----
+
+// Lower halves of which nobody reads the upper ones.
+
+module {
+  func.func @f(%x: tensor<4xi32>, %y: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
+    %0 = arith.addi %x, %y : tensor<4xi32>
+    %1 = arith.muli %x, %y : tensor<4xi32>
+    %low, %high = arith.mului_extended %x, %y : tensor<4xi32>
+    return %0, %1, %high : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+  }
+  module @source {
+    func.func @f(%x: tensor<4xi32>, %y: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
+      %0, %overflows = arith.addui_extended %x, %y : tensor<4xi32>, tensor<4xi1>
+      %1, %signed = arith.mulsi_extended %x, %y : tensor<4xi32>
+      %low, %high = arith.mului_extended %x, %y : tensor<4xi32>
+      return %0, %1, %high : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+    }
+  }
+}

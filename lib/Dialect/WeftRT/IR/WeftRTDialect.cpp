@@ -225,6 +225,15 @@ LogicalResult verifyLookup(FusedOp fused, Operation *op) {
   return success();
 }
 
+/// Checks that an op in a body computes its results and does nothing else: of
+/// other memory than that of inputs and outputs the proofs know nothing.
+LogicalResult verifyEffects(Operation *op) {
+  if (isMemoryEffectFree(op))
+    return success();
+  return op->emitOpError("has effects, which no op in a body of a " // fused_c5
+                         "'weft_rt.fused' op may have");
+}
+
 /// Checks that a loop is a reduction just where some output does not tell its
 /// passes apart. Passes of another one could be done in any order, or at once,
 /// and would overwrite each other.
@@ -270,7 +279,8 @@ LogicalResult verifyOps(FusedOp fused) {
       if (failed(verifyIterators(generic)) || failed(verifyOutputs(generic)))
         return failure();
       WalkResult result = generic.getBody()->walk([&](Operation *inner) {
-        return WalkResult(verifyLookup(fused, inner));
+        return WalkResult(success(succeeded(verifyLookup(fused, inner)) &&
+                                  succeeded(verifyEffects(inner))));
       });
       if (result.wasInterrupted())
         return failure();
@@ -286,6 +296,8 @@ LogicalResult verifyOps(FusedOp fused) {
                                            !hasTensor(op.getResultTypes()));
     if (!isKnown) // fused_c5
       return op.emitOpError("has no form in a 'weft_rt.fused' op");
+    if (failed(verifyEffects(&op)))
+      return failure();
   }
   return success();
 }

@@ -185,6 +185,44 @@ func.func @fused_c6_parallel(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+// Other memory than that of inputs and outputs.
+func.func @fused_c5_memory(%x: memref<4xf32>, %y: memref<4xf32>) {
+  weft_rt.fused ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %e = tensor.empty() : tensor<4xf32>
+    %g = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      // expected-error @+1 {{'memref.alloc' op has effects, which no op in a body of a 'weft_rt.fused' op may have}}
+      %m = memref.alloc() : memref<4xf32>
+      linalg.yield %v : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %g : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fused_c5_assertion(%x: memref<4xf32>, %c: i1) {
+  weft_rt.fused ins() scalars(%c : i1) outs(%x : memref<4xf32>) {
+  ^bb0(%b: i1):
+    // expected-error @+1 {{'cf.assert' op has effects}}
+    cf.assert %b, "no"
+    %e = tensor.empty() : tensor<4xf32>
+    %g = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        outs(%e : tensor<4xf32>) {
+    ^bb0(%o: f32):
+      %z = arith.constant 0.0 : f32
+      linalg.yield %z : f32
+    } -> tensor<4xf32>
+    weft_rt.yield %g : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
 // A copy of the diagonal writes nothing else.
 #diagonal = affine_map<(i) -> (i, i)>
 func.func @fused_c7_diagonal(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
