@@ -26,26 +26,42 @@ void LoopEmitter::allocateScratch() {
 }
 
 /// Emits a loop over `dim`; `body` replaces the carried values by new ones.
-void LoopEmitter::emitForLoop(int dim, ValueRange carried,
-                              function_ref<void(SmallVectorImpl<Value> &)> body,
-                              SmallVectorImpl<Value> &results) {
-  bool isCut = dim == shape.cutDim;
-  Value lower = isCut ? kernel.begin : emitInt(builder, loc, 0);
-  Value upper = isCut ? kernel.end : emitInt(builder, loc, shape.sizes[dim]);
-  int64_t step = dim == together.dim ? together.count : 1;
-  auto loop = scf::ForOp::create(builder, loc, lower, upper,
-                                 emitInt(builder, loc, step), carried);
+void LoopEmitter::emitLoop(int dim, const Range &range, ValueRange carried,
+                           LoopBody body, SmallVectorImpl<Value> &results) {
+  auto loop = scf::ForOp::create(builder, loc, range.lower, range.upper,
+                                 emitInt(builder, loc, range.step), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   index[dim] = loop.getInductionVar();
-  if (dim == fetchDim)
-    emitFetches(dim);
   SmallVector<Value> values(loop.getRegionIterArgs());
   body(values);
   if (!values.empty())
     scf::YieldOp::create(builder, loc, values);
   index[dim] = nullptr;
   results.assign(loop.getResults().begin(), loop.getResults().end());
+}
+
+/// The same for all of `dim`.
+void LoopEmitter::emitForLoop(int dim, ValueRange carried, LoopBody body,
+                              SmallVectorImpl<Value> &results) {
+  bool isCut = dim == shape.cutDim;
+  Range range = {isCut ? kernel.begin : emitInt(builder, loc, 0),
+                 isCut ? kernel.end : emitInt(builder, loc, shape.sizes[dim]),
+                 dim == together.dim ? together.count : 1};
+  if (ahead.dims.empty() || dim != ahead.dims.back())
+    return emitLoop(dim, range, carried, body, results);
+  range.step = ahead.count;
+  auto emitPart = [&](SmallVectorImpl<Value> &values) {
+    emitFetches();
+    if (ahead.count == 1)
+      return body(values);
+    Value first = index[dim];
+    Value end = arith::AddIOp::create(builder, loc, first,
+                                      emitInt(builder, loc, ahead.count));
+    SmallVector<Value> before(values.begin(), values.end());
+    emitLoop(dim, {first, end, 1}, before, body, values);
+  };
+  emitLoop(dim, range, carried, emitPart, results);
 }
 
 /// The members at one point; or maxima of several ones, and with what they were

@@ -41,10 +41,15 @@ private:
                   llvm::SmallVectorImpl<Store> &stores);
   void emitNest(llvm::ArrayRef<unsigned> members, llvm::ArrayRef<int> loops,
                 llvm::SmallVectorImpl<Value> &carried);
-  void
-  emitForLoop(int dim, ValueRange carried,
-              llvm::function_ref<void(llvm::SmallVectorImpl<Value> &)> body,
-              llvm::SmallVectorImpl<Value> &results);
+  using LoopBody = llvm::function_ref<void(llvm::SmallVectorImpl<Value> &)>;
+  struct Range {
+    Value lower, upper;
+    int64_t step;
+  };
+  void emitLoop(int dim, const Range &range, ValueRange carried, LoopBody body,
+                llvm::SmallVectorImpl<Value> &results);
+  void emitForLoop(int dim, ValueRange carried, LoopBody body,
+                   llvm::SmallVectorImpl<Value> &results);
   /// Where row number `row` is, of each row dim.
   void emitRowIndex(Value row, llvm::MutableArrayRef<Value> places);
   /// A tensor, the loops that walk what of it is fetched, and the elements that
@@ -56,23 +61,27 @@ private:
     int64_t run;
     int64_t bytes;
   };
-  std::optional<Fetch> getFetch(const Member &member, OpOperand &operand,
-                                int64_t most);
-  /// Plans or emits what fetches the next row, if `phase`, which walks `loops`,
-  /// is the last one.
+  std::optional<Fetch> getFetch(const Member &member, OpOperand &operand);
+  llvm::SmallVector<Fetch> getFetches();
+  /// Plans what fetches the next row, if `phase`, which walks `loops`, is the
+  /// last one.
   void startFetches(const Phase &phase, llvm::ArrayRef<int> loops);
-  /// Fetches what of the next row is at this point of `dim`; all, if it is -1.
-  void emitFetches(int dim);
+  /// Fetches what of the next row is at this point.
+  void emitFetches();
   void emitFetch(const Fetch &fetch, llvm::ArrayRef<int> loops);
   llvm::SmallVector<OpResult> getCarried(const Phase &phase);
 
   const KernelFunction &kernel;
   /// What is summed up in registers for each point.
   llvm::DenseSet<Value> innerSums;
-  /// Where the next row is, if there are several phases, and the loop in which
-  /// it is fetched point by point.
+  /// Where the next row is, if there are several phases.
   llvm::SmallVector<Value> nextRow;
-  int fetchDim = -1;
+  /// The loops of the last phase at whose points the next row is fetched, of
+  /// the last one for so many points at once.
+  struct {
+    llvm::SmallVector<int> dims;
+    int64_t count = 1;
+  } ahead;
   /// The loop that is walked several points at once in the current phase.
   struct {
     int dim = -1;
