@@ -45,21 +45,24 @@ void LoopEmitter::emitLoop(int dim, const Range &range, ValueRange carried,
 void LoopEmitter::emitForLoop(int dim, ValueRange carried, LoopBody body,
                               SmallVectorImpl<Value> &results) {
   bool isCut = dim == shape.cutDim;
+  int64_t size = shape.sizes[dim] * (dim == blocks.inner ? blocks.count : 1);
+  int64_t step = dim == together.dim   ? together.count
+                 : dim == blocks.outer ? blocks.count
+                                       : 1;
   Range range = {isCut ? kernel.begin : emitInt(builder, loc, 0),
-                 isCut ? kernel.end : emitInt(builder, loc, shape.sizes[dim]),
-                 dim == together.dim ? together.count : 1};
+                 isCut ? kernel.end : emitInt(builder, loc, size), step};
   if (ahead.dims.empty() || dim != ahead.dims.back())
     return emitLoop(dim, range, carried, body, results);
-  range.step = ahead.count;
+  range.step = std::max(ahead.count, step);
   auto emitPart = [&](SmallVectorImpl<Value> &values) {
     emitFetches();
-    if (ahead.count == 1)
+    if (ahead.count <= step)
       return body(values);
     Value first = index[dim];
     Value end = arith::AddIOp::create(builder, loc, first,
                                       emitInt(builder, loc, ahead.count));
     SmallVector<Value> before(values.begin(), values.end());
-    emitLoop(dim, {first, end, 1}, before, body, values);
+    emitLoop(dim, {first, end, step}, before, body, values);
   };
   emitLoop(dim, range, carried, emitPart, results);
 }
@@ -230,21 +233,27 @@ void LoopEmitter::joinRows(const Phase &phase, ArrayRef<int> reduced) {
     }
 }
 
-/// The loops of a phase without sums. Those over a few elements that lie next
-/// to each other come last, unrolled: what is around them is then a vector's
-/// that reads and writes all in between.
+/// The loops of a phase. Those over a few elements that lie next to each other,
+/// and that no sum is over, come last, unrolled: what is around them is then a
+/// vector's that reads and writes all in between.
 static SmallVector<int> getPointLoops(const KernelShape &shape,
                                       const Phase &phase) {
   constexpr int64_t maxSize = 4;
   SmallVector<int> loops(phase.loops);
+  if (phase.order)
+    return loops;
   auto isNext = [&](int dim) {
+    auto isSummed = [&](unsigned member) {
+      return shape.members[member].reductionDims >> dim & 1;
+    };
+    auto hasNext = [&](unsigned member) {
+      return llvm::any_of(
+          shape.members[member].accesses,
+          [&](const Access &access) { return access.strides[dim] == 1; });
+    };
     return shape.sizes[dim] <= maxSize &&
-           llvm::any_of(phase.members, [&](unsigned member) {
-             return llvm::any_of(shape.members[member].accesses,
-                                 [&](const Access &access) {
-                                   return access.strides[dim] == 1;
-                                 });
-           });
+           llvm::none_of(phase.members, isSummed) &&
+           llvm::any_of(phase.members, hasNext);
   };
   std::stable_partition(loops.begin(), loops.end(),
                         [&](int dim) { return !isNext(dim); });
@@ -255,9 +264,11 @@ void LoopEmitter::emitPhase(const Phase &phase) {
   if (phase.order && !phase.order->isChain)
     return emitOrderedPhase(phase);
   together = {};
+  blocks = {};
   if (auto [loops, count] = findInnerSums(phase); !loops.empty()) {
     ArrayRef<int> parallel(loops), reduced = parallel.take_back(count);
     joinRows(phase, reduced);
+    joinBlocks(phase, parallel.drop_back(count));
     startFetches(phase, parallel.drop_back(count));
     return emitInnerSums(phase, parallel.drop_back(count), reduced);
   }
@@ -271,10 +282,8 @@ void LoopEmitter::emitPhase(const Phase &phase) {
   for (OpResult result : results)
     carried.push_back(
         emitInit(shape.members[shape.findProducer(result)], result));
-  bool hasSums = llvm::any_of(phase.members, [&](unsigned member) {
-    return shape.members[member].isReduction();
-  });
-  SmallVector<int> loops = hasSums ? phase.loops : getPointLoops(shape, phase);
+  SmallVector<int> loops = getPointLoops(shape, phase);
+  joinBlocks(phase, loops);
   startFetches(phase, loops);
   emitNest(phase.members, loops, carried);
   for (auto [result, value] : llvm::zip(results, carried)) {
