@@ -79,6 +79,30 @@ int split(KernelShape &shape, int dim, int64_t size) {
   return inner;
 }
 
+/// Puts a dim among the loops of a phase, outside of those that lie closer
+/// together in memory, of sums, and of vectors.
+void insertLoop(const KernelShape &shape, Phase &phase, int dim) {
+  auto getStrides = [&](int loop) {
+    SmallVector<int64_t> strides;
+    for (unsigned member : phase.members)
+      for (const Access &access : shape.members[member].accesses)
+        strides.push_back(access.strides[loop]);
+    return strides;
+  };
+  auto isSummed = [&](int loop) {
+    return llvm::any_of(phase.members, [&](unsigned member) {
+      return shape.members[member].reductionDims & bit(loop);
+    });
+  };
+  int64_t reach = llvm::sum_of(getStrides(dim));
+  auto *place = llvm::find_if(phase.loops, [&](int loop) {
+    SmallVector<int64_t> strides = getStrides(loop);
+    return isSummed(loop) || llvm::is_contained(strides, 1) ||
+           llvm::sum_of(strides) <= reach;
+  });
+  phase.loops.insert(place, dim);
+}
+
 /// Short rows with numbers of their own: several of the innermost become one.
 void joinShortRows(KernelShape &shape) {
   size_t numOps = 0;
@@ -98,7 +122,7 @@ void joinShortRows(KernelShape &shape) {
     return;
   int inner = split(shape, dim, count);
   for (Phase &phase : shape.phases)
-    phase.loops.insert(phase.loops.begin(), inner);
+    insertLoop(shape, phase, inner);
 }
 
 /// The inner dim that is a loop of every phase, and parallel in all members;
