@@ -46,7 +46,7 @@ std::optional<LoopEmitter::Fetch> LoopEmitter::getFetch(const Member &member,
     return std::nullopt;
   Fetch fetch{
       operand.get(), access, {}, 1, rt::getElementBytes(type.getElementType())};
-  for (int dim : shape.phases.front().loops)
+  for (int dim : shape.phases[member.phase].loops)
     if (access.strides[dim] != 0) {
       fetch.loops.push_back(dim);
       fetch.bytes *= shape.sizes[dim];
@@ -56,14 +56,31 @@ std::optional<LoopEmitter::Fetch> LoopEmitter::getFetch(const Member &member,
   return fetch;
 }
 
-SmallVector<LoopEmitter::Fetch> LoopEmitter::getFetches() {
+/// What a phase reads of which `getFetch` says how.
+SmallVector<LoopEmitter::Fetch> LoopEmitter::getFetches(const Phase &phase) {
   SmallVector<Fetch> fetches;
-  for (unsigned i : shape.phases.front().members) {
+  for (unsigned i : phase.members) {
     const Member &member = shape.members[i];
     linalg::GenericOp generic = member.op;
     for (OpOperand *operand : generic.getDpsInputOperands())
       if (std::optional<Fetch> fetch = getFetch(member, *operand))
         fetches.push_back(*fetch);
+  }
+  return fetches;
+}
+
+/// What the first phase reads; where the last one reads as much of the same
+/// buffer, maybe as a tensor of another shape, by the loops of that one.
+SmallVector<LoopEmitter::Fetch> LoopEmitter::getFetches() {
+  SmallVector<Fetch> fetches = getFetches(shape.phases.front());
+  SmallVector<Fetch> last = getFetches(shape.phases.back());
+  for (Fetch &fetch : fetches) {
+    auto *again = llvm::find_if(last, [&](const Fetch &other) {
+      return other.bytes == fetch.bytes &&
+             getPointer(other.tensor) == getPointer(fetch.tensor);
+    });
+    if (again != last.end())
+      fetch = *again;
   }
   return fetches;
 }

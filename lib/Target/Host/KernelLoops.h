@@ -67,6 +67,7 @@ private:
     int64_t bytes;
   };
   std::optional<Fetch> getFetch(const Member &member, OpOperand &operand);
+  llvm::SmallVector<Fetch> getFetches(const Phase &phase);
   llvm::SmallVector<Fetch> getFetches();
   /// Plans what fetches the next row, if `phase`, which walks `loops`, is the
   /// last one.

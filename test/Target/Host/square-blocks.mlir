@@ -1,12 +1,14 @@
 // RUN: weft-opt %s --weft-lower-quantization --weft-fuse-kernels --weft-name-ops --weft-plan-buffers --weft-outline-kernels | FileCheck %s
 
 // Squares that are computed together are cast line by line, as they lie, not
-// one after the other: the loop over lines is around the one over blocks.
+// one after the other: the loop over lines is around the one over blocks. The
+// next ones are fetched by these loops, though magnitudes read another view.
 
 // CHECK-LABEL: llvm.func internal @weft_k0_body
 // CHECK: weft.multiplier_of
 // CHECK: scf.for %[[LINE:.*]] = %{{.*}} to
 // CHECK: scf.for %[[BLOCK:.*]] = %{{.*}} to
+// CHECK: "llvm.intr.prefetch"
 // CHECK: scf.for %{{.*}} = %{{.*}} to
 // CHECK: weft.round_f8
 // CHECK: llvm.return
