@@ -223,8 +223,30 @@ Value Lowering::toPairs(Location loc, Value value) {
 // Magnitudes and scales
 //===----------------------------------------------------------------------===//
 
+/// Says whether scales are for casts to 4 bits whose blocks lie along another
+/// dimension than the last: the two elements of a byte have scales of their
+/// own.
+bool isForPairs(BlockScaleOp op) {
+  return llvm::any_of(op.getMultiplier().getUsers(), [](Operation *user) {
+    auto quantize = dyn_cast<QuantizeOp>(user);
+    return quantize && isNibble(quantize) &&
+           getTensor(quantize).getShape().back() ==
+               getTensor(quantize.getMultiplier()).getShape().back();
+  });
+}
+
+/// Says whether magnitudes are for nothing but such scales.
+bool isForPairs(AmaxOp op) {
+  auto isScale = [](OpOperand &use) {
+    auto scale = dyn_cast<BlockScaleOp>(use.getOwner());
+    return scale && use.get() == scale.getAmax() && isForPairs(scale);
+  };
+  return !op->use_empty() && llvm::all_of(op->getUses(), isScale);
+}
+
 /// Magnitudes of 16 bits are compared as these, more at a time, and widened
-/// last: what takes them knows both.
+/// last: what takes them knows both. Those for casts of pairs are found in the
+/// shape of these, so that they can be one kernel.
 void Lowering::lowerAmax(AmaxOp op) {
   Location loc = op.getLoc();
   BlockView view(getTensor(op.getInput()).getShape(), getTensor(op).getShape());
@@ -236,6 +258,21 @@ void Lowering::lowerAmax(AmaxOp op) {
     counts.push_back(view.shape[dim]);
     iterators[dim] = utils::IteratorType::parallel;
   }
+  AffineMap all = builder.getMultiDimIdentityMap(view.getRank());
+  AffineMap map = view.getScaleMap(op.getContext());
+  SmallVector<int64_t> whole(counts);
+  bool inPairs = isForPairs(op);
+  if (inPairs) {
+    input = toPairs(loc, input);
+    counts.back() /= 2;
+    counts.push_back(2);
+    iterators.push_back(utils::IteratorType::parallel);
+    unsigned half = view.getRank();
+    all = builder.getMultiDimIdentityMap(half + 1);
+    map =
+        AffineMap::get(half + 1, 0, map.getResults(), op.getContext())
+            .insertResult(builder.getAffineDimExpr(half), map.getNumResults());
+  }
   Type own = getTensor(input).getElementType();
   Type element = own.isBF16() || own.isF16() ? own : builder.getF32Type();
   auto type = RankedTensorType::get(counts, element);
@@ -243,21 +280,24 @@ void Lowering::lowerAmax(AmaxOp op) {
       builder, loc,
       DenseElementsAttr::get(type, builder.getFloatAttr(element, 0)));
   auto generic = linalg::GenericOp::create(
-      builder, loc, type, input, zero,
-      ArrayRef<AffineMap>{builder.getMultiDimIdentityMap(view.getRank()),
-                          view.getScaleMap(op.getContext())},
-      iterators, [&](OpBuilder &b, Location l, ValueRange args) {
+      builder, loc, type, input, zero, ArrayRef<AffineMap>{all, map}, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
         Value number = own == element ? args[0] : toF32(b, l, args[0]);
         Value magnitude = math::AbsFOp::create(b, l, number);
         Value max = arith::MaximumFOp::create(b, l, args[1], magnitude);
         linalg::YieldOp::create(b, l, max);
       });
   Value amax = generic.getResult(0);
+  if (inPairs) {
+    amax = tensor::CollapseShapeOp::create(builder, loc, type.clone(whole),
+                                           amax, getPairGroups(whole.size()));
+    unpaired.push_back(amax.getDefiningOp());
+  }
   Value wide = amax;
   if (!element.isF32()) {
     auto widened = makeElementwise(
-        loc, type.clone(builder.getF32Type()), amax,
-        builder.getMultiDimIdentityMap(type.getRank()),
+        loc, getTensor(amax).clone(cast<Type>(builder.getF32Type())), amax,
+        builder.getMultiDimIdentityMap(whole.size()),
         [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
           return {toF32(b, l, args[0])};
         });
@@ -284,18 +324,6 @@ void Lowering::eraseUnused() {
   for (auto &[wide, narrow] : narrowAmax)
     if (narrow.use_empty() && narrow.getDefiningOp<tensor::ExpandShapeOp>())
       narrow.getDefiningOp()->erase();
-}
-
-/// Says whether scales are for casts to 4 bits whose blocks lie along another
-/// dimension than the last: the two elements of a byte have scales of their
-/// own.
-bool isForPairs(BlockScaleOp op) {
-  return llvm::any_of(op.getMultiplier().getUsers(), [](Operation *user) {
-    auto quantize = dyn_cast<QuantizeOp>(user);
-    return quantize && isNibble(quantize) &&
-           getTensor(quantize).getShape().back() ==
-               getTensor(quantize.getMultiplier()).getShape().back();
-  });
 }
 
 /// In the shape that casts read them in: so they can be one kernel with these.

@@ -143,6 +143,25 @@ func.func @scales_in_pairs(%x: tensor<32x64xbf16>) -> tensor<32x64xbf16> {
 
 // -----
 
+// So are their magnitudes, where nothing else takes these.
+
+// CHECK-LABEL: func @magnitudes_in_pairs(
+func.func @magnitudes_in_pairs(%x: tensor<32x64xbf16>, %t: tensor<1x1xf32>) -> tensor<32x64xbf16> {
+  // CHECK: %[[X:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0, 1], [2, 3]] output_shape [2, 16, 32, 2]
+  // CHECK: %[[A:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel", "parallel"]} ins(%[[X]] : tensor<2x16x32x2xbf16>) outs(%{{.*}} : tensor<2x32x2xbf16>)
+  // CHECK-NOT: tensor.collapse_shape %[[A]]
+  // CHECK: linalg.generic {{.*}} ins(%[[A]], %{{.*}} : tensor<2x32x2xbf16>, tensor<f32>)
+  // CHECK-NOT: tensor.collapse_shape %[[A]]
+  // CHECK: return
+  %a = weft.amax %x {blocks = array<i64: 16, 1>} : tensor<32x64xbf16> -> tensor<2x64xf32>
+  %m, %s = weft.block_scale %a of %t {element = f4E2M1FN} : (tensor<2x64xf32>, tensor<1x1xf32>) -> (tensor<2x64xf32>, tensor<2x64xf8E4M3FN>)
+  %q = weft.quantize %x, %m : tensor<32x64xbf16>, tensor<2x64xf32> -> tensor<32x64xf4E2M1FN>
+  %d = weft.dequantize %q, %s : tensor<32x64xf4E2M1FN>, tensor<2x64xf8E4M3FN> -> tensor<32x64xbf16>
+  return %d : tensor<32x64xbf16>
+}
+
+// -----
+
 // Scales of a contraction: of blocks, and of whole operands.
 
 // CHECK-LABEL: func @scaled(

@@ -307,6 +307,7 @@ private:
   void findCollectives();
   void tryJoin(linalg::GenericOp op);
   bool tryJoinGroup(linalg::GenericOp op, unsigned group, bool sharesLittle);
+  KernelShape tile(const KernelShape &shape, bool isNear);
   bool isProfitable(const KernelShape &shape, bool isNear);
   bool delays(ArrayRef<linalg::GenericOp> ops);
   SmallVector<Operation *> getOps(unsigned group) const;
@@ -389,20 +390,26 @@ int64_t getScratchBytes(const KernelShape &shape) {
   return scratch;
 }
 
-/// What a joint kernel must keep: enough rows to share out, little scratch.
-/// Rows are cut for ops that are near each other: in place of what waits for a
-/// far one, as what is quantized for the backward pass, what it is made of
-/// would be kept, which may be wider.
-bool Grouping::isProfitable(const KernelShape &shape, bool isNear) {
-  if (shape.phases.size() > 1 && isOneThreads(shape))
-    return false;
-  if (getScratchBytes(shape) <= limits.scratchBytes)
-    return true;
-  if (!limits.tileRows || !isNear)
-    return false;
+/// The shape in which the target makes code of a joint kernel. Rows are cut for
+/// ops that are near each other: in place of what waits for a far one, as what
+/// is quantized for the backward pass, what it is made of would be kept, which
+/// may be wider.
+KernelShape Grouping::tile(const KernelShape &shape, bool isNear) {
   KernelShape tiled = shape;
-  limits.tileRows(tiled);
-  return getScratchBytes(tiled) <= limits.scratchBytes;
+  if (limits.tileRows && isNear)
+    limits.tileRows(tiled);
+  return tiled;
+}
+
+/// What a joint kernel must keep: enough rows to share out, little scratch.
+bool Grouping::isProfitable(const KernelShape &shape, bool isNear) {
+  bool isLong = getScratchBytes(shape) > limits.scratchBytes;
+  bool isFew = shape.phases.size() > 1 && isOneThreads(shape);
+  if (!isLong && !isFew)
+    return true;
+  KernelShape tiled = tile(shape, isNear);
+  return !(isFew && isOneThreads(tiled)) &&
+         getScratchBytes(tiled) <= limits.scratchBytes;
 }
 
 /// Says whether a row has several results of a sum.
@@ -459,7 +466,7 @@ bool Grouping::tryJoinGroup(linalg::GenericOp op, unsigned group,
       hasSumsInRows(*shape))
     return false;
   // Sums by rows and by columns would be one thread's together.
-  if (isOneThreads(*shape)) {
+  if (isOneThreads(*shape) && isOneThreads(tile(*shape, areNear))) {
     FailureOr<KernelShape> alone = analyzeDense(op);
     llvm::erase(ops, op);
     FailureOr<KernelShape> others = analyzeDense(ops);

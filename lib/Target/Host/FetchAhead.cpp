@@ -14,15 +14,12 @@ using namespace mlir::weft;
 
 /// The bytes of a line of the caches.
 static constexpr int64_t kLine = 64;
-/// The most that is fetched at once, before a phase that is one loop, and point
-/// by point of a phase's outermost loop: what the second-level cache holds
-/// beside this row. More than `kFew` would push this row out of the first-level
-/// one.
-static constexpr int64_t kMostAtOnce = 4 << 10, kMostInAll = 128 << 10,
-                         kFew = 16 << 10;
-/// What a row has at least that is several runs of lines, for processors to
-/// guess what follows.
-static constexpr int64_t kLongRun = 512;
+/// The most that is fetched at once: a processor waits for few lines at a time,
+/// and what is computed meanwhile would wait behind the others.
+static constexpr int64_t kMostAtOnce = 256;
+/// The most of a row: what the second-level cache holds beside this one. More
+/// than `kFew` would push this row out of the first-level one.
+static constexpr int64_t kMostInAll = 128 << 10, kFew = 16 << 10;
 
 /// Joins loops over elements that lie next to each other: their number. The
 /// others of `dims` are left.
@@ -39,9 +36,9 @@ static int64_t takeRun(const KernelShape &shape, const Access &access,
 }
 
 /// How the first phase walks `operand`, if that lies outside of the kernel, the
-/// next row's is another than this row's, and fetching it, `most` bytes, helps.
-std::optional<LoopEmitter::Fetch>
-LoopEmitter::getFetch(const Member &member, OpOperand &operand, int64_t most) {
+/// next row's is another than this row's, and fetching it helps.
+std::optional<LoopEmitter::Fetch> LoopEmitter::getFetch(const Member &member,
+                                                        OpOperand &operand) {
   auto type = dyn_cast<RankedTensorType>(operand.get().getType());
   const Access &access = member.accesses[operand.getOperandNumber()];
   if (!type || !isa<BlockArgument>(operand.get()) ||
@@ -49,49 +46,100 @@ LoopEmitter::getFetch(const Member &member, OpOperand &operand, int64_t most) {
     return std::nullopt;
   Fetch fetch{
       operand.get(), access, {}, 1, rt::getElementBytes(type.getElementType())};
-  for (int dim : shape.phases.front().loops)
+  for (int dim : shape.phases[member.phase].loops)
     if (access.strides[dim] != 0) {
       fetch.loops.push_back(dim);
       fetch.bytes *= shape.sizes[dim];
     }
-  SmallVector<int> others(fetch.loops);
-  int64_t run = takeRun(shape, access, others);
-  bool isGuessed = !others.empty() &&
-                   run * rt::getElementBytes(type.getElementType()) >= kLongRun;
-  if (isGuessed || fetch.bytes <= kLine || fetch.bytes > most)
+  if (fetch.bytes <= kLine || fetch.bytes > kMostInAll)
     return std::nullopt;
   return fetch;
 }
 
+/// What a phase reads of which `getFetch` says how.
+SmallVector<LoopEmitter::Fetch> LoopEmitter::getFetches(const Phase &phase) {
+  SmallVector<Fetch> fetches;
+  for (unsigned i : phase.members) {
+    const Member &member = shape.members[i];
+    linalg::GenericOp generic = member.op;
+    for (OpOperand *operand : generic.getDpsInputOperands())
+      if (std::optional<Fetch> fetch = getFetch(member, *operand))
+        fetches.push_back(*fetch);
+  }
+  return fetches;
+}
+
+/// What the first phase reads; where the last one reads as much of the same
+/// buffer, maybe as a tensor of another shape, by the loops of that one.
+SmallVector<LoopEmitter::Fetch> LoopEmitter::getFetches() {
+  SmallVector<Fetch> fetches = getFetches(shape.phases.front());
+  SmallVector<Fetch> last = getFetches(shape.phases.back());
+  for (Fetch &fetch : fetches) {
+    auto *again = llvm::find_if(last, [&](const Fetch &other) {
+      return other.bytes == fetch.bytes &&
+             getPointer(other.tensor) == getPointer(fetch.tensor);
+    });
+    if (again != last.end())
+      fetch = *again;
+  }
+  return fetches;
+}
+
+/// The largest divisor of `size` from `least` to `most`; 0 if there is none.
+static int64_t findDivisor(int64_t size, int64_t least, int64_t most) {
+  for (int64_t divisor = std::min(size, most); divisor >= least; --divisor)
+    if (size % divisor == 0)
+      return divisor;
+  return 0;
+}
+
+/// Loops are walked point by point, from the outermost, until little is left.
 void LoopEmitter::startFetches(const Phase &phase, ArrayRef<int> loops) {
   if (nextRow.empty() || &phase != &shape.phases.back())
     return;
-  if (loops.size() > 1)
-    fetchDim = loops.front();
-  else
-    emitFetches(-1);
+  int64_t bytes = 0;
+  for (const Fetch &fetch : getFetches())
+    bytes = std::max(bytes,
+                     rt::getElementBytes(getElementTypeOrSelf(fetch.tensor)));
+  if (bytes == 0)
+    return;
+  for (int dim : loops)
+    bytes *= shape.sizes[dim];
+  for (const int *dim = loops.begin(); bytes > kMostAtOnce; ++dim) {
+    ahead.dims.push_back(*dim);
+    bytes /= shape.sizes[*dim];
+  }
+  if (ahead.dims.empty())
+    return emitFetches();
+  // Several points where one is not a line.
+  int dim = ahead.dims.back();
+  ahead.count = findDivisor(shape.sizes[dim], llvm::divideCeil(kLine, bytes),
+                            std::max<int64_t>(kMostAtOnce / bytes, 1));
+  if (ahead.count == 0 || llvm::is_contained(ahead.dims, together.dim))
+    ahead.dims.clear();
 }
 
-void LoopEmitter::emitFetches(int dim) {
-  bool isPart = dim >= 0;
+void LoopEmitter::emitFetches() {
   SmallVector<Value> here(index);
   index.assign(here.size(), Value());
-  if (isPart)
+  for (int dim : ahead.dims)
     index[dim] = here[dim];
   for (auto [row, place] : llvm::zip(shape.rows, nextRow))
     index[row] = place;
-  for (unsigned i : shape.phases.front().members) {
-    const Member &member = shape.members[i];
-    linalg::GenericOp generic = member.op;
-    for (OpOperand *operand : generic.getDpsInputOperands()) {
-      std::optional<Fetch> fetch =
-          getFetch(member, *operand, isPart ? kMostInAll : kMostAtOnce);
-      if (!fetch || (isPart && !llvm::is_contained(fetch->loops, dim)))
-        continue;
-      llvm::erase(fetch->loops, dim);
-      fetch->run = takeRun(shape, fetch->access, fetch->loops);
-      emitFetch(*fetch, fetch->loops);
-    }
+  for (Fetch &fetch : getFetches()) {
+    auto isWalked = [&](int dim) {
+      return llvm::is_contained(fetch.loops, dim);
+    };
+    if (!llvm::all_of(ahead.dims, isWalked))
+      continue;
+    llvm::erase_if(fetch.loops, [&](int dim) {
+      return llvm::is_contained(ahead.dims, dim);
+    });
+    fetch.run = takeRun(shape, fetch.access, fetch.loops);
+    if (ahead.count > 1 && fetch.access.strides[ahead.dims.back()] != fetch.run)
+      continue;
+    fetch.run *= ahead.count;
+    emitFetch(fetch, fetch.loops);
   }
   index.assign(here.begin(), here.end());
 }

@@ -26,26 +26,45 @@ void LoopEmitter::allocateScratch() {
 }
 
 /// Emits a loop over `dim`; `body` replaces the carried values by new ones.
-void LoopEmitter::emitForLoop(int dim, ValueRange carried,
-                              function_ref<void(SmallVectorImpl<Value> &)> body,
-                              SmallVectorImpl<Value> &results) {
-  bool isCut = dim == shape.cutDim;
-  Value lower = isCut ? kernel.begin : emitInt(builder, loc, 0);
-  Value upper = isCut ? kernel.end : emitInt(builder, loc, shape.sizes[dim]);
-  int64_t step = dim == together.dim ? together.count : 1;
-  auto loop = scf::ForOp::create(builder, loc, lower, upper,
-                                 emitInt(builder, loc, step), carried);
+void LoopEmitter::emitLoop(int dim, const Range &range, ValueRange carried,
+                           LoopBody body, SmallVectorImpl<Value> &results) {
+  auto loop = scf::ForOp::create(builder, loc, range.lower, range.upper,
+                                 emitInt(builder, loc, range.step), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   index[dim] = loop.getInductionVar();
-  if (dim == fetchDim)
-    emitFetches(dim);
   SmallVector<Value> values(loop.getRegionIterArgs());
   body(values);
   if (!values.empty())
     scf::YieldOp::create(builder, loc, values);
   index[dim] = nullptr;
   results.assign(loop.getResults().begin(), loop.getResults().end());
+}
+
+/// The same for all of `dim`.
+void LoopEmitter::emitForLoop(int dim, ValueRange carried, LoopBody body,
+                              SmallVectorImpl<Value> &results) {
+  bool isCut = dim == shape.cutDim;
+  int64_t size = shape.sizes[dim] * (dim == blocks.inner ? blocks.count : 1);
+  int64_t step = dim == together.dim   ? together.count
+                 : dim == blocks.outer ? blocks.count
+                                       : 1;
+  Range range = {isCut ? kernel.begin : emitInt(builder, loc, 0),
+                 isCut ? kernel.end : emitInt(builder, loc, size), step};
+  if (ahead.dims.empty() || dim != ahead.dims.back())
+    return emitLoop(dim, range, carried, body, results);
+  range.step = std::max(ahead.count, step);
+  auto emitPart = [&](SmallVectorImpl<Value> &values) {
+    emitFetches();
+    if (ahead.count <= step)
+      return body(values);
+    Value first = index[dim];
+    Value end = arith::AddIOp::create(builder, loc, first,
+                                      emitInt(builder, loc, ahead.count));
+    SmallVector<Value> before(values.begin(), values.end());
+    emitLoop(dim, {first, end, step}, before, body, values);
+  };
+  emitLoop(dim, range, carried, emitPart, results);
 }
 
 /// The members at one point; or maxima of several ones, and with what they were
@@ -214,21 +233,27 @@ void LoopEmitter::joinRows(const Phase &phase, ArrayRef<int> reduced) {
     }
 }
 
-/// The loops of a phase without sums. Those over a few elements that lie next
-/// to each other come last, unrolled: what is around them is then a vector's
-/// that reads and writes all in between.
+/// The loops of a phase. Those over a few elements that lie next to each other,
+/// and that no sum is over, come last, unrolled: what is around them is then a
+/// vector's that reads and writes all in between.
 static SmallVector<int> getPointLoops(const KernelShape &shape,
                                       const Phase &phase) {
   constexpr int64_t maxSize = 4;
   SmallVector<int> loops(phase.loops);
+  if (phase.order)
+    return loops;
   auto isNext = [&](int dim) {
+    auto isSummed = [&](unsigned member) {
+      return shape.members[member].reductionDims >> dim & 1;
+    };
+    auto hasNext = [&](unsigned member) {
+      return llvm::any_of(
+          shape.members[member].accesses,
+          [&](const Access &access) { return access.strides[dim] == 1; });
+    };
     return shape.sizes[dim] <= maxSize &&
-           llvm::any_of(phase.members, [&](unsigned member) {
-             return llvm::any_of(shape.members[member].accesses,
-                                 [&](const Access &access) {
-                                   return access.strides[dim] == 1;
-                                 });
-           });
+           llvm::none_of(phase.members, isSummed) &&
+           llvm::any_of(phase.members, hasNext);
   };
   std::stable_partition(loops.begin(), loops.end(),
                         [&](int dim) { return !isNext(dim); });
@@ -239,9 +264,11 @@ void LoopEmitter::emitPhase(const Phase &phase) {
   if (phase.order && !phase.order->isChain)
     return emitOrderedPhase(phase);
   together = {};
+  blocks = {};
   if (auto [loops, count] = findInnerSums(phase); !loops.empty()) {
     ArrayRef<int> parallel(loops), reduced = parallel.take_back(count);
     joinRows(phase, reduced);
+    joinBlocks(phase, parallel.drop_back(count));
     startFetches(phase, parallel.drop_back(count));
     return emitInnerSums(phase, parallel.drop_back(count), reduced);
   }
@@ -255,10 +282,8 @@ void LoopEmitter::emitPhase(const Phase &phase) {
   for (OpResult result : results)
     carried.push_back(
         emitInit(shape.members[shape.findProducer(result)], result));
-  bool hasSums = llvm::any_of(phase.members, [&](unsigned member) {
-    return shape.members[member].isReduction();
-  });
-  SmallVector<int> loops = hasSums ? phase.loops : getPointLoops(shape, phase);
+  SmallVector<int> loops = getPointLoops(shape, phase);
+  joinBlocks(phase, loops);
   startFetches(phase, loops);
   emitNest(phase.members, loops, carried);
   for (auto [result, value] : llvm::zip(results, carried)) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The writer of a kernel's loops, in three files: what all kernels share, the
-// nests of reductions that have an order, and what is fetched ahead.
+// The writer of a kernel's loops, in four files: what all kernels share, the
+// nests of reductions that have an order, short blocks, and what is fetched
+// ahead.
 
 #ifndef WEFT_LIB_TARGET_HOST_KERNELLOOPS_H
 #define WEFT_LIB_TARGET_HOST_KERNELLOOPS_H
@@ -34,6 +35,10 @@ private:
   bool isCarried(Value value) override {
     return innerSums.contains(value) || PointEmitter::isCarried(value);
   }
+  Value emitOperand(const Member &member, OpOperand &operand) override;
+  bool isOfBlocks(const Member &member, OpOperand &operand);
+  bool mayJoinBlocks(const Member &member, int outer, int inner);
+  void joinBlocks(const Phase &phase, llvm::ArrayRef<int> loops);
   void emitInits(const Phase &phase);
   void emitInitNest(const Member &member, OpResult result);
   void emitPoints(llvm::ArrayRef<unsigned> members,
@@ -41,10 +46,15 @@ private:
                   llvm::SmallVectorImpl<Store> &stores);
   void emitNest(llvm::ArrayRef<unsigned> members, llvm::ArrayRef<int> loops,
                 llvm::SmallVectorImpl<Value> &carried);
-  void
-  emitForLoop(int dim, ValueRange carried,
-              llvm::function_ref<void(llvm::SmallVectorImpl<Value> &)> body,
-              llvm::SmallVectorImpl<Value> &results);
+  using LoopBody = llvm::function_ref<void(llvm::SmallVectorImpl<Value> &)>;
+  struct Range {
+    Value lower, upper;
+    int64_t step;
+  };
+  void emitLoop(int dim, const Range &range, ValueRange carried, LoopBody body,
+                llvm::SmallVectorImpl<Value> &results);
+  void emitForLoop(int dim, ValueRange carried, LoopBody body,
+                   llvm::SmallVectorImpl<Value> &results);
   /// Where row number `row` is, of each row dim.
   void emitRowIndex(Value row, llvm::MutableArrayRef<Value> places);
   /// A tensor, the loops that walk what of it is fetched, and the elements that
@@ -56,23 +66,34 @@ private:
     int64_t run;
     int64_t bytes;
   };
-  std::optional<Fetch> getFetch(const Member &member, OpOperand &operand,
-                                int64_t most);
-  /// Plans or emits what fetches the next row, if `phase`, which walks `loops`,
-  /// is the last one.
+  std::optional<Fetch> getFetch(const Member &member, OpOperand &operand);
+  llvm::SmallVector<Fetch> getFetches(const Phase &phase);
+  llvm::SmallVector<Fetch> getFetches();
+  /// Plans what fetches the next row, if `phase`, which walks `loops`, is the
+  /// last one.
   void startFetches(const Phase &phase, llvm::ArrayRef<int> loops);
-  /// Fetches what of the next row is at this point of `dim`; all, if it is -1.
-  void emitFetches(int dim);
+  /// Fetches what of the next row is at this point.
+  void emitFetches();
   void emitFetch(const Fetch &fetch, llvm::ArrayRef<int> loops);
   llvm::SmallVector<OpResult> getCarried(const Phase &phase);
 
   const KernelFunction &kernel;
   /// What is summed up in registers for each point.
   llvm::DenseSet<Value> innerSums;
-  /// Where the next row is, if there are several phases, and the loop in which
-  /// it is fetched point by point.
+  /// Where the next row is, if there are several phases.
   llvm::SmallVector<Value> nextRow;
-  int fetchDim = -1;
+  /// The loops of the last phase at whose points the next row is fetched, of
+  /// the last one for so many points at once.
+  struct {
+    llvm::SmallVector<int> dims;
+    int64_t count = 1;
+  } ahead;
+  /// A loop over short blocks of the current phase and the one within a block,
+  /// which is walked for so many blocks at once.
+  struct {
+    int outer = -1, inner = -1;
+    int64_t count = 1;
+  } blocks;
   /// The loop that is walked several points at once in the current phase.
   struct {
     int dim = -1;

@@ -28,9 +28,10 @@ constexpr int64_t kShortRow = 256, kMinRows = 8, kMaxRows = 32;
 constexpr size_t kMinOps = 8;
 /// Bytes that a row may walk, and the least elements of a part.
 constexpr int64_t kMaxBytes = 16 << 10, kMinPart = 64;
-/// Bytes that a whole row may read of a tensor, from the second-level cache but
-/// for the first time.
-constexpr int64_t kMaxOutside = 128 << 10;
+/// Bytes of a line of a part, which lies apart from the next one: fewer often
+/// fall into few sets of the first-level cache. The part stays in the
+/// second-level one.
+constexpr int64_t kLineBytes = 1 << 10, kMaxPartBytes = 128 << 10;
 
 uint64_t bit(int dim) { return uint64_t(1) << dim; }
 
@@ -78,6 +79,30 @@ int split(KernelShape &shape, int dim, int64_t size) {
   return inner;
 }
 
+/// Puts a dim among the loops of a phase, outside of those that lie closer
+/// together in memory, of sums, and of vectors.
+void insertLoop(const KernelShape &shape, Phase &phase, int dim) {
+  auto getStrides = [&](int loop) {
+    SmallVector<int64_t> strides;
+    for (unsigned member : phase.members)
+      for (const Access &access : shape.members[member].accesses)
+        strides.push_back(access.strides[loop]);
+    return strides;
+  };
+  auto isSummed = [&](int loop) {
+    return llvm::any_of(phase.members, [&](unsigned member) {
+      return shape.members[member].reductionDims & bit(loop);
+    });
+  };
+  int64_t reach = llvm::sum_of(getStrides(dim));
+  auto *place = llvm::find_if(phase.loops, [&](int loop) {
+    SmallVector<int64_t> strides = getStrides(loop);
+    return isSummed(loop) || llvm::is_contained(strides, 1) ||
+           llvm::sum_of(strides) <= reach;
+  });
+  phase.loops.insert(place, dim);
+}
+
 /// Short rows with numbers of their own: several of the innermost become one.
 void joinShortRows(KernelShape &shape) {
   size_t numOps = 0;
@@ -97,7 +122,7 @@ void joinShortRows(KernelShape &shape) {
     return;
   int inner = split(shape, dim, count);
   for (Phase &phase : shape.phases)
-    phase.loops.insert(phase.loops.begin(), inner);
+    insertLoop(shape, phase, inner);
 }
 
 /// The inner dim that is a loop of every phase, and parallel in all members;
@@ -112,60 +137,27 @@ int findSharedLoop(const KernelShape &shape) {
   return -1;
 }
 
-/// The bytes of a row that wait for a later phase, and the most that one
-/// operand reads or writes of it outside of the kernel.
-std::pair<int64_t, int64_t> getRowBytes(const KernelShape &shape) {
-  llvm::SmallSetVector<Value, 8> waiting;
-  int64_t outside = 0;
-  for (const Member &member : shape.members) {
-    linalg::GenericOp op = member.op;
-    for (auto [access, operand] :
-         llvm::zip(member.accesses, op->getOperands())) {
-      if (shape.findProducer(operand) >= 0) {
-        if (!shape.isForwarded(operand, member) && !shape.isRowScalar(operand))
-          waiting.insert(operand);
-        continue;
-      }
-      int64_t bytes = rt::getElementBytes(getElementTypeOrSelf(operand));
-      for (int loop : shape.phases[member.phase].loops)
-        if (access.strides[loop] != 0)
-          bytes *= shape.sizes[loop];
-      outside = std::max(outside, bytes);
-    }
-  }
-  int64_t inside = 0;
-  for (Value value : waiting)
-    inside += rt::getElementBytes(getElementTypeOrSelf(value)) *
-              shape.getRowElements(value);
-  return {inside, outside};
-}
-
-/// Whether a row may stay whole. Its lines follow each other in memory, and
-/// parts of them lie apart.
-bool mayStayWhole(const KernelShape &shape) {
-  auto [inside, outside] = getRowBytes(shape);
-  return inside <= kMaxBytes && outside <= kMaxOutside &&
-         shape.getExtent() >= kMinExtent;
-}
-
 /// Long rows: parts of the dim that all phases walk become rows.
 void cutLongRows(KernelShape &shape) {
   int dim = findSharedLoop(shape);
   // A dim of no elements has no parts either.
   if (dim < 0 || shape.sizes[dim] <= kMinPart)
     return;
-  int64_t bytes = 0;
+  int64_t bytes = 0, widest = 1;
   for (const Member &member : shape.members) {
     linalg::GenericOp op = member.op;
-    for (auto [access, operand] : llvm::zip(member.accesses, op->getOperands()))
-      bytes = std::max(bytes,
-                       rt::getElementBytes(getElementTypeOrSelf(operand)) *
-                           getInnerElements(shape, shape.phases[member.phase]));
+    for (Value operand : op->getOperands()) {
+      int64_t element = rt::getElementBytes(getElementTypeOrSelf(operand));
+      widest = std::max(widest, element);
+      bytes = std::max(
+          bytes, element * getInnerElements(shape, shape.phases[member.phase]));
+    }
   }
   int64_t perElement = std::max<int64_t>(1, bytes / shape.sizes[dim]);
-  int64_t most = std::max(kMinPart, kMaxBytes / perElement);
+  int64_t line = std::min(kLineBytes / widest, kMaxPartBytes / perElement);
+  int64_t most = std::max({kMinPart, kMaxBytes / perElement, line});
   int64_t part = findDivisor(shape.sizes[dim], kMinPart, most);
-  if (bytes <= kMaxBytes || part == 1 || mayStayWhole(shape))
+  if (bytes <= kMaxBytes || part == 1)
     return;
   int inner = split(shape, dim, part);
   shape.rows.push_back(dim);

@@ -72,3 +72,68 @@ func.func @rows(%x: tensor<16x16384x16xf32> {weft.name = "x"}) -> (tensor<16x163
   } -> tensor<16x16384xf32>
   return %y : tensor<16x16384xf32>
 }
+
+// -----
+
+// Four rows are few to share out, their parts of 256 columns are enough.
+
+#ijk = affine_map<(i, j, k) -> (i, j, k)>
+#ik = affine_map<(i, j, k) -> (i, k)>
+
+// CHECK-LABEL: func @few
+// CHECK: weft_rt.fused
+// CHECK-COUNT-2: linalg.generic
+// CHECK-NOT: weft_rt.fused
+// CHECK: return
+func.func @few(%x: tensor<4x128x2048xf32> {weft.name = "x"}) -> (tensor<4x128x2048xf32> {weft.name = "y"}) {
+  %zero = arith.constant 0.0 : f32
+  %m0 = tensor.empty() : tensor<4x2048xf32>
+  %m1 = linalg.fill ins(%zero : f32) outs(%m0 : tensor<4x2048xf32>) -> tensor<4x2048xf32>
+  %m = linalg.generic {indexing_maps = [#ijk, #ik], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : tensor<4x128x2048xf32>) outs(%m1 : tensor<4x2048xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.absf %a : f32
+    %1 = arith.maximumf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x2048xf32>
+  %e = tensor.empty() : tensor<4x128x2048xf32>
+  %y = linalg.generic {indexing_maps = [#ijk, #ik, #ijk], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %m : tensor<4x128x2048xf32>, tensor<4x2048xf32>) outs(%e : tensor<4x128x2048xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.divf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x128x2048xf32>
+  return %y : tensor<4x128x2048xf32>
+}
+
+// -----
+
+// Rows that have no parts stay few.
+
+#ijk = affine_map<(i, j, k) -> (i, j, k)>
+#ik = affine_map<(i, j, k) -> (i, k)>
+
+// CHECK-LABEL: func @uncut
+// CHECK-COUNT-2: weft_rt.fused
+// CHECK-NOT: weft_rt.fused
+// CHECK: return
+func.func @uncut(%x: tensor<4x4096x64xf32> {weft.name = "x"}) -> (tensor<4x4096x64xf32> {weft.name = "y"}) {
+  %zero = arith.constant 0.0 : f32
+  %m0 = tensor.empty() : tensor<4x64xf32>
+  %m1 = linalg.fill ins(%zero : f32) outs(%m0 : tensor<4x64xf32>) -> tensor<4x64xf32>
+  %m = linalg.generic {indexing_maps = [#ijk, #ik], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : tensor<4x4096x64xf32>) outs(%m1 : tensor<4x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.absf %a : f32
+    %1 = arith.maximumf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x64xf32>
+  %e = tensor.empty() : tensor<4x4096x64xf32>
+  %y = linalg.generic {indexing_maps = [#ijk, #ik, #ijk], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %m : tensor<4x4096x64xf32>, tensor<4x64xf32>) outs(%e : tensor<4x4096x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.divf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x4096x64xf32>
+  return %y : tensor<4x4096x64xf32>
+}

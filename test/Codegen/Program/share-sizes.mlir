@@ -8,13 +8,13 @@
 // CHECK: arith.muli %{{.*}}, %[[BLOCK]] : i64
 // CHECK: arith.muli %{{.*}}, %[[ROW]] : i64
 // CHECK: llvm.func hidden @weft_k0
-// CHECK: %[[PARTS0:.*]] = arith.constant 4 : i64
+// CHECK: %[[PARTS0:.*]] = arith.constant 2 : i64
 // CHECK: %[[BLOCK0:.*]] = arith.constant 16384 : i64
 // CHECK: %[[ROW0:.*]] = arith.constant 512 : i64
 // CHECK: llvm.call @weft_k0_body({{.*}}, %[[PARTS0]], %[[BLOCK0]], %[[ROW0]])
 // CHECK-NOT: @weft_k1_body
 // CHECK: llvm.func hidden @weft_k1
-// CHECK: %[[PARTS1:.*]] = arith.constant 8 : i64
+// CHECK: %[[PARTS1:.*]] = arith.constant 4 : i64
 // CHECK: %[[BLOCK1:.*]] = arith.constant 32768 : i64
 // CHECK: %[[ROW1:.*]] = arith.constant 1024 : i64
 // CHECK: llvm.call @weft_k0_body({{.*}}, %[[PARTS1]], %[[BLOCK1]], %[[ROW1]])
