@@ -77,6 +77,9 @@ void LoopEmitter::joinBlocks(const Phase &phase, ArrayRef<int> loops) {
   if (loops.size() < 2 || phase.order || together.count > 1)
     return;
   int inner = loops.back(), outer = loops[loops.size() - 2];
+  // A thread has a part of the cut loop, maybe of half a block more.
+  if (inner == shape.cutDim || outer == shape.cutDim)
+    return;
   int64_t size = std::max<int64_t>(shape.sizes[inner], 1);
   int64_t count = kVector / size;
   if (count < 2 || kVector % size != 0 || shape.sizes[outer] % count != 0 ||
