@@ -118,3 +118,23 @@ func.func @scaled_1_8_8_i8(%x: tensor<1x8x8xi8> {weft.name = "x"}, %s: tensor<1x
   } -> tensor<1x8x8xi8>
   return %y : tensor<1x8x8xi8>
 }
+
+// -----
+
+// Blocks whose number is no multiple of what is fetched between them.
+func.func @least_of_rows(%x: tensor<64x14x8xf32> {weft.name = "x"}, %s: tensor<64x14xf32> {weft.name = "s"}) -> (tensor<64x14x8xf32> {weft.name = "y"}) {
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %most = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : tensor<64x14x8xf32>) outs(%zero : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = arith.minimumf %o, %a : f32
+    linalg.yield %b : f32
+  } -> tensor<64xf32>
+  %e = tensor.empty() : tensor<64x14x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %s, %most : tensor<64x14x8xf32>, tensor<64x14xf32>, tensor<64xf32>) outs(%e : tensor<64x14x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %m: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %q = arith.mulf %p, %m : f32
+    linalg.yield %q : f32
+  } -> tensor<64x14x8xf32>
+  return %y : tensor<64x14x8xf32>
+}

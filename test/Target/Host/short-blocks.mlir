@@ -89,3 +89,49 @@ func.func @k0() {
   }
   return
 }
+
+// -----
+
+#ijk = affine_map<(i, j, k) -> (i, j, k)>
+#ij = affine_map<(i, j, k) -> (i, j)>
+#i = affine_map<(i, j, k) -> (i)>
+
+// Of what is fetched between blocks there is a multiple of those that are walked
+// at once, here of 14 two at a time and not 7.
+// CHECK-LABEL: llvm.func internal @weft_k0_body
+// CHECK: arith.maximumf
+// CHECK: %[[STEP:.*]] = arith.constant 2 : i64
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[STEP]]
+// CHECK-NOT: arith.constant 7 : i64
+// CHECK: llvm.intr.prefetch
+// CHECK-NOT: arith.constant 7 : i64
+// CHECK: arith.cmpi uge
+// CHECK-NOT: scf.for
+// CHECK: llvm.return
+func.func @k0() {
+  %x = weft_rt.buffer argument 0 : memref<64x14x8xf32>
+  %s = weft_rt.buffer argument 1 : memref<64x14xf32>
+  %y = weft_rt.buffer argument 2 : memref<64x14x8xf32>
+  weft_rt.fused ins(%x, %s : memref<64x14x8xf32>, memref<64x14xf32>) outs(%y : memref<64x14x8xf32>) {
+  ^bb0(%a: tensor<64x14x8xf32>, %b: tensor<64x14xf32>):
+    %zero = arith.constant 0.0 : f32
+    %em = tensor.empty() : tensor<64xf32>
+    %start = linalg.fill ins(%zero : f32) outs(%em : tensor<64xf32>) -> tensor<64xf32>
+    %most = linalg.generic {indexing_maps = [#ijk, #i], iterator_types = ["parallel", "reduction", "reduction"]}
+        ins(%a : tensor<64x14x8xf32>) outs(%start : tensor<64xf32>) {
+    ^bb0(%v: f32, %o: f32):
+      %r = arith.maximumf %o, %v : f32
+      linalg.yield %r : f32
+    } -> tensor<64xf32>
+    %ey = tensor.empty() : tensor<64x14x8xf32>
+    %part = linalg.generic {indexing_maps = [#ijk, #ij, #i, #ijk], iterator_types = ["parallel", "parallel", "parallel"]}
+        ins(%a, %b, %most : tensor<64x14x8xf32>, tensor<64x14xf32>, tensor<64xf32>) outs(%ey : tensor<64x14x8xf32>) {
+    ^bb0(%v: f32, %w: f32, %m: f32, %o: f32):
+      %p = arith.mulf %v, %w : f32
+      %r = arith.divf %p, %m : f32
+      linalg.yield %r : f32
+    } -> tensor<64x14x8xf32>
+    weft_rt.yield %part : tensor<64x14x8xf32>
+  }
+  return
+}
