@@ -50,7 +50,10 @@ bool LoopEmitter::mayJoinBlocks(const Member &member, int outer, int inner) {
   linalg::GenericOp op = member.op;
   bool asks = false;
   op.getBody()->walk([&](linalg::IndexOp place) {
-    asks |= both >> member.dims[place.getDim()] & 1;
+    int dim = member.dims[place.getDim()];
+    asks |= both >> dim & 1;
+    for (int part : shape.innerParts.lookup(dim))
+      asks |= both >> part & 1;
   });
   if (asks || (member.loopDims & both) != both || member.reductionDims & both)
     return false;
