@@ -111,10 +111,14 @@ void LoopEmitter::startFetches(const Phase &phase, ArrayRef<int> loops) {
   }
   if (ahead.dims.empty())
     return emitFetches();
-  // Several points where one is not a line.
+  // Several points where one is not a line, and no part of several blocks that
+  // are walked at once.
   int dim = ahead.dims.back();
-  ahead.count = findDivisor(shape.sizes[dim], llvm::divideCeil(kLine, bytes),
-                            std::max<int64_t>(kMostAtOnce / bytes, 1));
+  int64_t step = dim == blocks.outer ? blocks.count : 1;
+  bytes *= step;
+  ahead.count = step * findDivisor(shape.sizes[dim] / step,
+                                   llvm::divideCeil(kLine, bytes),
+                                   std::max<int64_t>(kMostAtOnce / bytes, 1));
   if (ahead.count == 0 || llvm::is_contained(ahead.dims, together.dim))
     ahead.dims.clear();
 }

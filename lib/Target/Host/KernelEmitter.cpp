@@ -53,10 +53,10 @@ void LoopEmitter::emitForLoop(int dim, ValueRange carried, LoopBody body,
                  isCut ? kernel.end : emitInt(builder, loc, size), step};
   if (ahead.dims.empty() || dim != ahead.dims.back())
     return emitLoop(dim, range, carried, body, results);
-  range.step = std::max(ahead.count, step);
+  range.step = ahead.count;
   auto emitPart = [&](SmallVectorImpl<Value> &values) {
     emitFetches();
-    if (ahead.count <= step)
+    if (ahead.count == step)
       return body(values);
     Value first = index[dim];
     Value end = arith::AddIOp::create(builder, loc, first,
@@ -261,10 +261,10 @@ static SmallVector<int> getPointLoops(const KernelShape &shape,
 }
 
 void LoopEmitter::emitPhase(const Phase &phase) {
-  if (phase.order && !phase.order->isChain)
-    return emitOrderedPhase(phase);
   together = {};
   blocks = {};
+  if (phase.order && !phase.order->isChain)
+    return emitOrderedPhase(phase);
   if (auto [loops, count] = findInnerSums(phase); !loops.empty()) {
     ArrayRef<int> parallel(loops), reduced = parallel.take_back(count);
     joinRows(phase, reduced);

@@ -50,7 +50,10 @@ bool LoopEmitter::mayJoinBlocks(const Member &member, int outer, int inner) {
   linalg::GenericOp op = member.op;
   bool asks = false;
   op.getBody()->walk([&](linalg::IndexOp place) {
-    asks |= both >> member.dims[place.getDim()] & 1;
+    int dim = member.dims[place.getDim()];
+    asks |= both >> dim & 1;
+    for (int part : shape.innerParts.lookup(dim))
+      asks |= both >> part & 1;
   });
   if (asks || (member.loopDims & both) != both || member.reductionDims & both)
     return false;
@@ -60,11 +63,19 @@ bool LoopEmitter::mayJoinBlocks(const Member &member, int outer, int inner) {
   auto isKept = [&](Value value) {
     return scratch.count(value) && (shape.valueDims.lookup(value) >> inner & 1);
   };
+  // What an earlier phase made is read where that wrote it.
+  auto getPlaces = [&](Value value, const Access &access) {
+    int from = shape.findProducer(value);
+    return from < 0 ? access
+                    : getWritten(shape.members[from], cast<OpResult>(value));
+  };
   unsigned numInputs = op.getNumDpsInputs();
   for (auto [i, access] : llvm::enumerate(member.accesses)) {
     bool isResult = i >= numInputs;
-    if (isKept(isResult ? op->getResult(i - numInputs) : op->getOperand(i)) ||
-        !(liesByBlock(access) || (!isResult && access.strides[inner] == 0)))
+    Value value = isResult ? op->getResult(i - numInputs) : op->getOperand(i);
+    Access places = getPlaces(value, access);
+    if (isKept(value) ||
+        !(liesByBlock(places) || (!isResult && places.strides[inner] == 0)))
       return false;
   }
   return llvm::all_of(member.initAccesses, liesByBlock);
@@ -74,7 +85,9 @@ void LoopEmitter::joinBlocks(const Phase &phase, ArrayRef<int> loops) {
   auto isSmall = [&](int dim) { return shape.sizes[dim] <= 4; };
   while (!loops.empty() && isSmall(loops.back()))
     loops = loops.drop_back();
-  if (loops.size() < 2 || phase.order || together.count > 1)
+  // What threads share out are elements, not blocks.
+  if (loops.size() < 2 || phase.order || together.count > 1 ||
+      shape.cutDim >= 0)
     return;
   int inner = loops.back(), outer = loops[loops.size() - 2];
   int64_t size = std::max<int64_t>(shape.sizes[inner], 1);

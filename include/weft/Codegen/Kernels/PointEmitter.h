@@ -82,6 +82,12 @@ protected:
   const KernelShape &shape;
   OpBuilder builder;
   Location loc;
+  /// Where a member writes a result, in the memory that is yielded.
+  const Access &getWritten(const Member &member, OpResult result) {
+    return member.accesses[linalg::GenericOp(member.op).getNumDpsInputs() +
+                           result.getResultNumber()];
+  }
+
   llvm::SmallVector<Value> index;
   /// Scalars of the region, and values of the current point or row.
   IRMapping scalars;
@@ -94,11 +100,6 @@ private:
                  llvm::ArrayRef<Operation *> skipped);
   Value emitLookup(tensor::ExtractOp extract, tensor::ExtractOp source,
                    const IRMapping &mapping);
-  const Access &getWritten(const Member &member, OpResult result) {
-    return member.accesses[linalg::GenericOp(member.op).getNumDpsInputs() +
-                           result.getResultNumber()];
-  }
-
   const KernelArguments &arguments;
   llvm::ArrayRef<unsigned> bufferOf;
 };
