@@ -111,14 +111,10 @@ void LoopEmitter::startFetches(const Phase &phase, ArrayRef<int> loops) {
   }
   if (ahead.dims.empty())
     return emitFetches();
-  // Several points where one is not a line; as many as the loop walks at once
-  // all the same.
+  // Several points where one is not a line.
   int dim = ahead.dims.back();
-  const int64_t step = dim == blocks.outer ? blocks.count : 1;
-  ahead.count =
-      step * findDivisor(shape.sizes[dim] / step,
-                         llvm::divideCeil(kLine, bytes * step),
-                         std::max<int64_t>(kMostAtOnce / (bytes * step), 1));
+  ahead.count = findDivisor(shape.sizes[dim], llvm::divideCeil(kLine, bytes),
+                            std::max<int64_t>(kMostAtOnce / bytes, 1));
   if (ahead.count == 0 || llvm::is_contained(ahead.dims, together.dim))
     ahead.dims.clear();
 }

@@ -45,18 +45,16 @@ void LoopEmitter::emitLoop(int dim, const Range &range, ValueRange carried,
 void LoopEmitter::emitForLoop(int dim, ValueRange carried, LoopBody body,
                               SmallVectorImpl<Value> &results) {
   bool isCut = dim == shape.cutDim;
-  int64_t size = shape.sizes[dim] * (dim == blocks.inner ? blocks.count : 1);
-  int64_t step = dim == together.dim   ? together.count
-                 : dim == blocks.outer ? blocks.count
-                                       : 1;
+  int64_t step = dim == together.dim ? together.count : 1;
   Range range = {isCut ? kernel.begin : emitInt(builder, loc, 0),
-                 isCut ? kernel.end : emitInt(builder, loc, size), step};
+                 isCut ? kernel.end : emitInt(builder, loc, shape.sizes[dim]),
+                 step};
   if (ahead.dims.empty() || dim != ahead.dims.back())
     return emitLoop(dim, range, carried, body, results);
-  range.step = std::max(ahead.count, step);
+  range.step = ahead.count;
   auto emitPart = [&](SmallVectorImpl<Value> &values) {
     emitFetches();
-    if (ahead.count <= step)
+    if (ahead.count == step)
       return body(values);
     Value first = index[dim];
     Value end = arith::AddIOp::create(builder, loc, first,
@@ -261,14 +259,12 @@ static SmallVector<int> getPointLoops(const KernelShape &shape,
 }
 
 void LoopEmitter::emitPhase(const Phase &phase) {
+  together = {};
   if (phase.order && !phase.order->isChain)
     return emitOrderedPhase(phase);
-  together = {};
-  blocks = {};
   if (auto [loops, count] = findInnerSums(phase); !loops.empty()) {
     ArrayRef<int> parallel(loops), reduced = parallel.take_back(count);
     joinRows(phase, reduced);
-    joinBlocks(phase, parallel.drop_back(count));
     startFetches(phase, parallel.drop_back(count));
     return emitInnerSums(phase, parallel.drop_back(count), reduced);
   }
@@ -283,7 +279,6 @@ void LoopEmitter::emitPhase(const Phase &phase) {
     carried.push_back(
         emitInit(shape.members[shape.findProducer(result)], result));
   SmallVector<int> loops = getPointLoops(shape, phase);
-  joinBlocks(phase, loops);
   startFetches(phase, loops);
   emitNest(phase.members, loops, carried);
   for (auto [result, value] : llvm::zip(results, carried)) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The writer of a kernel's loops, in four files: what all kernels share, the
-// nests of reductions that have an order, short blocks, and what is fetched
-// ahead.
+// The writer of a kernel's loops, in three files: what all kernels share, the
+// nests of reductions that have an order, and what is fetched ahead.
 
 #ifndef WEFT_LIB_TARGET_HOST_KERNELLOOPS_H
 #define WEFT_LIB_TARGET_HOST_KERNELLOOPS_H
@@ -35,10 +34,6 @@ private:
   bool isCarried(Value value) override {
     return innerSums.contains(value) || PointEmitter::isCarried(value);
   }
-  Value emitOperand(const Member &member, OpOperand &operand) override;
-  bool isOfBlocks(const Member &member, OpOperand &operand);
-  bool mayJoinBlocks(const Member &member, int outer, int inner);
-  void joinBlocks(const Phase &phase, llvm::ArrayRef<int> loops);
   void emitInits(const Phase &phase);
   void emitInitNest(const Member &member, OpResult result);
   void emitPoints(llvm::ArrayRef<unsigned> members,
@@ -88,12 +83,6 @@ private:
     llvm::SmallVector<int> dims;
     int64_t count = 1;
   } ahead;
-  /// A loop over short blocks of the current phase and the one within a block,
-  /// which is walked for so many blocks at once.
-  struct {
-    int outer = -1, inner = -1;
-    int64_t count = 1;
-  } blocks;
   /// The loop that is walked several points at once in the current phase.
   struct {
     int dim = -1;
