@@ -161,8 +161,8 @@ bool dropFlags(Operation *op) {
 }
 
 LogicalResult checkOp(Operation *op, double &bytes) {
-  if (op->getName().getDialectNamespace() == "ub")
-    return op->emitOpError("has no defined value");
+  if (failed(checkDefined(op)))
+    return failure();
   if (auto generic = dyn_cast<linalg::GenericOp>(op);
       generic && failed(checkLoops(generic)))
     return failure();
@@ -197,6 +197,12 @@ struct CheckValuesPass
 };
 
 } // namespace
+
+LogicalResult weft::checkDefined(Operation *op) {
+  if (op->getName().getDialectNamespace() == "ub")
+    return op->emitOpError("has no defined value");
+  return success();
+}
 
 LogicalResult weft::checkValues(ModuleOp module) {
   unsigned numDropped = 0;

@@ -45,19 +45,29 @@ LogicalResult Driver::refuseOption(bool isGiven, StringRef reason) {
               "' already, " + reason);
 }
 
-/// Fails between two phases: nothing is proved of what was changed there.
+/// Fails between two phases, and for ops of the LLVM dialect in a module of an
+/// earlier one: nothing is proved of what was changed there.
 LogicalResult Driver::checkIsPhase() {
   if (phase != Phase::Target)
     return success();
-  WalkResult result = (*module)->walk([](Operation *op) -> WalkResult {
-    if (op->getName().getDialectNamespace() !=
-        rt::WeftRTDialect::getDialectNamespace())
-      return WalkResult::advance();
-    return op->emitOpError(
+  Operation *llvm = nullptr, *planned = nullptr, *early = nullptr;
+  (*module)->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    Operation *&first = dialect == "llvm"      ? llvm
+                        : dialect == "weft_rt" ? planned
+                                               : early;
+    if (!first && (dialect == "llvm" || dialect == "weft_rt" ||
+                   dialect == "weft" || isa<func::FuncOp>(op)))
+      first = op;
+  });
+  if (planned)
+    return planned->emitOpError(
         "is beside ops of the LLVM dialect: a module between "
         "'planned' and 'llvm' is in no phase");
-  });
-  return failure(result.wasInterrupted());
+  if (llvm && early)
+    return llvm->emitOpError(
+        "is of the LLVM dialect, which only a module of phase 'llvm' has");
+  return success();
 }
 
 /// Checks that the input can still become what was asked for.

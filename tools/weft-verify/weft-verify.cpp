@@ -6,6 +6,7 @@
 
 #include "SourceProof.h"
 
+#include "weft/Canonicalize/Passes.h"
 #include "weft/Communication/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
@@ -86,7 +87,8 @@ bool parseRanks(StringRef text, std::vector<int64_t> &ranks) {
   return true;
 }
 
-/// Parses a module; null after an error.
+/// Parses a module; null after an error. As in weft-compile, each of its ops
+/// has a defined value, whether it is used or not.
 OwningOpRef<ModuleOp> parse(MLIRContext &context, llvm::SourceMgr &sources,
                             StringRef path) {
   std::string problem = weft::checkInputPath(path);
@@ -100,7 +102,14 @@ OwningOpRef<ModuleOp> parse(MLIRContext &context, llvm::SourceMgr &sources,
   own.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBuffer(file->getMemBufferRef()), SMLoc());
   sources.AddNewSourceBuffer(std::move(file), SMLoc());
-  return parseSourceFile<ModuleOp>(own, &context);
+  auto module = parseSourceFile<ModuleOp>(own, &context);
+  if (!module || module
+                     ->walk([](Operation *op) {
+                       return WalkResult(weft::checkDefined(op));
+                     })
+                     .wasInterrupted())
+    return nullptr;
+  return module;
 }
 
 /// Parses a program and proves what can be said of it alone.

@@ -20,6 +20,9 @@ namespace mlir::weft {
 /// are. Reports what has none.
 LogicalResult checkValues(ModuleOp module);
 
+/// Fails for ops whose results are any value, as `ub.poison`.
+LogicalResult checkDefined(Operation *op);
+
 } // namespace mlir::weft
 
 #endif // WEFT_CANONICALIZE_PASSES_H

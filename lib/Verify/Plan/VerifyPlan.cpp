@@ -8,6 +8,7 @@
 
 #include "PlannedProgram.h"
 
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
 #include "weft/Verify/Plan/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,12 +42,14 @@ public:
       : program(program), lives(program.getRoots().size()) {}
 
   LogicalResult run() {
-    return success(succeeded(checkAliases()) && succeeded(checkRoots()) &&
-                   succeeded(checkHost()) && succeeded(checkWrites()) &&
-                   succeeded(checkLives()));
+    return success(succeeded(checkShards()) && succeeded(checkAliases()) &&
+                   succeeded(checkRoots()) && succeeded(checkHost()) &&
+                   succeeded(checkWrites()) && succeeded(checkLives()));
   }
 
 private:
+  LogicalResult checkShards();
+  LogicalResult checkShard(rt::TensorAttr tensor, const Twine &what);
   LogicalResult checkAliases();
   LogicalResult checkRoots();
   LogicalResult checkArenaRoot(const Root &root);
@@ -80,6 +83,37 @@ int64_t getBytes(RankedTensorType type) {
                       ? 8
                       : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
   return bytes * type.getNumElements();
+}
+
+/// What a rank holds is its shard of what the caller has.
+LogicalResult PlanProof::checkShard(rt::TensorAttr tensor, const Twine &what) {
+  ShardingAttr sharding = tensor.getSharding();
+  if (!sharding)
+    return success();
+  func::FuncOp function = program.getFunction();
+  MeshAttr mesh = lookupMesh(function, sharding.getMesh());
+  for (auto [dim, axes] : llvm::enumerate(sharding.getDims())) {
+    int64_t size = tensor.getLocal().getDimSize(dim);
+    int64_t expected = llvm::divideCeil(tensor.getGlobal().getDimSize(dim),
+                                        getNumShards(mesh, axes.getAxes()));
+    if (size != expected)
+      return function.emitError()
+             << what << " has " << size << " elements on a rank along dim "
+             << dim << ", expected " << expected << " of "
+             << tensor.getGlobal();
+  }
+  return success();
+}
+
+LogicalResult PlanProof::checkShards() {
+  func::FuncOp function = program.getFunction();
+  for (auto [i, argument] : llvm::enumerate(rt::getArgs(function)))
+    if (failed(checkShard(argument, "argument " + Twine(i))))
+      return failure();
+  for (auto [i, result] : llvm::enumerate(rt::getResults(function)))
+    if (failed(checkShard(result, "result " + Twine(i))))
+      return failure();
+  return success();
 }
 
 LogicalResult PlanProof::checkAliases() {

@@ -165,3 +165,19 @@ func.func @view_of_an_argument(%x: memref<4xf32>) attributes {weft_rt.arena_byte
   %v = weft_rt.view %x at 0 : memref<4xf32> to memref<2xf32>
   return
 }
+
+// -----
+
+weft.mesh @mesh = <["a"=4]>
+// expected-error @+1 {{argument 0 has 3 elements on a rank along dim 0, expected 2 of 'tensor<5x6xf32>'}}
+func.func @other_shard() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [#weft_rt.tensor<local = tensor<3x6xf32>, global = tensor<5x6xf32>, sharding = <@mesh, [{"a"}, {}]>>], weft_rt.results = []} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["a"=4]>
+// expected-error @+1 {{result 0 has 6 elements on a rank along dim 1, expected 4611686018427387904 of 'tensor<12x4611686018427387904xf32>'}}
+func.func @not_all() attributes {weft_rt.arena_bytes = 0 : i64, weft_rt.args = [], weft_rt.results = [#weft_rt.tensor<local = tensor<3x6xf32>, global = tensor<12x4611686018427387904xf32>, sharding = <@mesh, [{"a"}, {}]>, value = 0>]} {
+  return
+}
