@@ -82,7 +82,6 @@ SchedulePassOptions MemoryLoop::choose(StringRef policy, int64_t reserve,
   chosen.reserve = reserve;
   chosen.lean = isLean;
   chosen.within = within;
-  chosen.quick = isQuick();
   // Of many plans one is explained; of a large step the first.
   bool isOther = policy != options.policy && policy != "sync";
   chosen.brief = isOther || !isLarge();
@@ -322,7 +321,7 @@ void MemoryLoop::tryOtherPolicies(Plan &best) {
 /// order that is found with more memory than it needs is mostly found again
 /// with less, down to that, so those rungs are passed over.
 void MemoryLoop::tryLessMemory(Plan &best) {
-  if (!best.module || isQuick() ||
+  if (!best.module || options.quick ||
       getScheduleFigure(*best.module, "communication_ns") == 0 ||
       hasManyTasks() || isLastOfLarge(best))
     return;

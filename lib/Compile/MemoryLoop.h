@@ -56,19 +56,17 @@ public:
   void keepWithin(int64_t bytes) { limit = within = bytes; }
 
   /// The same for the least that the step is known to need: orders that are
-  /// found within more do not need less. Those of a large step are found at
-  /// once, since a limit is refused after that, mostly.
+  /// found within more do not need less.
   void keepWithinLeast(int64_t bytes) {
     keepWithin(bytes);
     looksForLeast = true;
-    isHurried = isLarge();
   }
 
   /// Says whether the policy is `best`.
   bool takesBest() const { return options.policy == "best"; }
 
   /// Says whether orders are to be found at once.
-  bool isQuick() const { return options.quick || isHurried; }
+  bool isQuick() const { return options.quick; }
 
   /// The plan, whose diagnostics and remarks are told.
   Fitted fit();
@@ -155,7 +153,7 @@ private:
   int64_t limit;
   /// What the scheduler is to keep to; 0: the limit of the options.
   int64_t within = 0;
-  bool looksForLeast = false, isHurried = false;
+  bool looksForLeast = false;
   RemarkLog &remarks;
   Schedule schedule;
   PlanMemory planMemory;
