@@ -1,14 +1,14 @@
 // RUN: %native %s --values integers
 
-// Blocks of 8 elements, of which two are walked at once: only where all of both
-// are.
+// Blocks of 8 elements, which are half a vector: whoever walks two at once has to
+// have all of both.
 
 #all = affine_map<(i, j, k) -> (i, j, k)>
 #block = affine_map<(i, j, k) -> (i, j)>
 #row = affine_map<(i, j, k) -> (i)>
 
 // Blocks lie in a row, each with a number; as many of them as are fetched ahead
-// at once are no whole pairs. What is updated in place is read once.
+// at once may be no whole pairs. What is updated in place is read once.
 func.func @odd(%x: tensor<64x10x8xf32> {weft.name = "x"}, %w: tensor<64x10xf32> {weft.name = "w"})
     -> (tensor<64x10x8xf32> {weft.name = "y", weft.alias = 0 : index}) {
   %zero = arith.constant dense<0.0> : tensor<64xf32>
