@@ -147,12 +147,12 @@ def export(name, layers, policy, path, mesh=MESH, shapes=SHAPES):
     return arguments
 
 
-def plan(path, recompute, limit, options):
-    """Step time in ns and bytes, or (None, bytes that it needs at least)."""
+def plan(path, recompute, limit, options, *more):
+    """Step time in ns and bytes, or (None, bytes that it needs at least); `more` goes to weft-compile."""
     run = subprocess.run(
         [options.build / "bin" / "weft-compile", path, "--to", "planned", "--stats", "--no-proofs", "-o", "-",
          "--machine", options.machine, "--recompute", recompute,
-         "--memory-limit", "none" if limit is None else f"{limit}B"], text=True, capture_output=True, check=False)
+         "--memory-limit", "none" if limit is None else f"{limit}B", *more], text=True, capture_output=True, check=False)
     if run.returncode == 0:
         total = re.search(r"^  total +(\d+) B$", run.stderr.split("each rank needs:")[1], re.M)
         return int(re.search(r" step_ns = (\d+)", run.stdout)[1]), int(total[1])

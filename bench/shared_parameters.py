@@ -11,8 +11,6 @@ weight: the least memory that they need. Batches are on fsdp=4. Prints tables as
 """
 
 import argparse
-import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
+
+from recompute import plan
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python-bindings"))
@@ -81,46 +81,36 @@ def export(loss, shapes, data, path):
                     in_shardings=(specs, P("fsdp")), out_shardings=(specs, P())).save(path)
 
 
-def plan(path, *options):
-    """(MB of a rank, ms) as planned; of a limit that is refused the least MB, and no time."""
-    run = subprocess.run([ROOT / "build/bin/weft-compile", path, "--to", "planned", "--stats", "--no-proofs",
-                          "-o", "-", *options], capture_output=True, text=True, check=False)
-    if run.returncode == 0:
-        total = re.search(r"^  total +(\d+) B$", run.stderr.split("each rank needs:")[1], re.M)
-        return int(total[1]) / 1e6, int(re.search(r" step_ns = (\d+)", run.stdout)[1]) / 1e6
-    needed = re.search(r"needs (\d+) bytes at least", run.stderr)
-    if not needed:
-        sys.exit(f"bench: {path}: {run.stderr[:2000]}")
-    return int(needed[1]) / 1e6, None
-
-
-def print_decoders(machine, path):
+def print_decoders(options, path):
     print("| layers, batch, sequence | MB | ms | MB, kept | ms, kept |")
     print("| --- | --: | --: | --: | --: |")
     for layers, batch, length, kind, checkpoint in DECODERS:
         loss, shapes = decoder(layers, length, kind, checkpoint)
         export(loss, shapes, jax.ShapeDtypeStruct((batch, length, WIDTH), kind), path)
-        general = ("--machine", machine, "--memory-limit", "none")
-        figures = [*plan(path, *general), *plan(path, *general, "--attention", "keep")]
+        figures = []
+        for attention in ("raise", "keep"):
+            nanoseconds, size = plan(path, "auto", None, options, "--attention", attention)
+            figures += [size / 1e6, nanoseconds / 1e6]
         name = f"{layers}, {batch}, {length}, {kind}{', jax.checkpoint' if checkpoint else ''}"
         print(f"| {name} | {' | '.join(f'{figure:.4g}' for figure in figures)} |", flush=True)
 
 
-def print_tied(machine, path):
+def print_tied(options, path):
     loss, shapes = tied(12)
     export(loss, shapes, jax.ShapeDtypeStruct((2048, 512), jnp.float32), path)
-    least, _ = plan(path, "--machine", machine, "--memory-limit", "1B")
-    print(f"\n12 layers of one weight need {least:.2f} MB at least")
+    _, least = plan(path, "auto", 1, options)
+    print(f"\n12 layers of one weight need {least / 1e6:.2f} MB at least")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--machine", default="h100x8")
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "step.mlir"
-        print_decoders(options.machine, path)
-        print_tied(options.machine, path)
+        print_decoders(options, path)
+        print_tied(options, path)
 
 
 if __name__ == "__main__":

@@ -45,26 +45,41 @@ LogicalResult Driver::refuseOption(bool isGiven, StringRef reason) {
               "' already, " + reason);
 }
 
+/// The first op, from outside inwards, of which `test` is true; null if there
+/// is none.
+static Operation *findFirst(ModuleOp module,
+                            function_ref<bool(Operation *)> test) {
+  Operation *first = nullptr;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!test(op))
+      return WalkResult::advance();
+    first = op;
+    return WalkResult::interrupt();
+  });
+  return first;
+}
+
 /// Fails between two phases, and for ops of the LLVM dialect in a module of an
 /// earlier one: nothing is proved of what was changed there.
 LogicalResult Driver::checkIsPhase() {
   if (phase != Phase::Target)
     return success();
-  Operation *llvm = nullptr, *planned = nullptr, *early = nullptr;
-  (*module)->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    StringRef dialect = op->getName().getDialectNamespace();
-    Operation *&first = dialect == "llvm"      ? llvm
-                        : dialect == "weft_rt" ? planned
-                                               : early;
-    if (!first && (dialect == "llvm" || dialect == "weft_rt" ||
-                   dialect == "weft" || isa<func::FuncOp>(op)))
-      first = op;
-  });
-  if (planned)
+  auto isOf = [](Operation *op, StringRef dialect) {
+    return op->getName().getDialectNamespace() == dialect;
+  };
+  if (Operation *planned = findFirst(*module, [&](Operation *op) {
+        return isOf(op, rt::WeftRTDialect::getDialectNamespace());
+      }))
     return planned->emitOpError(
         "is beside ops of the LLVM dialect: a module between "
         "'planned' and 'llvm' is in no phase");
-  if (llvm && early)
+  Operation *early = findFirst(*module, [&](Operation *op) {
+    return isOf(op, WeftDialect::getDialectNamespace()) ||
+           isa<func::FuncOp>(op);
+  });
+  Operation *llvm =
+      findFirst(*module, [&](Operation *op) { return isOf(op, "llvm"); });
+  if (early && llvm)
     return llvm->emitOpError(
         "is of the LLVM dialect, which only a module of phase 'llvm' has");
   return success();

@@ -5,6 +5,8 @@
 
 #include "weft/Support/OutputPath.h"
 
+#include "weft/Support/Printable.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -113,8 +115,8 @@ std::string mlir::weft::checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
   return "";
 }
 
-std::string
-mlir::weft::checkOverArguments(llvm::ArrayRef<const char *> arguments) {
+bool mlir::weft::refuseOverArguments(llvm::StringRef tool,
+                                     llvm::ArrayRef<const char *> arguments) {
   llvm::StringRef output;
   llvm::SmallVector<NamedPath> inputs;
   for (size_t i = 1; i < arguments.size(); ++i) {
@@ -129,7 +131,11 @@ mlir::weft::checkOverArguments(llvm::ArrayRef<const char *> arguments) {
     else if (argument.consume_front("o="))
       output = argument;
   }
-  return checkDistinctPaths({{"-o", output}}, inputs);
+  std::string problem = checkDistinctPaths({{"-o", output}}, inputs);
+  if (problem.empty())
+    return false;
+  llvm::errs() << tool << ": error: " << makePrintable(problem) << "\n";
+  return true;
 }
 
 std::string StagedFile::describe(std::error_code error) const {

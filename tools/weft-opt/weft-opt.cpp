@@ -15,12 +15,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::weft::registerAll(registry);
   return mlir::weft::runGuarded("weft-opt", [&] {
-    if (std::string problem =
-            mlir::weft::checkOverArguments({argv, size_t(argc)});
-        !problem.empty()) {
-      llvm::errs() << "weft-opt: error: " << problem << "\n";
+    if (mlir::weft::refuseOverArguments("weft-opt", {argv, size_t(argc)}))
       return 1;
-    }
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, "weft optimizer driver\n", registry));
   });

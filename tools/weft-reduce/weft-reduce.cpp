@@ -20,12 +20,8 @@ int main(int argc, char **argv) {
   mlir::weft::registerAll(registry);
   mlir::weft::registerReduceOps();
   return mlir::weft::runGuarded("weft-reduce", [&] {
-    if (std::string problem =
-            mlir::weft::checkOverArguments({argv, size_t(argc)});
-        !problem.empty()) {
-      llvm::errs() << "weft-reduce: error: " << problem << "\n";
+    if (mlir::weft::refuseOverArguments("weft-reduce", {argv, size_t(argc)}))
       return 1;
-    }
     mlir::MLIRContext context(registry);
     return mlir::failed(mlir::mlirReduceMain(argc, argv, context)) ? 1 : 0;
   });

@@ -36,10 +36,11 @@ std::string checkOutputPath(llvm::StringRef path);
 std::string checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
                                llvm::ArrayRef<NamedPath> inputs);
 
-/// The same for a tool whose command line MLIR reads, and whose output is
-/// opened before its input is read: returns whether `-o` names a file that is
-/// another argument too, or an empty text.
-std::string checkOverArguments(llvm::ArrayRef<const char *> arguments);
+/// The same for a tool whose command line MLIR reads, and which opens its
+/// output before it reads its input: says so, and returns true, if `-o` names a
+/// file that is another argument too.
+bool refuseOverArguments(llvm::StringRef tool,
+                         llvm::ArrayRef<const char *> arguments);
 
 /// Says whether the path is that of a character device, such as /dev/null,
 /// which is written to as it is.

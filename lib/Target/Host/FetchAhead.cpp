@@ -5,6 +5,7 @@
 // in turn.
 
 #include "KernelLoops.h"
+#include "TileRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,8 +36,8 @@ static int64_t takeRun(const KernelShape &shape, const Access &access,
   return count;
 }
 
-/// How the first phase walks `operand`, if that lies outside of the kernel, the
-/// next row's is another than this row's, and fetching it helps.
+/// How the member's phase walks `operand`, if that lies outside of the kernel,
+/// the next row's is another than this row's, and fetching it helps.
 std::optional<LoopEmitter::Fetch> LoopEmitter::getFetch(const Member &member,
                                                         OpOperand &operand) {
   auto type = dyn_cast<RankedTensorType>(operand.get().getType());
@@ -83,14 +84,6 @@ SmallVector<LoopEmitter::Fetch> LoopEmitter::getFetches() {
       fetch = *again;
   }
   return fetches;
-}
-
-/// The largest divisor of `size` from `least` to `most`; 0 if there is none.
-static int64_t findDivisor(int64_t size, int64_t least, int64_t most) {
-  for (int64_t divisor = std::min(size, most); divisor >= least; --divisor)
-    if (size % divisor == 0)
-      return divisor;
-  return 0;
 }
 
 /// Loops are walked point by point, from the outermost, until little is left.

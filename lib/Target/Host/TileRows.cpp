@@ -13,7 +13,6 @@
 #include "weft/Dialect/WeftRT/IR/WeftRTDialect.h"
 
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -34,14 +33,6 @@ constexpr int64_t kMaxBytes = 16 << 10, kMinPart = 64;
 constexpr int64_t kLineBytes = 1 << 10, kMaxPartBytes = 128 << 10;
 
 uint64_t bit(int dim) { return uint64_t(1) << dim; }
-
-/// The largest divisor of `size` from `least` to `most`; 1 if there is none.
-int64_t findDivisor(int64_t size, int64_t least, int64_t most) {
-  for (int64_t divisor = std::min(size, most); divisor >= least; --divisor)
-    if (size % divisor == 0)
-      return divisor;
-  return 1;
-}
 
 /// Whether a reduction has an order.
 bool isFixed(const Member &member) { return bool(member.order); }
@@ -118,7 +109,7 @@ void joinShortRows(KernelShape &shape) {
   int dim = shape.rows.back();
   int64_t most = std::min(kMaxRows, shape.getExtent() / kMinExtent);
   int64_t count = findDivisor(shape.sizes[dim], kMinRows, most);
-  if (numOps < kMinOps || count == 1)
+  if (numOps < kMinOps || count == 0)
     return;
   int inner = split(shape, dim, count);
   for (Phase &phase : shape.phases)
@@ -157,7 +148,7 @@ void cutLongRows(KernelShape &shape) {
   int64_t line = std::min(kLineBytes / widest, kMaxPartBytes / perElement);
   int64_t most = std::max({kMinPart, kMaxBytes / perElement, line});
   int64_t part = findDivisor(shape.sizes[dim], kMinPart, most);
-  if (bytes <= kMaxBytes || part == 1)
+  if (bytes <= kMaxBytes || part == 0)
     return;
   int inner = split(shape, dim, part);
   shape.rows.push_back(dim);
@@ -166,6 +157,13 @@ void cutLongRows(KernelShape &shape) {
 }
 
 } // namespace
+
+int64_t mlir::weft::findDivisor(int64_t size, int64_t least, int64_t most) {
+  for (int64_t divisor = std::min(size, most); divisor >= least; --divisor)
+    if (size % divisor == 0)
+      return divisor;
+  return 0;
+}
 
 void mlir::weft::tileRows(KernelShape &shape) {
   if (shape.rows.empty() || shape.cutDim >= 0 || shape.phases.size() < 2 ||

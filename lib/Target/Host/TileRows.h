@@ -14,6 +14,10 @@ namespace mlir::weft {
 /// elements of a reduction come, stays.
 void tileRows(KernelShape &shape);
 
+/// The largest divisor of `size` from `least`, more than 0, to `most`; 0 if
+/// there is none.
+int64_t findDivisor(int64_t size, int64_t least, int64_t most);
+
 } // namespace mlir::weft
 
 #endif // WEFT_LIB_TARGET_HOST_TILEROWS_H
