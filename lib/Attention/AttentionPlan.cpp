@@ -4,6 +4,7 @@
 
 #include "AttentionPlan.h"
 
+#include "Sinks.h"
 #include "weft/Verify/Identities/Window.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -74,6 +75,21 @@ std::optional<Located> LoopPlaces::locate(const TermTable &table, Value value,
   return located;
 }
 
+SmallVector<DigitIndex> LoopPlaces::getIndices(ArrayRef<DigitIndex> loops,
+                                               const Located &located) const {
+  llvm::DenseMap<unsigned, DigitIndex> ofPlace;
+  for (const DigitIndex &index : loops)
+    for (const Digit &digit : index)
+      ofPlace[getPlace(digit.loop).value_or(rest)] = {digit};
+  SmallVector<DigitIndex> indices;
+  for (const auto &dim : located.dims) {
+    indices.emplace_back();
+    for (unsigned place : dim)
+      indices.back().append(ofPlace[place]);
+  }
+  return indices;
+}
+
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
@@ -119,6 +135,7 @@ public:
       return fail("its values, or the gradient of its result, were not found");
     if (!readScores())
       return std::nullopt;
+    readSink();
     return plan;
   }
 
@@ -333,6 +350,21 @@ private:
     return true;
   }
 
+  /// The sink is in the weights, or in what the result is divided by.
+  void readSink() {
+    WeightsUse &use = *plan.use;
+    plan.sink = findSink(use, use.weights);
+    if (plan.sink || &use != plan.out || hasSum(use.weights))
+      return;
+    for (const Replaced &made : getReplaceable(plan, use)) {
+      SmallVector<DigitIndex> indices = places.getIndices(use.loops, made.old);
+      if (TermRef term = use.lifter->lift(made.old.value, indices))
+        plan.sink = findSink(use, term);
+      if (plan.sink)
+        return;
+    }
+  }
+
   std::optional<Window> getWindow(TermRef condition) {
     std::optional<unsigned> query;
     for (unsigned loop : condition->freeLoops)
@@ -482,8 +514,7 @@ static void findMade(llvm::SetVector<Value> &values) {
   }
 }
 
-/// The dims of `value` by those of the contraction that it is made of.
-static std::optional<Located> locateMade(const Located &made, Value value) {
+std::optional<Located> weft::locateMade(const Located &made, Value value) {
   Lifter lifter(/*limit=*/1200);
   lifter.followOperands();
   lifter.cut(made.value);

@@ -48,6 +48,8 @@ struct AttentionPlan {
   /// Terms of `use`, null if there is none.
   TermRef bias = nullptr, mask = nullptr;
   TermRef querySegments = nullptr, keySegments = nullptr;
+  /// The score of a key that has no value.
+  TermRef sink = nullptr;
   WeightsUse *use = nullptr;
   /// The uses that are the result and the gradients; null: there is none.
   WeightsUse *out = nullptr, *dq = nullptr, *dk = nullptr, *dv = nullptr;
@@ -72,6 +74,9 @@ public:
   /// Nullopt if an index has digits of no loop of the op.
   std::optional<Located> locate(const TermTable &table, Value value,
                                 ArrayRef<DigitIndex> indices) const;
+  /// What indexes a value that is located, in the loops of the use.
+  SmallVector<DigitIndex> getIndices(ArrayRef<DigitIndex> loops,
+                                     const Located &located) const;
   void put(unsigned loop, unsigned place) { places[loop] = place; }
 
 private:
@@ -100,6 +105,10 @@ Value skipBarriers(Value value);
 /// op writes what is wanted; then the contraction's, then the others.
 SmallVector<Replaced> getReplaceable(const AttentionPlan &plan,
                                      WeightsUse &use);
+
+/// The dims of `value` by those of one that it is made of; nullopt if that is
+/// not read, or not all of the dims are told by it.
+std::optional<Located> locateMade(const Located &made, Value value);
 
 } // namespace mlir::weft
 

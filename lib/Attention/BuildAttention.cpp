@@ -398,7 +398,8 @@ bool AttentionBuilder::makeOperands() {
   return makeOptional(bias, plan.bias, biasType) &&
          makeOptional(mask, plan.mask, Type()) &&
          makeOptional(querySegments, plan.querySegments, Type()) &&
-         makeOptional(keySegments, plan.keySegments, Type());
+         makeOptional(keySegments, plan.keySegments, Type()) &&
+         makeOptional(sink, plan.sink, builder.getF32Type());
 }
 
 AttentionAttr AttentionBuilder::makeConfig() {
@@ -435,11 +436,13 @@ AttentionOp AttentionBuilder::makeForward(const Replaced *out) {
 }
 
 AttentionGradOp AttentionBuilder::makeGradient(AttentionOp forward,
-                                               const Replaced *dq,
+                                               Value result, const Replaced *dq,
                                                const Replaced *dk,
                                                const Replaced *dv) {
   Operand dout = makeOperand(plan.dout);
   dout.value = castTo(dout.value, element);
+  if (sink.value)
+    dout = scale(dout, forward);
   SmallVector<Attribute> maps = getMaps();
   for (Attribute map : forward.getIndexingMaps().getValue().take_back(2))
     maps.push_back(map);
@@ -457,7 +460,6 @@ AttentionGradOp AttentionBuilder::makeGradient(AttentionOp forward,
   return AttentionGradOp::create(
       builder, loc, types[0], types[1], types[2], q.value, k.value, v.value,
       bias.value, mask.value, querySegments.value, keySegments.value,
-      /*low_seeds=*/Value(), /*high_seeds=*/Value(), forward.getOut(),
-      forward.getLse(), dout.value, /*start=*/Value(), makeConfig(),
-      builder.getArrayAttr(maps));
+      /*low_seeds=*/Value(), /*high_seeds=*/Value(), result, forward.getLse(),
+      dout.value, /*start=*/Value(), makeConfig(), builder.getArrayAttr(maps));
 }

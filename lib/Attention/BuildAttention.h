@@ -27,9 +27,18 @@ public:
   bool makeOperands();
   /// `out` may be null: then its layout does not matter.
   AttentionOp makeForward(const Replaced *out);
-  /// The same for the three gradients.
-  AttentionGradOp makeGradient(AttentionOp forward, const Replaced *dq,
-                               const Replaced *dk, const Replaced *dv);
+  /// The result of the op, times what a sink leaves of it.
+  Value makeResult(AttentionOp forward);
+  /// The same for the three gradients. `result`: of attention.
+  AttentionGradOp makeGradient(AttentionOp forward, Value result,
+                               const Replaced *dq, const Replaced *dk,
+                               const Replaced *dv);
+  /// What the gradient of a sink is computed from, in the layout and type of
+  /// `old`: the weight of the sink, the sum of the result times its gradient,
+  /// or less the product of both.
+  enum class RowValue { SinkWeight, Delta, SinkGradient };
+  Value makeRowValue(RowValue which, AttentionOp forward, Value result,
+                     const Located &old);
   /// What stands for the old value: in its shape, and of its type.
   Value makeReplacement(Value result, const Replaced &replaced);
 
@@ -53,6 +62,20 @@ private:
   /// The term as a tensor over the op's loops.
   std::optional<Operand> makeTerm(TermRef term, Type type);
   std::optional<Operand> computeTerm(TermRef term, const LoopPlaces &places);
+  /// A linalg.generic over the loops, and sums over that of values: `body` gets
+  /// the operands' elements as f32, and gives one.
+  Value
+  makeElements(ArrayRef<Operand> operands, ArrayRef<unsigned> loops, Type type,
+               function_ref<Value(OpBuilder &, Location, ValueRange)> body,
+               bool sums = false);
+  /// 1 / (1 + exp(sink - lse)) for each query, which is what the keys weigh
+  /// together, or what the sink does.
+  Operand makeShare(AttentionOp forward, bool ofSink);
+  /// The operand times the share of the keys.
+  Operand scale(Operand operand, AttentionOp forward);
+  static SmallVector<unsigned> getLoops(AffineMap map);
+  AffineMap getOutMap(AttentionOp forward) const;
+  AffineMap getLseMap(AttentionOp forward) const;
   AttentionAttr makeConfig();
   SmallVector<Attribute> getMaps() const;
 
@@ -60,7 +83,7 @@ private:
   Location loc;
   const AttentionPlan &plan;
   Type element;
-  Operand q, k, v, bias, mask, querySegments, keySegments;
+  Operand q, k, v, bias, mask, querySegments, keySegments, sink;
 };
 
 } // namespace mlir::weft

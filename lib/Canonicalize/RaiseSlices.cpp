@@ -5,7 +5,7 @@
 // of the offset says that it cannot leave, nothing changes. Offsets that are
 // constants become part of the slice. What covers a whole
 // dimension begins at 0, and one element has no stride: an insertion of a whole
-// tensor is then seen to be one.
+// tensor is then seen to be one. Padding that is cut off again is not made.
 
 #include "Raise.h"
 
@@ -137,10 +137,46 @@ struct FoldWholeInsertion : OpRewritePattern<tensor::InsertSliceOp> {
   }
 };
 
+/// A slice of what was padded, without padding, is one of what there was
+/// before. JAX writes the gradient of a tensor.pad so.
+struct FoldSliceOfPad : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto pad = op.getSource().getDefiningOp<tensor::PadOp>();
+    if (!pad || !pad.getSourceType().hasStaticShape() ||
+        !op.getSourceType().hasStaticShape())
+      return failure();
+    auto isKnown = [](ArrayRef<int64_t> sizes) {
+      return !ShapedType::isDynamicShape(sizes);
+    };
+    if (!isKnown(op.getStaticOffsets()) || !isKnown(op.getStaticSizes()) ||
+        !isKnown(op.getStaticStrides()) || !isKnown(pad.getStaticLow()) ||
+        !isKnown(pad.getStaticHigh()))
+      return failure();
+    SmallVector<OpFoldResult> offsets;
+    for (auto [offset, low] :
+         llvm::zip_equal(op.getStaticOffsets(), pad.getStaticLow())) {
+      if (offset < low)
+        return failure();
+      offsets.push_back(rewriter.getIndexAttr(offset - low));
+    }
+    if (!verifyInBoundsSlice(pad.getSourceType().getShape(), offsets,
+                             op.getMixedSizes(), op.getMixedStrides())
+             .isValid)
+      return failure();
+    rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
+        op, op.getType(), pad.getSource(), offsets, op.getMixedSizes(),
+        op.getMixedStrides());
+    return success();
+  }
+};
+
 } // namespace
 
 void weft::populateFoldSlicePatterns(RewritePatternSet &patterns) {
-  patterns.add<FoldWholeInsertion>(patterns.getContext());
+  patterns.add<FoldWholeInsertion, FoldSliceOfPad>(patterns.getContext());
   // Before upstream's.
   patterns.add<FoldConstantOperands<tensor::ExtractSliceOp>,
                FoldConstantOperands<tensor::InsertSliceOp>>(

@@ -173,9 +173,9 @@ def below_all_numbers(q, k, v):
     return mix(jax.nn.softmax(scores(q, k) * kept - np.inf * (1 - kept), -1), v)
 
 
-def with_sinks(q, k, v):
-    column = jnp.ones((B, H, S, 1))
-    return mix(jax.nn.softmax(jnp.concatenate([scores(q, k), column], -1), -1)[..., :-1], v)
+def with_two_sinks(q, k, v):
+    columns = jnp.ones((B, H, S, 2))
+    return mix(jax.nn.softmax(jnp.concatenate([scores(q, k), columns], -1), -1)[..., :-2], v)
 
 
 KEPT = np.random.default_rng(1).random((B, H, S, S)) < 0.9
@@ -186,7 +186,7 @@ NOT_RAISED = {
     "scaled_by_data": (scaled_by_data, (*of_heads(), np.ones(H, np.float32)),
                        "its scores are more than a product, or two, with a scale of one number"),
     "below_all_numbers": (below_all_numbers, of_heads(), "its scores are more than a product, or two, with a scale of one number"),
-    "with_sinks": (with_sinks, of_heads(), "weft.jax.dot_product_attention takes sinks"),
+    "with_two_sinks": (with_two_sinks, of_heads(), "its softmax has a column that is no key"),
     "bias_gradient": (bias_gradient, FORMS["biased"][1], "its weights are used by"),
 }
 

@@ -96,3 +96,25 @@ func.func @over_a_part(%x: tensor<1x8xf32>, %y: tensor<1x2x8xf32>) -> tensor<1x2
   %0 = tensor.insert_slice %x into %y[0, 1, 0] [1, 1, 8] [1, 1, 1] : tensor<1x8xf32> into tensor<1x2x8xf32>
   return %0 : tensor<1x2x8xf32>
 }
+
+// -----
+
+// Padding that is cut off again is not made; where some is kept, it is.
+
+// CHECK-LABEL: func @slices_of_padding
+// CHECK-SAME: %[[X:.*]]: tensor<5x4xf32>
+// CHECK: %[[PADDED:.*]] = tensor.pad %[[X]]
+// CHECK: %[[SOME:.*]] = tensor.extract_slice %[[X]][1, 0] [2, 4] [2, 1] : tensor<5x4xf32> to tensor<2x4xf32>
+// CHECK: %[[EDGE:.*]] = tensor.extract_slice %[[PADDED]][0, 0] [5, 5] [1, 1]
+// CHECK: return %[[X]], %[[SOME]], %[[EDGE]]
+func.func @slices_of_padding(%x: tensor<5x4xf32>) -> (tensor<5x4xf32>, tensor<2x4xf32>, tensor<5x5xf32>) {
+  %c = arith.constant 1.0 : f32
+  %p = tensor.pad %x low[0, 1] high[2, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %c : f32
+  } : tensor<5x4xf32> to tensor<7x6xf32>
+  %all = tensor.extract_slice %p[0, 1] [5, 4] [1, 1] : tensor<7x6xf32> to tensor<5x4xf32>
+  %some = tensor.extract_slice %p[1, 1] [2, 4] [2, 1] : tensor<7x6xf32> to tensor<2x4xf32>
+  %edge = tensor.extract_slice %p[0, 0] [5, 5] [1, 1] : tensor<7x6xf32> to tensor<5x5xf32>
+  return %all, %some, %edge : tensor<5x4xf32>, tensor<2x4xf32>, tensor<5x5xf32>
+}
