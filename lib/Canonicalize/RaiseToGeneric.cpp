@@ -6,6 +6,7 @@
 #include "Raise.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
