@@ -111,6 +111,20 @@ bool isSupportedDialect(StringRef name) {
       {"arith", "cf", "func", "linalg", "math", "scf", "tensor", "weft"}, name);
 }
 
+/// Slices go forward: an operand as a stride is told later, where it is not a
+/// constant.
+LogicalResult checkStrides(Operation *op) {
+  auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
+  if (!slice)
+    return success();
+  for (auto [dim, stride] : llvm::enumerate(slice.getMixedStrides()))
+    if (std::optional<int64_t> number = getConstantIntValue(stride);
+        number && *number < 1)
+      return op->emitOpError("has stride ")
+             << *number << " in dim " << dim << ", expected at least 1";
+  return success();
+}
+
 /// Checks ops and types of a function's body. What says how it may be sharded
 /// may be of any dialect.
 LogicalResult checkBody(func::FuncOp func) {
@@ -118,6 +132,8 @@ LogicalResult checkBody(func::FuncOp func) {
     if (!isa<ShardingRuleOpInterface>(op) &&
         !isSupportedDialect(op->getName().getDialectNamespace()))
       return op->emitOpError("is not supported");
+    if (failed(checkStrides(op)))
+      return failure();
     for (OpResult result : op->getResults())
       if (failed(checkType(op, result.getType(),
                            "result #" + Twine(result.getResultNumber()))))

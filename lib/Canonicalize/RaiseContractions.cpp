@@ -166,12 +166,18 @@ struct RaiseContraction : OpRewritePattern<linalg::GenericOp> {
     if (isFilled(init, m_NegZeroFloat()))
       return rewriter.notifyMatchFailure(op, "begins with -0.0");
     bool fromZero = isFilled(init, m_PosZeroFloat());
+    auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+    if (order && !fromZero)
+      return rewriter.notifyMatchFailure(op, "declares the order of all of it");
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
     if (!fromZero && !type.getElementType().isF64())
       type = withF32(type);
-    Value product =
+    auto matmul =
         MatmulOp::create(rewriter, op.getLoc(), type, op.getInputs()[0],
                          op.getInputs()[1], op.getIndexingMaps());
+    if (order)
+      matmul->setAttr(WeftDialect::kOrderAttr, order);
+    Value product = matmul;
     if (!fromZero)
       product = addInit(rewriter, op.getLoc(), product, init);
     rewriter.replaceOp(op, product);

@@ -5,6 +5,8 @@
 
 #include "Raise.h"
 
+#include "weft/Dialect/Weft/IR/WeftDialect.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,7 +37,12 @@ struct GeneralizeNamedOp : OpInterfaceRewritePattern<linalg::LinalgOp> {
       return rewriter.notifyMatchFailure(op, "is generic already");
     if (!op.hasPureTensorSemantics())
       return rewriter.notifyMatchFailure(op, "is not on tensors");
-    return linalg::generalizeNamedOp(rewriter, op);
+    auto order = op->getAttrOfType<OrderAttr>(WeftDialect::kOrderAttr);
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (succeeded(generic) && order)
+      (*generic)->setAttr(WeftDialect::kOrderAttr, order);
+    return generic;
   }
 };
 

@@ -134,3 +134,19 @@ func.func @negative_other_body(%x: tensor<4x8xf32>, %y: tensor<8x16xf32>, %z: te
   } -> tensor<4x16xf32>
   return %0 : tensor<4x16xf32>
 }
+
+// -----
+
+// An order that is declared is that of the contraction; where it begins with
+// other elements, they belong to what is declared.
+// CHECK-LABEL: func @ordered
+// CHECK: weft.matmul {{.*}} weft.order = #weft.order<leaves = 2>
+// CHECK: linalg.generic {{.*}}"reduction"{{.*}} attrs = {weft.order = #weft.order<leaves = 4>}
+func.func @ordered(%x: tensor<4x64xf32>, %w: tensor<64x8xf32>, %b: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = linalg.matmul {weft.order = #weft.order<leaves = 2>} ins(%x, %w : tensor<4x64xf32>, tensor<64x8xf32>) outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = linalg.matmul {weft.order = #weft.order<leaves = 4>} ins(%x, %w : tensor<4x64xf32>, tensor<64x8xf32>) outs(%b : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+}

@@ -236,3 +236,20 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @below {{'tensor.extract_slice' op has stride 0 in dim 0, expected at least 1}}
+  %0 = tensor.extract_slice %x[0, 0] [4, 4] [0, 1] : tensor<8x4xf32> to tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %back = arith.constant -1 : index
+  // expected-error @below {{'tensor.insert_slice' op has stride -1 in dim 1, expected at least 1}}
+  %0 = tensor.insert_slice %x into %y[0, 7] [4, 4] [1, %back] : tensor<4x4xf32> into tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

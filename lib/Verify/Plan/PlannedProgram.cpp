@@ -6,6 +6,7 @@
 
 #include "PlannedProgram.h"
 #include "CheckOps.h"
+#include "ScalarRanges.h"
 
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
@@ -135,13 +136,17 @@ PlannedProgram::PlannedProgram(Operation *op)
     arenaBytes = bytes.getInt();
   if (auto bytes = function->getAttrOfType<IntegerAttr>("weft_rt.host_bytes"))
     hostBytes = bytes.getInt();
+  ScalarRanges scalars;
   function.walk<WalkOrder::PreOrder>([&](Operation *inner) {
     if (!isKnown(inner)) {
       inner->emitOpError("has effects that the proofs do not know");
       valid = false;
     }
+    scalars.add(inner);
+    auto view = dyn_cast<rt::ViewOp>(inner);
     auto assemble = dyn_cast<rt::AssembleOp>(inner);
-    if (!valid || failed(checkBuffers(inner)) || failed(checkTouched(inner)) ||
+    if (!valid || (view && failed(scalars.check(view))) ||
+        failed(checkBuffers(inner)) || failed(checkTouched(inner)) ||
         (assemble && failed(checkNumbers(assemble)))) {
       valid = false;
       return WalkResult::interrupt();

@@ -277,7 +277,9 @@ func.func @stays_inside() attributes {weft_rt.arena_bytes = 1024 : i64,
   %p = weft_rt.buffer argument 2 "i" : memref<i64>
   %y = weft_rt.buffer result 0 "y" : memref<8x16xf32>
   %n = weft_rt.read_scalar %p[] {weft_rt.values = array<i64: 2>} : memref<i64>
-  %i = arith.index_cast %n : i64 to index
+  %i_any = arith.index_cast %n : i64 to index
+  %i_end = arith.constant 113 : index
+  %i = arith.remui %i_any, %i_end : index
   %0 = weft_rt.view %z at 0 plus %i : memref<8x16xf32> to memref<1x16xf32>
   %1 = weft_rt.view %y at 0 : memref<8x16xf32> to memref<1x16xf32>
   weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8x16xf32> to memref<8x16xf32>
@@ -302,7 +304,9 @@ func.func @half_of_row() attributes {weft_rt.arena_bytes = 1024 : i64,
   %p = weft_rt.buffer argument 2 "i" : memref<i64>
   %y = weft_rt.buffer result 0 "y" : memref<8x16xf32>
   %n = weft_rt.read_scalar %p[] {weft_rt.values = array<i64: 2>} : memref<i64>
-  %i = arith.index_cast %n : i64 to index
+  %i_any = arith.index_cast %n : i64 to index
+  %i_end = arith.constant 113 : index
+  %i = arith.remui %i_any, %i_end : index
   %0 = weft_rt.view %r at 0 : memref<1x16xf32> to memref<1x8xf32>
   %1 = weft_rt.view %y at 0 plus %i : memref<8x16xf32> to memref<1x8xf32>
   weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8x16xf32> to memref<8x16xf32>
@@ -350,8 +354,12 @@ func.func @two_rows() attributes {weft_rt.arena_bytes = 1024 : i64,
   %c1 = arith.constant 1 : index
   %n = weft_rt.read_scalar %p[%c0] {weft_rt.values = array<i64: 2>} : memref<2xi64>
   %m = weft_rt.read_scalar %p[%c1] {weft_rt.values = array<i64: 2>} : memref<2xi64>
-  %i = arith.index_cast %n : i64 to index
-  %j = arith.index_cast %m : i64 to index
+  %i_any = arith.index_cast %n : i64 to index
+  %i_end = arith.constant 113 : index
+  %i = arith.remui %i_any, %i_end : index
+  %j_any = arith.index_cast %m : i64 to index
+  %j_end = arith.constant 113 : index
+  %j = arith.remui %j_any, %j_end : index
   %0 = weft_rt.view %y at 0 plus %i : memref<8x16xf32> to memref<1x16xf32>
   %1 = weft_rt.view %y at 0 plus %j : memref<8x16xf32> to memref<1x16xf32>
   weft_rt.copy %x to %y {weft_rt.values = array<i64: 0, 0>} : memref<8x16xf32> to memref<8x16xf32>

@@ -64,7 +64,9 @@ func.func @moving() attributes {weft_rt.arena_bytes = 1024 : i64,
   %i = weft_rt.buffer argument 2 "i" : memref<index>
   %row = weft_rt.buffer result 0 "row" : memref<1x16xf32>
   %y = weft_rt.buffer result 1 "y" : memref<8x16xf32>
-  %at = weft_rt.read_scalar %i[] {weft_rt.values = array<i64: 2>} : memref<index>
+  %any = weft_rt.read_scalar %i[] {weft_rt.values = array<i64: 2>} : memref<index>
+  %end = arith.constant 113 : index
+  %at = arith.remui %any, %end : index
   %0 = weft_rt.view %x at 0 plus %at : memref<8x16xf32> to memref<1x16xf32>
   %1 = weft_rt.view %y at 0 plus %at : memref<8x16xf32> to memref<1x16xf32>
   weft_rt.copy %0 to %row {weft_rt.values = array<i64: 0, 0>, weft_rt.parts = [#row, #row]} : memref<1x16xf32> to memref<1x16xf32>

@@ -192,6 +192,9 @@ LogicalResult PlaceOp::verify() {
     return emitOpError("has ")
            << getIndices().size() << " indices of " << getSizes().size()
            << " sizes, expected as many, and at least one";
+  for (int64_t size : getSizes())
+    if (size < 1)
+      return emitOpError("has size ") << size << ", expected at least 1";
   return success();
 }
 

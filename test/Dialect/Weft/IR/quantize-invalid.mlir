@@ -302,3 +302,11 @@ func.func @place_c1(%i: index) -> i32 {
   %0 = weft.place %i of [4, 2] : i32
   return %0 : i32
 }
+
+// -----
+
+func.func @place_c1_sizes(%i: index) -> i32 {
+  // expected-error @+1 {{has size 0, expected at least 1}}
+  %0 = weft.place %i, %i of [4, 0] : i32
+  return %0 : i32
+}

@@ -52,8 +52,11 @@ func.func @step() attributes {weft_rt.arena_bytes = 1024 : i64,
   weft_rt.wait %b
   %one = weft_rt.read_scalar %n[%c0] {weft_rt.values = array<i64: 1>} : memref<2xindex>
   %other = weft_rt.read_scalar %n[%c1] {weft_rt.values = array<i64: 1>} : memref<2xindex>
-  %o = arith.muli %one, %row : index
-  %p = arith.muli %other, %row : index
+  %rows = arith.constant 4 : index
+  %at = arith.remui %one, %rows : index
+  %until = arith.remui %other, %rows : index
+  %o = arith.muli %at, %row : index
+  %p = arith.muli %until, %row : index
   %some = weft_rt.view %g at 0 plus %o : memref<4x8xf32, strided<[16, 1]>> to memref<8xf32>
   %c = weft_rt.start <all_reduce, mesh = @mesh, axes = <{"tp"}>, reduce = sum>
       ins(%some : memref<8xf32>) outs(%x : memref<8xf32>) {channel = @data.tp, weft.op = "all_reduce somewhere", weft_rt.parts = [#weft_rt.part<begin = 0, sizes = [8], strides = [1], moves = true>, unit], weft_rt.values = array<i64: 22, 7>}
