@@ -35,21 +35,25 @@ bool promisesNoOverflow(Operation *op) {
 
 } // namespace
 
-ConstantIntRanges ScalarRanges::get(Value scalar) const {
+ConstantIntRanges ScalarRanges::get(Value scalar) {
   auto it = ranges.find(scalar);
   if (it != ranges.end())
     return it->second;
   auto choice = scalar.getDefiningOp<scf::IfOp>();
   if (!choice)
     return ConstantIntRanges::maxRange(getWidth(scalar.getType()));
+  // Known only after both branches. Kept, as choices may be of choices.
   unsigned number = cast<OpResult>(scalar).getResultNumber();
-  return get(choice.thenYield().getOperand(number))
-      .rangeUnion(get(choice.elseYield().getOperand(number)));
+  ConstantIntRanges range =
+      get(choice.thenYield().getOperand(number))
+          .rangeUnion(get(choice.elseYield().getOperand(number)));
+  ranges.try_emplace(scalar, range);
+  return range;
 }
 
 /// From the first number to the one before the end, unless the one after that
 /// is beyond 64 bits, and so before the end again.
-ConstantIntRanges ScalarRanges::getCounter(scf::ForOp loop) const {
+ConstantIntRanges ScalarRanges::getCounter(scf::ForOp loop) {
   Type type = loop.getInductionVar().getType();
   ConstantIntRanges any = ConstantIntRanges::maxRange(getWidth(type));
   if (loop.getUnsignedCmp())
@@ -93,7 +97,7 @@ void ScalarRanges::add(Operation *op) {
                           });
 }
 
-LogicalResult ScalarRanges::check(rt::ViewOp view) const {
+LogicalResult ScalarRanges::check(rt::ViewOp view) {
   Value offset = view.getDynamicOffset();
   if (!offset)
     return success();

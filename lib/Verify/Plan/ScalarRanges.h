@@ -28,11 +28,11 @@ public:
 
   /// Fails with an error if a view that begins at a scalar's place may leave
   /// its source.
-  LogicalResult check(rt::ViewOp view) const;
+  LogicalResult check(rt::ViewOp view);
 
 private:
-  ConstantIntRanges get(Value scalar) const;
-  ConstantIntRanges getCounter(scf::ForOp loop) const;
+  ConstantIntRanges get(Value scalar);
+  ConstantIntRanges getCounter(scf::ForOp loop);
 
   DenseMap<Value, ConstantIntRanges> ranges;
 };
