@@ -514,9 +514,9 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
     if (!isWorthLeanOrder(problem, options, inOrder, least.peakBytes))
       return inOrder;
   }
-  LeanOrders own;
-  LeanOrders &known = options.leanOrders ? *options.leanOrders : own;
-  const std::vector<int> &order = known.get(problem);
+  KnownSchedules own;
+  KnownSchedules &known = options.known ? *options.known : own;
+  const std::vector<int> &order = known.getLeanOrder(problem);
   ScheduleProblem lean = problem.reordered(order);
   ScheduleResult leaner = replay(lean, scheduleSync(lean));
   if (fits && leaner.peakBytes >= least.peakBytes)
@@ -530,8 +530,9 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
              : schedule;
 }
 
-Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
-                                  const ScheduleOptions &options) {
+/// Looks for it, whatever is known.
+static Schedule searchSchedule(const ScheduleProblem &problem,
+                               const ScheduleOptions &options) {
   Schedule schedule = chooseSchedule(problem, options);
   tryPlaces(problem, options, schedule);
   if (!isWorthMore(problem, options, schedule))
@@ -542,6 +543,19 @@ Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
     anneal(scheduled, options, schedule);
   if (missesBar(scheduled, schedule))
     tryParts(scheduled, options, schedule);
+  return schedule;
+}
+
+Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
+                                  const ScheduleOptions &options) {
+  // Other policies take no time, and of large problems few are scheduled.
+  constexpr int kMaxTasks = 8000;
+  bool isSearched = options.policy == SchedulePolicy::Best && !options.isQuick;
+  if (!isSearched || !options.known || problem.size() > kMaxTasks)
+    return searchSchedule(problem, options);
+  auto [schedule, isNew] = options.known->addSchedule(problem, options);
+  if (isNew)
+    schedule = searchSchedule(problem, options);
   return schedule;
 }
 
