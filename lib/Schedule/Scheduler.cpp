@@ -381,7 +381,7 @@ static std::vector<SchedulePart> splitBelow(const TaskGraph &graph,
 /// is far from the bar is left as it is.
 static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
-  constexpr int kMaxTasks = 1000, kMaxLimited = 400, kFewTasks = 100;
+  constexpr int kMaxTasks = 1000, kMaxLimited = 600, kFewTasks = 100;
   constexpr int64_t kEffort = 10000, kLimitedPart = 8, kFasterPart = 6,
                     kNear = 10;
   bool isLimited =
