@@ -208,7 +208,7 @@ LogicalResult StepPlanner::planWithinLimit(const Machine &machine,
     if (chosen.leastBytes > 0)
       neededBytes = chosen.leastBytes;
     return runner.runPasses(copy, [&](OpPassManager &pm) {
-      pm.addPass(createSchedulePass(chosen, leanOrders));
+      pm.addPass(createSchedulePass(chosen, known));
     });
   };
   auto planMemory = [&](ModuleOp copy, OwningOpRef<ModuleOp> &kept) {

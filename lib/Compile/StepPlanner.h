@@ -67,7 +67,7 @@ private:
   bool regathers = false;
   int64_t neededBytes = 0;
   /// What the many plans of a program have in common.
-  LeanOrders leanOrders;
+  KnownSchedules known;
   /// With proofs: what was planned here.
   OwningOpRef<ModuleOp> scheduled;
   /// With `--recompute auto`, and a limit or a small step: the module before it

@@ -151,7 +151,7 @@ namespace {
 class PartSearch {
 public:
   PartSearch(const TaskGraph &graph, int64_t bound, int64_t enough,
-             int64_t effort)
+             int64_t &effort)
       : graph(graph), enough(enough), effort(effort),
         parts{{Precedences(), bound}} {}
 
@@ -167,7 +167,7 @@ private:
                 const std::vector<int> &order, int64_t worth);
 
   const TaskGraph &graph;
-  int64_t enough, effort;
+  int64_t enough, &effort;
   Parts parts;
 };
 
@@ -253,6 +253,6 @@ std::vector<SchedulePart> PartSearch::run() {
 std::vector<SchedulePart> mlir::weft::splitSchedules(const TaskGraph &graph,
                                                      int64_t bound,
                                                      int64_t enough,
-                                                     int64_t effort) {
+                                                     int64_t &effort) {
   return PartSearch(graph, bound, enough, effort).run();
 }

@@ -35,9 +35,10 @@ struct SchedulePart {
 
 /// Parts, the least bound first: each schedule is in one of them, or takes
 /// `enough` ns or longer. None is faster than `bound`. Bounds of as many parts
-/// are made as have `effort` tasks.
+/// are made as have `effort` tasks, which becomes what is left of it: less than
+/// nothing, as what has been begun is finished.
 std::vector<SchedulePart> splitSchedules(const TaskGraph &graph, int64_t bound,
-                                         int64_t enough, int64_t effort);
+                                         int64_t enough, int64_t &effort);
 
 } // namespace mlir::weft
 

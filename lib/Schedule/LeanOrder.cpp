@@ -514,29 +514,6 @@ std::vector<int> mlir::weft::findLeanOrder(const ScheduleProblem &problem) {
   return PeakSearch(problem, std::move(best)).runShaken(kNumShakes);
 }
 
-/// All of `problem` that the order depends on.
-static std::vector<int64_t> listMemory(const ScheduleProblem &problem) {
-  std::vector<int64_t> all{problem.size(), problem.fixedBytes};
-  for (int i = 0; i < problem.size(); ++i) {
-    Adjacency::Range next = problem.successors(i);
-    all.push_back(next.size());
-    all.insert(all.end(), next.begin(), next.end());
-  }
-  for (const ScheduleBuffer &buffer : problem.getBuffers()) {
-    all.insert(all.end(), {buffer.bytes, buffer.producer, buffer.inPlaceOf,
-                           static_cast<int64_t>(buffer.readers.size())});
-    all.insert(all.end(), buffer.readers.begin(), buffer.readers.end());
-  }
-  return all;
-}
-
-const std::vector<int> &LeanOrders::get(const ScheduleProblem &problem) {
-  auto [it, isNew] = orders.try_emplace(listMemory(problem));
-  if (isNew)
-    it->second = findLeanOrder(problem);
-  return it->second;
-}
-
 namespace {
 
 /// The bytes that must be alive while `task` is done.

@@ -220,7 +220,7 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
   using SchedulePassBase::SchedulePassBase;
 
   /// Null: what is found is forgotten after the pass.
-  LeanOrders *leanOrders = nullptr;
+  KnownSchedules *known = nullptr;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -241,8 +241,8 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
     options.isLean = lean;
     options.isBrief = brief;
     options.isQuick = quick;
-    LeanOrders own;
-    options.leanOrders = leanOrders ? leanOrders : &own;
+    KnownSchedules own;
+    options.known = known ? known : &own;
     bool isMachine = memoryLimit == 0 && description->memoryBytes > 0;
     Limits limits{isMachine ? description->memoryBytes
                             : std::max<int64_t>(0, memoryLimit),
@@ -263,9 +263,9 @@ struct SchedulePass : public weft::impl::SchedulePassBase<SchedulePass> {
 
 std::unique_ptr<Pass>
 mlir::weft::createSchedulePass(const SchedulePassOptions &options,
-                               LeanOrders &leanOrders) {
+                               KnownSchedules &known) {
   auto pass = std::make_unique<SchedulePass>(options);
-  pass->leanOrders = &leanOrders;
+  pass->known = &known;
   return pass;
 }
 

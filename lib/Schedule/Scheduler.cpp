@@ -336,16 +336,19 @@ static bool missesBar(const ScheduleProblem &scheduled,
 
 /// The bound that parts of all schedules say. Those of which none is faster
 /// than some time are often proven to be none sooner if that time is less: what
-/// is in time keeps to more then. So the time is halved towards the bound, with
-/// as much effort as the parts took.
+/// is in time keeps to more then. So the time is halved towards the bound, as
+/// long as there is effort left: of many tasks a single part may take more.
 static int64_t getBoundOfParts(const TaskGraph &graph, int64_t bound,
                                int64_t time, int64_t effort) {
   constexpr int kNumTimes = 6;
   int64_t most = time;
-  for (int i = 0; i < kNumTimes && most - bound > 1; ++i) {
-    int64_t enough = bound + (most - bound) / 2;
+  int64_t left = effort;
+  for (int i = 0; i < kNumTimes && left > 0 && most - bound > 1; ++i) {
+    int64_t enough = bound + (most - bound) / 2, part = effort / kNumTimes;
+    left -= part;
     std::vector<SchedulePart> parts =
-        splitSchedules(graph, bound, enough, effort / kNumTimes);
+        splitSchedules(graph, bound, enough, part);
+    left += part;
     if (parts.empty()) {
       bound = enough;
     } else {
@@ -373,11 +376,12 @@ static std::vector<SchedulePart> splitBelow(const TaskGraph &graph,
 /// of what is above the bound: another part may have the least bound of these,
 /// and orders that differ in much are in others. The search may find more where
 /// it keeps to that part. Where memory matters, only at the bound, with less
-/// effort: many schedules are made then. Of more than a few tasks so little is
-/// won that what is far from the bar is left as it is.
+/// effort: many schedules are made then, and of more than some tasks the first
+/// split takes much more. Of more than a few tasks so little is won that what
+/// is far from the bar is left as it is.
 static void tryParts(const ScheduleProblem &scheduled,
                      const ScheduleOptions &options, Schedule &schedule) {
-  constexpr int kMaxTasks = 1000, kFewTasks = 100;
+  constexpr int kMaxTasks = 1000, kMaxLimited = 600, kFewTasks = 100;
   constexpr int64_t kEffort = 10000, kLimitedPart = 8, kFasterPart = 6,
                     kNear = 10;
   bool isLimited =
@@ -388,7 +392,8 @@ static void tryParts(const ScheduleProblem &scheduled,
   schedule.bound.workAndWaits =
       std::max(schedule.bound.workAndWaits,
                computeWeightedPath(graph, schedule.result.time));
-  if (scheduled.size() > kFewTasks && missesBar(scheduled, schedule, kNear))
+  if ((isLimited && scheduled.size() > kMaxLimited) ||
+      (scheduled.size() > kFewTasks && missesBar(scheduled, schedule, kNear)))
     return;
   std::vector<SchedulePart> parts =
       splitBelow(graph, schedule.result.time,
@@ -514,9 +519,9 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
     if (!isWorthLeanOrder(problem, options, inOrder, least.peakBytes))
       return inOrder;
   }
-  LeanOrders own;
-  LeanOrders &known = options.leanOrders ? *options.leanOrders : own;
-  const std::vector<int> &order = known.get(problem);
+  KnownSchedules own;
+  KnownSchedules &known = options.known ? *options.known : own;
+  const std::vector<int> &order = known.getLeanOrder(problem);
   ScheduleProblem lean = problem.reordered(order);
   ScheduleResult leaner = replay(lean, scheduleSync(lean));
   if (fits && leaner.peakBytes >= least.peakBytes)
@@ -530,8 +535,9 @@ static Schedule chooseSchedule(const ScheduleProblem &problem,
              : schedule;
 }
 
-Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
-                                  const ScheduleOptions &options) {
+/// Looks for it, whatever is known.
+static Schedule searchSchedule(const ScheduleProblem &problem,
+                               const ScheduleOptions &options) {
   Schedule schedule = chooseSchedule(problem, options);
   tryPlaces(problem, options, schedule);
   if (!isWorthMore(problem, options, schedule))
@@ -542,6 +548,19 @@ Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
     anneal(scheduled, options, schedule);
   if (missesBar(scheduled, schedule))
     tryParts(scheduled, options, schedule);
+  return schedule;
+}
+
+Schedule mlir::weft::makeSchedule(const ScheduleProblem &problem,
+                                  const ScheduleOptions &options) {
+  // Other policies take no time, and of large problems few are scheduled.
+  constexpr int kMaxTasks = 8000;
+  bool isSearched = options.policy == SchedulePolicy::Best && !options.isQuick;
+  if (!isSearched || !options.known || problem.size() > kMaxTasks)
+    return searchSchedule(problem, options);
+  auto [schedule, isNew] = options.known->addSchedule(problem, options);
+  if (isNew)
+    schedule = searchSchedule(problem, options);
   return schedule;
 }
 
@@ -561,7 +580,8 @@ static int64_t computeBoundBelow(const ScheduleProblem &problem, int64_t time) {
     return bound;
   TaskGraph graph(problem);
   bound = std::max(bound, computeWeightedPath(graph, time));
-  std::vector<SchedulePart> parts = splitSchedules(graph, bound, time, kEffort);
+  int64_t effort = kEffort;
+  std::vector<SchedulePart> parts = splitSchedules(graph, bound, time, effort);
   bound = std::max(bound, parts.empty() ? time : parts.front().bound);
   return getBoundOfParts(graph, bound, time, kEffort);
 }

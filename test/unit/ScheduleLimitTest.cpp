@@ -118,10 +118,43 @@ TEST(ScheduleLimitTest, WhatHasNoMemoryToBePutOffComesBefore) {
   EXPECT_EQ(computeLengthOfPartsWithin(problem, 1059), 10 + 100 + 10 + 10);
 }
 
-TEST(ScheduleLimitTest, AnOrderThatNeedsLittleIsLookedForOnce) {
-  LeanOrders known;
+TEST(ScheduleLimitTest, AScheduleIsSearchedForOnce) {
+  KnownSchedules known;
   ScheduleOptions options;
-  options.leanOrders = &known;
+  options.known = &known;
+  ScheduleProblem problem = makeRandomProblem(700, 20);
+  Schedule first = makeSchedule(problem, options);
+  Schedule again = makeSchedule(problem, options);
+  EXPECT_EQ(first.result.events, again.result.events);
+  EXPECT_EQ(first.bound.get(), again.bound.get());
+  EXPECT_EQ(known.getNumSchedules(), 1u);
+  // Of another problem, or with other options, it is another one.
+  options.memoryLimit = first.result.peakBytes;
+  makeSchedule(problem, options);
+  EXPECT_EQ(known.getNumSchedules(), 2u);
+  options.isThorough = false;
+  makeSchedule(problem, options);
+  EXPECT_EQ(known.getNumSchedules(), 3u);
+  ScheduleProblem longer;
+  for (ScheduleTask task : problem.getTasks()) {
+    task.duration += 1;
+    longer.addTask(task);
+  }
+  longer.finalize();
+  Schedule other = makeSchedule(longer, options);
+  EXPECT_EQ(known.getNumSchedules(), 4u);
+  EXPECT_EQ(other.result.events.size(),
+            makeSchedule(longer, {}).result.events.size());
+  // What takes no time to find is not remembered.
+  options.isQuick = true;
+  makeSchedule(problem, options);
+  EXPECT_EQ(known.getNumSchedules(), 4u);
+}
+
+TEST(ScheduleLimitTest, AnOrderThatNeedsLittleIsLookedForOnce) {
+  KnownSchedules known;
+  ScheduleOptions options;
+  options.known = &known;
   for (uint64_t seed = 0; seed < 10; ++seed) {
     ScheduleProblem problem = makeRandomProblem(seed + 700, 20);
     int64_t lean = getLeanBytes(problem);
@@ -129,12 +162,12 @@ TEST(ScheduleLimitTest, AnOrderThatNeedsLittleIsLookedForOnce) {
       options.memoryLimit = limit;
       Schedule schedule = makeSchedule(problem, options);
       ScheduleOptions alone = options;
-      alone.leanOrders = nullptr;
+      alone.known = nullptr;
       Schedule again = makeSchedule(problem, alone);
       EXPECT_EQ(schedule.result.events, again.result.events);
       EXPECT_EQ(schedule.fits, limit >= lean);
     }
-    EXPECT_EQ(known.size(), seed + 1);
+    EXPECT_EQ(known.getNumLeanOrders(), seed + 1);
   }
   // What differs in bytes alone is another problem.
   ScheduleProblem first, second;
@@ -143,9 +176,9 @@ TEST(ScheduleLimitTest, AnOrderThatNeedsLittleIsLookedForOnce) {
     problem->addReader(problem->addBuffer(problem == &first ? 1 : 2, task),
                        problem->addTask({}));
     problem->finalize();
-    known.get(*problem);
+    known.getLeanOrder(*problem);
   }
-  EXPECT_EQ(known.size(), 12u);
+  EXPECT_EQ(known.getNumLeanOrders(), 12u);
 }
 
 } // namespace

@@ -18,12 +18,12 @@ namespace mlir::weft {
 #define GEN_PASS_REGISTRATION
 #include "weft/Schedule/Passes.h.inc"
 
-class LeanOrders;
+class KnownSchedules;
 
-/// The pass, which looks for orders that need little memory where `leanOrders`
+/// The pass, which looks for orders that need little memory where `known`
 /// has none. That must live as long as the pass.
 std::unique_ptr<Pass> createSchedulePass(const SchedulePassOptions &options,
-                                         LeanOrders &leanOrders);
+                                         KnownSchedules &known);
 
 /// Whether a program says what is not to be kept, or where it waits.
 bool hasBarriers(Operation *root);

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mlir::weft {
@@ -34,21 +35,7 @@ const char *stringifySchedulePolicy(SchedulePolicy policy);
 /// The policy of that name, or nullopt.
 std::optional<SchedulePolicy> symbolizeSchedulePolicy(const std::string &name);
 
-/// Remembers orders that need little memory. They depend on no limit, and a
-/// problem is scheduled under many. For one thread at a time.
-class LeanOrders {
-public:
-  /// An order of the tasks, each collective waited for where it stands, that
-  /// needs as little memory as was found.
-  const std::vector<int> &get(const ScheduleProblem &problem);
-
-  /// Of how many problems there are orders.
-  size_t size() const { return orders.size(); }
-
-private:
-  /// By all that they depend on.
-  std::map<std::vector<int64_t>, std::vector<int>> orders;
-};
+class KnownSchedules;
 
 struct ScheduleOptions {
   SchedulePolicy policy = SchedulePolicy::Best;
@@ -63,8 +50,8 @@ struct ScheduleOptions {
   /// Takes the best of a few orders: it matters whether there is one within the
   /// limit.
   bool isQuick = false;
-  /// Where orders that need little memory are remembered; null: nowhere.
-  LeanOrders *leanOrders = nullptr;
+  /// Where what takes long to find is remembered; null: nowhere.
+  KnownSchedules *known = nullptr;
   /// Of program order, or a quick search, it need not be known how much faster
   /// another order could be at most: of its bounds only that of compute is
   /// made.
@@ -86,6 +73,29 @@ struct Schedule {
   /// communication that could be hidden, both in nanoseconds.
   int64_t getAvoidableTime() const;
   int64_t getHideableTime(const ScheduleProblem &problem) const;
+};
+
+/// Remembers what takes long to find. Orders that need little memory depend on
+/// no limit, and a problem is scheduled under many; of many programs that are
+/// tried some are the same. For one thread at a time.
+class KnownSchedules {
+public:
+  /// An order of the tasks, each collective waited for where it stands, that
+  /// needs as little memory as was found.
+  const std::vector<int> &getLeanOrder(const ScheduleProblem &problem);
+
+  /// What makeSchedule finds, and whether nobody has looked for it yet.
+  std::pair<Schedule &, bool> addSchedule(const ScheduleProblem &problem,
+                                          const ScheduleOptions &options);
+
+  /// Of how many problems there are orders, and how many schedules there are.
+  size_t getNumLeanOrders() const { return leanOrders.size(); }
+  size_t getNumSchedules() const { return schedules.size(); }
+
+private:
+  /// By all that they depend on.
+  std::map<std::vector<int64_t>, std::vector<int>> leanOrders;
+  std::map<std::vector<int64_t>, Schedule> schedules;
 };
 
 /// Why the compute stream has to wait for a collective.
