@@ -82,9 +82,9 @@ SchedulePassOptions MemoryLoop::choose(StringRef policy, int64_t reserve,
   chosen.reserve = reserve;
   chosen.lean = isLean;
   chosen.within = within;
-  // Of many plans one is explained; of a large step the first.
+  // Of many plans one is explained; of the largest steps the first.
   bool isOther = policy != options.policy && policy != "sync";
-  chosen.brief = isOther || !isLarge();
+  chosen.brief = isOther || !hasManyTasks();
   return chosen;
 }
 
