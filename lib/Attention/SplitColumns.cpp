@@ -39,15 +39,11 @@ std::optional<unsigned> getReshapedDim(Operation *op, unsigned dim,
   auto find = [&](ArrayRef<ReassociationIndices> groups, RankedTensorType split,
                   bool fromSplit) -> std::optional<unsigned> {
     for (auto [whole, group] : llvm::enumerate(groups)) {
+      SmallVector<int64_t> longer(llvm::make_filter_range(
+          group, [&](int64_t part) { return split.getDimSize(part) != 1; }));
       std::optional<unsigned> only;
-      for (int64_t part : group) {
-        if (split.getDimSize(part) == 1)
-          continue;
-        if (only)
-          only = std::nullopt;
-        else
-          only = part;
-      }
+      if (longer.size() == 1)
+        only = longer.front();
       if (fromSplit && llvm::is_contained(group, int64_t(dim)))
         return only == dim ? std::optional<unsigned>(whole) : std::nullopt;
       if (!fromSplit && whole == dim)

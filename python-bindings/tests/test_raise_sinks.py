@@ -228,3 +228,14 @@ def test_one_layer_of_two():
     given = arguments()
     assert counts(raised(step, given)[0])[:2] == (1, 1)
     check(run(step, given)[0], jax.jit(step)(*given), 5e-5)
+
+
+def test_columns_that_are_reshaped_with_other_dims():
+    """They are no dim of the result: what is beside attention stays, and attention is raised."""
+    def step(q, k, v, sinks):
+        out = column(q, k, v, sinks)
+        row = jnp.exp(jnp.concatenate([out.reshape(-1)[:53], sinks[:1]]).reshape(2, 3, 9))
+        return out * row.sum((1, 2)).sum()
+    given = arguments()
+    assert counts(raised(step, given)[0])[0] == 1
+    check(run(step, given)[0], jax.jit(step)(*given), 5e-5)
