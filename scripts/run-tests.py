@@ -221,7 +221,8 @@ def suite_fuzz():
     count = run_scripts(
         [script("random_programs.py", "--kind", kind, "--backend", backend, "--seeds", seeds, "--seconds", seconds)
          for kind, backend, seeds, seconds in (("any", "interpreter", "0:300", "9"), ("any", "host", "600:670", "9"),
-                                               ("scan", "host", "0:40", "8"), ("data", "host", "0:40", "8"))]
+                                               ("scan", "host", "0:40", "8"), ("data", "host", "0:40", "8"),
+                                               ("rows", "host", "0:40", "8"))]
         + [script("attention.py", "--seeds", "0:6", "--seconds", "6"),
            script("quantization.py", "--seeds", "0:3", "--seconds", "6"),
            script("integers.py", "--seeds", "0:24", "--seconds", "6"),

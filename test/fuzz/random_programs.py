@@ -23,9 +23,10 @@ import equivalence
 import mlir_text
 from data_program import DataProgram
 from program import Program
+from row_program import RowProgram
 from scan_program import ScanProgram
 
-KINDS = {"any": Program, "data": DataProgram, "scan": ScanProgram}
+KINDS = {"any": Program, "data": DataProgram, "scan": ScanProgram, "rows": RowProgram}
 PROBLEMS = (equivalence.Mismatch, elements.Fault, mlir_text.ParseError, AssertionError)
 
 

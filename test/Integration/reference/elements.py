@@ -15,6 +15,7 @@ DTYPES = {
     "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": BF16,
     "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32,
     "i64": np.int64, "index": np.int64,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
 }  # fmt: skip
 
 

@@ -172,7 +172,8 @@ def run_interpreter(text, arrays, ring):
 
 
 SAFETENSORS = {"f32": "F32", "f64": "F64", "f16": "F16", "bf16": "BF16", "i1": "BOOL",
-               "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64"}  # fmt: skip
+               "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64",
+               "f8E4M3FN": "F8_E4M3", "f8E5M2": "F8_E5M2"}  # fmt: skip
 
 
 def write_safetensors(path, arrays):
