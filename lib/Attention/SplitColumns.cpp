@@ -166,8 +166,9 @@ public:
   SmallVector<Range, 2> parts;
   /// The values that have the columns, and which dim these are.
   llvm::MapVector<Value, unsigned> dims;
-  /// What reads them.
+  /// What reads them, and where that is a linalg.generic, in which loop.
   llvm::SetVector<Operation *> ops;
+  llvm::DenseMap<Operation *, unsigned> loops;
 
 private:
   bool findParts() {
@@ -215,7 +216,9 @@ private:
     auto generic = dyn_cast<linalg::GenericOp>(op);
     std::optional<unsigned> loop =
         generic ? getLoop(generic, &use, dim) : std::nullopt;
-    if (!loop || !canCut(generic, *loop))
+    // One of them alone can be cut.
+    if (!loop || !canCut(generic, *loop) ||
+        loops.insert({op, *loop}).first->second != *loop)
       return false;
     for (OpOperand &init : generic.getDpsInitsMutable()) {
       int of = *getDim(generic, &init, *loop);
@@ -292,11 +295,7 @@ private:
       makeReshapes(op);
       return;
     }
-    unsigned loop = 0;
-    for (OpOperand &operand : op->getOpOperands())
-      if (auto dim = columns.dims.find(operand.get());
-          dim != columns.dims.end())
-        loop = *getLoop(generic, &operand, dim->second);
+    unsigned loop = columns.loops.lookup(op);
     if (generic.getIteratorTypesArray()[loop] ==
         utils::IteratorType::parallel) {
       for (Range range : columns.parts)
