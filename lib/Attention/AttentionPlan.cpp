@@ -354,7 +354,9 @@ private:
   void readSink() {
     WeightsUse &use = *plan.use;
     plan.sink = findSink(use, use.weights);
-    if (plan.sink || &use != plan.out || hasSum(use.weights))
+    // Of other exponentials, as those of an activation, nothing is looked for.
+    if (plan.sink || &use != plan.out || !use.isNormalized ||
+        hasSum(use.weights))
       return;
     for (const Replaced &made : getReplaceable(plan, use)) {
       SmallVector<DigitIndex> indices = places.getIndices(use.loops, made.old);

@@ -147,6 +147,8 @@ public:
     dims[start->getResult(0)] = dim;
     bool hasExp = false;
     for (size_t i = 0; i < dims.size(); ++i) {
+      if (i == kMostValues)
+        return false;
       auto [value, dim] = dims.begin()[i];
       for (OpOperand &use : value.getUses()) {
         Operation *user = use.getOwner();
@@ -171,6 +173,9 @@ public:
   llvm::DenseMap<Operation *, unsigned> loops;
 
 private:
+  /// A softmax and its gradient are of about 30.
+  static constexpr size_t kMostValues = 100;
+
   bool findParts() {
     if (auto concat = dyn_cast<tensor::ConcatOp>(start)) {
       dim = concat.getDim();

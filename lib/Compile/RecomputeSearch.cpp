@@ -512,13 +512,8 @@ MemoryLoop::Fitted RecomputeSearch::fitLeast(int64_t neededAsWritten) {
     Attempt fastest = attemptFastest();
     return tell(fastest.fitted.planned ? std::move(fastest) : attempt(least));
   }
+  // The search for a fast plan within so much may end with one of less.
   MemoryLoop loop = makeLoop(*least.module);
-  if (!isTiny) {
-    loop.reportTooLarge(least.bytes);
-    return {};
-  }
-  // The search for a fast plan within so much may end with one of less. Of more
-  // ops it takes minutes.
   loop.keepWithinLeast(least.bytes);
   Attempt less = attempt(loop, least.recomputed);
   bool isLess = less.fitted.planned && less.fitted.bytes < least.bytes;
