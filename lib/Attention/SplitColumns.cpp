@@ -59,7 +59,7 @@ std::optional<unsigned> getReshapedDim(Operation *op, unsigned dim,
               toResult);
 }
 
-/// Where columns are read: the loop, and of which operands it is which dim.
+/// The loop that indexes a dim of an operand, if that is all of the index.
 std::optional<unsigned> getLoop(linalg::GenericOp op, OpOperand *operand,
                                 unsigned dim) {
   auto expr = dyn_cast<AffineDimExpr>(
@@ -342,7 +342,6 @@ private:
   /// The op on some columns; `init`: what a reduction goes on with.
   linalg::GenericOp makeGeneric(linalg::GenericOp op, unsigned loop,
                                 Range range, Value init, int depth) {
-    IRMapping mapping;
     SmallVector<Value> operands;
     for (OpOperand &operand : op->getOpOperands()) {
       int dim = *getDim(op, &operand, loop);
@@ -358,8 +357,7 @@ private:
       types.push_back(dim < 0 ? result.getType()
                               : Type(resize(result, dim, range.size)));
     }
-    auto part =
-        cast<linalg::GenericOp>(builder.clone(*op.getOperation(), mapping));
+    auto part = cast<linalg::GenericOp>(builder.clone(*op.getOperation()));
     part->setOperands(operands);
     for (auto [i, result] : llvm::enumerate(op.getResults())) {
       part.getResult(i).setType(types[i]);
