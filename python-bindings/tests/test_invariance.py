@@ -188,9 +188,9 @@ def test_invariant_mode_is_as_exact_as_fast_mode(compiler, name, dtype):
     assert errors["invariant"] <= errors["fast"], errors
 
 
-def _rotate(x):
+def _rotate(x, step=0.3):
     a, b = jnp.split(x, 2, -1)
-    angle = 0.3 * jnp.arange(x.shape[1])[:, None, None] + 0.1 * jnp.arange(a.shape[-1])
+    angle = step * jnp.arange(x.shape[1])[:, None, None] + 0.1 * jnp.arange(a.shape[-1])
     return jnp.concatenate([a * jnp.cos(angle) - b * jnp.sin(angle), a * jnp.sin(angle) + b * jnp.cos(angle)], -1)
 
 
@@ -222,6 +222,21 @@ def test_shared_heads_keep_bits(heads, shared, repeat, rotate, sizes):
     compiled = [weft.compile(module, mesh={"tp": size}, invariant=True)(*args) for size in [1, *sizes]]
     bits = [[np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(result)] for result in compiled]
     assert all(other == bits[0] for other in bits[1:])
+
+
+def _certificate(exported, folder, size):
+    step, args, shardings = exported
+    module, library = folder / "step.mlir", folder / "step.so"
+    weft.jax.export(step, *args, mesh={"tp": 8}, in_shardings=shardings).save(module)
+    tool("weft-compile", module, "--mesh", f"tp={size}", "--invariant=tp", "-o", library)
+    return [line for line in tool("weft-run", "--inspect", library).splitlines() if "certificate" in line]
+
+
+def test_certificates_of_shared_heads_are_equal_on_all_meshes_and_not_of_other_programs(tmp_path):
+    certificates = [_certificate(_attention(8, 2, REPEATS["repeat"], _rotate), tmp_path, size) for size in [1, 2, 4, 8]]
+    assert certificates[0] and all(other == certificates[0] for other in certificates[1:])
+    turned = _attention(8, 2, REPEATS["repeat"], functools.partial(_rotate, step=0.301))
+    assert _certificate(turned, tmp_path, 4) != certificates[0]
 
 
 @pytest.mark.parametrize("shapes, dim", [
