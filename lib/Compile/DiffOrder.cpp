@@ -19,6 +19,7 @@
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
 
 using namespace mlir;
 using namespace mlir::weft;
@@ -92,6 +93,17 @@ static std::string proveText(const llvm::MemoryBuffer &file) {
   return text ? text.str() : "";
 }
 
+/// Whether a file that was linked has the bytes that it had then. One that was
+/// linked by hand, or stripped, does not say.
+static bool hasItsChecksum(StringRef bytes) {
+  if (!bytes.consume_back("weft-file-sha256") || bytes.size() < 32)
+    return true;
+  StringRef declared = bytes.take_back(32);
+  std::array<uint8_t, 32> found =
+      llvm::SHA256::hash(llvm::arrayRefFromStringRef(bytes.drop_back(32)));
+  return declared == llvm::toStringRef(found);
+}
+
 /// The certificate in a section of machine code, or of the text of a module;
 /// empty if there is none.
 static std::string findCertificate(const llvm::MemoryBuffer &file) {
@@ -124,6 +136,11 @@ static std::optional<Certificate> readCertificate(StringRef path) {
   if (std::error_code error = file.getError()) {
     said << "weft-compile: cannot read '" << path << "': " << error.message()
          << "\n";
+    return std::nullopt;
+  }
+  if (!hasItsChecksum((*file)->getBuffer())) {
+    said << "weft-compile: '" << path
+         << "' is damaged: it has another checksum than it says\n";
     return std::nullopt;
   }
   std::string text = findCertificate(**file);

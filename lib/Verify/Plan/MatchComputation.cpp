@@ -293,8 +293,10 @@ LogicalResult PlanMatcher::matchConstant(Operation *op) {
   auto global = source ? SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
                              source, source.getNameAttr())
                        : nullptr;
-  if (!global || !global.getConstant() ||
-      failed(checkSame(*planned, op, op->getAttr("value"),
+  if (!global || !global.getConstant())
+    return fail(*planned, op)
+           << getOpName(*planned) << " copies no constant of the module";
+  if (failed(checkSame(*planned, op, op->getAttr("value"),
                        global.getInitialValueAttr(), "the constant")))
     return failure();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());

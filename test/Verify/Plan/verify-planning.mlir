@@ -18,6 +18,10 @@
 // RUN: sed -e 's/constant @weft_c0 : memref<1x8xf32> = dense<\[\[1.0/constant @weft_c0 : memref<1x8xf32> = dense<[[9.0/' %t.mlir > %t.CONSTANT.mlir
 // RUN: not weft-opt %t.CONSTANT.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=CONSTANT
 // CONSTANT: error: 'weft_rt.copy' op has the constant dense<{{\[\[}}9.0
+// RUN: sed -e 's/"private" constant @weft_c0/"private" @weft_c0/' %t.mlir > %t.VARIABLE.mlir
+// RUN: not weft-opt %t.VARIABLE.mlir --weft-verify-planning -o /dev/null 2>&1 | FileCheck %s --check-prefix=VARIABLE
+// VARIABLE: error: 'weft_rt.copy' op copies no constant of the module
+// VARIABLE: note: the scheduled program has
 
 // Attributes and channel of a collective.
 // RUN: sed -e 's/reduce = *sum/reduce = max/' %t.mlir > %t.KIND.mlir
