@@ -73,9 +73,15 @@ void noteFigures(func::FuncOp func, DictionaryAttr figures,
     return number ? number.getInt() : 0;
   };
   int64_t saved = std::max<int64_t>(0, get("compute_ns") - timeline.computeNs);
-  for (StringRef name : {"bound_path_ns", "bound_heads_and_tails_ns",
-                         "bound_work_and_waits_ns", "bound_two_paths_ns"})
-    set(name, std::max<int64_t>(0, get(name) - saved));
+  auto setBound = [&](StringRef name, int64_t planned) {
+    set(name, std::max(planned, get(name) - saved));
+  };
+  for (StringRef name : {"bound_heads_and_tails_ns", "bound_work_and_waits_ns",
+                         "bound_two_paths_ns"})
+    setBound(name, 0);
+  // Kernels on a channel's stream are work of its link.
+  setBound("bound_link_ns", timeline.linkNs);
+  setBound("bound_path_ns", timeline.chainNs);
   set("bound_within_limit_ns",
       std::max(timeline.boundNs, get("bound_within_limit_ns") - saved));
   set("step_ns", timeline.stepNs);

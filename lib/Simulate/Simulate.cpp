@@ -176,8 +176,10 @@ static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
       timeline.hostBytes += rt::getBufferBytes(argument.getLocal());
   addOwners(program, times, timeline);
   addMemory(program, times, timeline);
+  timeline.linkNs = getBusiestLink(program.replay);
+  timeline.chainNs = getLongestChain(function, cost);
   int64_t modelled =
-      std::max({getBusiestLink(program.replay), getLongestChain(function, cost),
+      std::max({timeline.linkNs, timeline.chainNs,
                 getScheduleBound(function, cost, timeline.computeNs)});
   // Of what the model says no bound is above the step. What was measured, or
   // drawn, may take less than what the bounds are made of.

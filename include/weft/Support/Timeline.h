@@ -77,6 +77,9 @@ struct Timeline {
   /// link, the longest chain of dependent ops, and the bound of the step's
   /// schedule if that was made for the same machine.
   int64_t boundNs = 0;
+  /// Of these, the busiest link and the longest chain.
+  int64_t linkNs = 0;
+  int64_t chainNs = 0;
   int64_t computeNs = 0;
   /// Time in which the program waits for collectives.
   int64_t exposedNs = 0;

@@ -13,6 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+BOUNDS = {"bound_link_ns": "the busiest link", "bound_path_ns": "the longest path",
+          "bound_heads_and_tails_ns": "heads and tails",
+          "bound_work_and_waits_ns": "work and waits", "bound_two_paths_ns": "two paths"}
+
 
 def must(*command):
     run = subprocess.run([str(word) for word in command], text=True, capture_output=True)
@@ -42,8 +46,8 @@ def planned_of(step, options):
     """Figures of the attribute in the planned program."""
     text = must("weft-compile", step, "-o", "-", "--to", "planned", *options).stdout
     figures = text[text.index("weft.schedule = {"):]
-    return {key: int(re.search(rf" {key} = (\d+) : i64", figures).group(1))
-            for key in ("step_ns", "bound_ns", "compute_ns", "peak_bytes", "kept_gathers")}
+    return {key: int(re.search(rf"\b{key} = (\d+) : i64", figures).group(1))
+            for key in ("step_ns", "bound_ns", "compute_ns", "peak_bytes", "kept_gathers", *BOUNDS)}
 
 
 def milliseconds(ns):
@@ -71,8 +75,9 @@ def main(step, ranks, inputs, folder, *options):
     if planned["bound_ns"] > planned["step_ns"]:
         sys.exit(f"the bound is above the step: {planned}")
     same("kept gathers", stats["kept"], planned["kept_gathers"])
-    if planned["bound_ns"] == planned["compute_ns"]:
-        same("binding term", stats["term"], "compute")
+    terms = {"compute": planned["compute_ns"]} | {name: planned[key] for key, name in BOUNDS.items()}
+    same("bound and largest term", planned["bound_ns"], max(terms.values()))
+    same("binding term", terms[stats["term"]], planned["bound_ns"])
     page = (folder / "report.html").read_text(encoding="utf-8")
     same("memory in the report", needed_in(page), stats["total"])
     simulated = must("weft-sim", step, *options).stdout
