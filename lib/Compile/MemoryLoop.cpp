@@ -374,8 +374,12 @@ void MemoryLoop::reportTooLarge(int64_t bytes) {
   (void)schedule(*copy, chosen);
 }
 
-int64_t MemoryLoop::getLeastBytes() {
-  return getLeast().module ? getLeast().bytes : 0;
+int64_t MemoryLoop::getLeastBytes(int64_t enough) {
+  if (!getLeast().module)
+    return 0;
+  if (getLeast().bytes > enough)
+    lookForLessElsewhere();
+  return getLeast().bytes;
 }
 
 MemoryLoop::Estimate MemoryLoop::estimate() {

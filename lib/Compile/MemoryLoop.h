@@ -76,8 +76,8 @@ public:
   void reportTooLarge(int64_t bytes);
 
   /// Bytes of the plan that needs least of those that are found; 0 if there is
-  /// none.
-  int64_t getLeastBytes();
+  /// none. If that is more than `enough`, orders of all policies are tried.
+  int64_t getLeastBytes(int64_t enough = std::numeric_limits<int64_t>::max());
 
   /// Bytes and compute time of program order, by the estimate; less than 0 if
   /// it has none.

@@ -110,16 +110,12 @@ RecomputeSearch::Program RecomputeSearch::chooseWithin(int64_t within,
   return best;
 }
 
-/// The program with single kernels computed again, all that there is or, where
-/// that needs more, as much as brings it below what was needed before: until it
-/// needs no more than `enough`, or no less than before. So of one program an
-/// error names the same bytes for all limits below them.
-RecomputeSearch::Program RecomputeSearch::repeatMost(const Program &program,
+/// `best`, or the program with as much computed again as brings it below what
+/// that needs: until it needs no more than `enough`, or no less than before. So
+/// of one program an error names the same bytes for all limits below them.
+RecomputeSearch::Program RecomputeSearch::repeatMore(const Program &program,
+                                                     Program best,
                                                      int64_t enough) {
-  Program best = repeat(program, 0);
-  if (!best.module)
-    return best;
-  best.bytes = getLeast(*best.module);
   auto isLess = [&](int64_t target) {
     Program other = repeat(program, target);
     if (!other.module)
@@ -138,12 +134,35 @@ RecomputeSearch::Program RecomputeSearch::repeatMost(const Program &program,
   return best;
 }
 
-/// Takes a program that has a plan of no more than `within` bytes.
+/// The program with single kernels computed again: all that there is, or as
+/// much as needs less than that.
+RecomputeSearch::Program RecomputeSearch::repeatMost(const Program &program,
+                                                     int64_t enough) {
+  Program best = repeat(program, 0);
+  if (!best.module)
+    return best;
+  best.bytes = getLeast(*best.module);
+  return repeatMore(program, std::move(best), enough);
+}
+
+/// Takes a program that has a plan of no more than `within` bytes: the fastest
+/// of them, or, where only the least bytes are looked for, none.
 bool RecomputeSearch::find(Program &program, int64_t within, Found &found) {
+  if (looksForLeast) {
+    int64_t bytes = makeLoop(*program.module).getLeastBytes(within);
+    bool isLess = bytes > 0 && bytes <= within;
+    if (isLess) {
+      found.program = std::move(program);
+      found.program.bytes = bytes;
+    }
+    return isLess;
+  }
   found.attempt = attempt(program, within);
   bool isFound = bool(found.attempt.fitted.planned);
-  if (isFound)
+  if (isFound) {
     found.program = std::move(program);
+    found.program.bytes = found.attempt.fitted.bytes;
+  }
   return isFound;
 }
 
@@ -179,7 +198,8 @@ RecomputeSearch::findChosen(int64_t within, int64_t needed, Program &least) {
     Program program = chooseWithin(needed, waists);
     if (!program.module)
       continue;
-    if (program.bytes <= needed && find(program, within, found))
+    if ((looksForLeast || program.bytes <= needed) &&
+        find(program, within, found))
       return found;
     if (least.bytes == 0 || program.bytes < least.bytes)
       least = std::move(program);
@@ -198,6 +218,19 @@ RecomputeSearch::Found RecomputeSearch::findRecomputed(int64_t within,
   if (!repeated.module || !find(repeated, within, found))
     return {};
   return found;
+}
+
+/// A program that needs less than this one. With all effort an order is found
+/// within less at times, so the last answer is of that.
+RecomputeSearch::Program RecomputeSearch::findLess(const Program &program) {
+  int64_t bytes = program.bytes;
+  looksForLeast = true;
+  Found found = findWithin(bytes - 1 - bytes / 100);
+  looksForLeast = false;
+  Program same = copy(program);
+  if (!found.program.module && !find(same, bytes - 1, found))
+    found = findWithin(bytes - 1);
+  return std::move(found.program);
 }
 
 /// What no choice fits: less and less is looked for, from what computing all
@@ -221,18 +254,13 @@ MemoryLoop::Fitted RecomputeSearch::fitLeastOfLarge() {
   if (least.bytes <= limit)
     return tell(attempt(least));
   for (int i = 0; i < kMaxRounds; ++i) {
-    Found found;
-    for (int64_t part : {10, 0}) {
-      found = findWithin(least.bytes - 1 - least.bytes / 1000 * part);
-      if (found.program.module)
-        break;
-    }
-    if (!found.program.module)
+    Program less = findLess(least);
+    if (!less.module)
       break;
-    if (found.attempt.fitted.bytes <= limit)
-      return tell(std::move(found.attempt));
-    found.program.bytes = found.attempt.fitted.bytes;
-    least = std::move(found.program);
+    Program same = copy(less);
+    least = repeatMore(less, std::move(same), limit);
+    if (least.bytes <= limit)
+      return tell(attempt(least));
   }
   makeLoop(*least.module).reportTooLarge(least.bytes);
   return {};

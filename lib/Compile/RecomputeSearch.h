@@ -130,7 +130,9 @@ private:
   Found findChosen(int64_t within, int64_t needed, Program &least);
   Found findRecomputed(int64_t within, int64_t needed);
   void leaveRoom(Found &found);
+  Program findLess(const Program &program);
   MemoryLoop::Fitted fitLeastOfLarge();
+  Program repeatMore(const Program &program, Program best, int64_t enough);
   Program repeatMost(const Program &program, int64_t enough);
   MemoryLoop::Fitted tell(Attempt attempt);
   void describe(const Attempt &chosen);
@@ -150,6 +152,8 @@ private:
   /// What was fused of that, of a step with marks.
   std::optional<Program> unmarked;
   bool isTiny = false;
+  /// Of a large step: no plan is made, only its least bytes are asked for.
+  bool looksForLeast = false;
   /// What a large step as written needs, by the estimate.
   int64_t estimatedAsWritten = 0;
   /// From those that compute least to those that compute most.
