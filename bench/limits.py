@@ -121,7 +121,8 @@ def arguments():
     parser.add_argument("step", type=Path)
     parser.add_argument("--count", type=int, default=5, help="of limits")
     parser.add_argument("--least", type=int, help="the least limit, instead of looking for it")
-    parser.add_argument("--check-least", action="store_true", help="whether it is the least: takes as long as to find it")
+    parser.add_argument("--check-least", action="store_true",
+                        help="whether it is the least, which takes as long as to find it")
     parser.add_argument("--recompute", nargs="+", default=["auto", "none", "marked"])
     parser.add_argument("--policy", nargs="+", default=POLICIES, help="the first is held to the bar")
     parser.add_argument("--machine", default="h100x8")
