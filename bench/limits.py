@@ -127,7 +127,8 @@ def arguments():
     parser.add_argument("--policy", nargs="+", default=POLICIES, help="the first is held to the bar")
     parser.add_argument("--machine", default="h100x8")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
-    options, options.more = parser.parse_known_args()
+    options, more = parser.parse_known_args()
+    options.more = more
     return options
 
 
