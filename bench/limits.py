@@ -66,7 +66,7 @@ def misses_at(limit, ours, others):
         if plan.fits and plan.bytes > limit:
             yield f"{plan} needs {plan.bytes} bytes within {limit}"
     for plan in others:
-        slack = 1 if plan.policy != "best" else RECOMPUTE_SLACK
+        slack = 1 if plan.recompute == ours.recompute else RECOMPUTE_SLACK
         if plan.fits and not ours.fits:
             yield f"{plan} fits into {limit} bytes, {ours} does not"
         elif plan.fits and ours.ns > plan.ns * slack + ROUNDING_NS:
