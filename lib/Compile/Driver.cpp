@@ -447,33 +447,31 @@ LogicalResult Driver::planFasterGathers() {
   TooLarge once;
   LogicalResult isRight = planOnce(once);
   if (succeeded(isRight) && mayBeFaster && isFarFromBound(*module))
-    return takeFasterAgain(std::move(source), std::move(before), once);
-  emitAll(once.said, place.getContext());
+    takeFasterAgain(std::move(source), std::move(before), once);
+  else
+    emitAll(once.said, place.getContext());
   return isRight;
 }
 
 /// Of what is planned, which gathers once, and what gathers for each microbatch
-/// the faster one is taken. An error that is not for want of memory is one.
-LogicalResult Driver::takeFasterAgain(OwningOpRef<ModuleOp> source,
-                                      RemarkLog before, TooLarge &once) {
+/// the faster one is taken. The plan stands also if the other cannot be made.
+void Driver::takeFasterAgain(OwningOpRef<ModuleOp> source, RemarkLog before,
+                             TooLarge &once) {
   RemarkLog onceRemarks = std::exchange(remarks, std::move(before));
   Driver other(std::move(source), options, last, place, remarks, runner);
   other.regather = true;
   other.ringAttention = ringAttention;
   TooLarge again;
-  LogicalResult isRight = other.planOnce(again);
-  bool isTaken = succeeded(isRight)
-                     ? getScheduleFigure(*other.module, "step_ns") <
-                           getScheduleFigure(*module, "step_ns")
-                     : again.neededBytes == 0;
+  bool isTaken = succeeded(other.planOnce(again)) &&
+                 getScheduleFigure(*other.module, "step_ns") <
+                     getScheduleFigure(*module, "step_ns");
   emitAll(isTaken ? again.said : once.said, place.getContext());
   if (!isTaken) {
     remarks = std::move(onceRemarks);
-    return success();
+    return;
   }
   module = std::move(other.module);
   unscheduled = std::move(other.unscheduled);
-  return isRight;
 }
 
 /// Weights are gathered once, or else for each microbatch, or once where values

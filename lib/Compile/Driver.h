@@ -71,8 +71,8 @@ private:
   LogicalResult planOnce(TooLarge &result);
   bool mayGatherAgain();
   LogicalResult planFasterGathers();
-  LogicalResult takeFasterAgain(OwningOpRef<ModuleOp> source, RemarkLog before,
-                                TooLarge &once);
+  void takeFasterAgain(OwningOpRef<ModuleOp> source, RemarkLog before,
+                       TooLarge &once);
   LogicalResult planMarked();
   std::optional<int64_t> tryPlan(ModuleOp marked);
   void chooseOffloads();
