@@ -408,11 +408,29 @@ int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
   return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
 }
 
-int64_t MemoryLoop::estimateNanoseconds() {
-  SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
+/// A plan of a policy that is found at once; with what it needs too much in
+/// reserve if it does not fit.
+MemoryLoop::Plan MemoryLoop::planAtOnce(StringRef policy) {
+  SchedulePassOptions chosen = choose(policy, 0, /*isLean=*/false);
   chosen.brief = chosen.quick = true;
   Plan plan = attempt(chosen);
-  return fits(plan) ? plan.nanoseconds : std::numeric_limits<int64_t>::max();
+  if (!plan.module || fits(plan))
+    return plan;
+  chosen.reserve = plan.bytes - limit;
+  return attempt(chosen);
+}
+
+/// Each policy counts, so that what is fast with one of them is not left out.
+int64_t MemoryLoop::estimateNanoseconds() {
+  Plan best = planAtOnce(options.policy);
+  if (takesBest())
+    for (StringRef policy : kOthers)
+      if (!fits(best) || !isLarge())
+        takeFaster(best, planAtOnce(policy));
+  if (fits(best))
+    return best.nanoseconds;
+  const Plan &least = getLeast();
+  return fits(least) ? least.nanoseconds : std::numeric_limits<int64_t>::max();
 }
 
 MemoryLoop::Fitted MemoryLoop::fit() {
