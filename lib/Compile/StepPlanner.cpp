@@ -157,8 +157,8 @@ void StepPlanner::noteRecomputed() {
 }
 
 /// Plans a scheduled module, of which a copy is kept, and notes the plan's
-/// figures. Many plans are tried:
-/// that their ops are right is for whoever takes one to check.
+/// figures. Many plans are tried: that their ops are right is for whoever takes
+/// one to check.
 LogicalResult StepPlanner::plan(ModuleOp on, OwningOpRef<ModuleOp> &kept) {
   if (failed(runner.runPasses(on, [](OpPassManager &pm) {
         // What was written or changed by hand may lack names.
