@@ -128,16 +128,21 @@ LogicalResult Driver::chooseTarget() {
   return success(lookupTarget(*module) != nullptr);
 }
 
-/// Checks that the mesh has as many ranks as were asked for; an axis whose
-/// parts each rank computes one after the other has none.
+/// Of a mesh before or after it is divided among ranks: an axis whose parts
+/// each rank computes one after the other has none.
+static int64_t countRanks(MeshOp mesh, const CompileOptions &options) {
+  return mesh.getMesh().getNumRanks() /
+         mesh.getMesh().getAxisSize(options.accumulate).value_or(1);
+}
+
+/// Checks that the mesh has as many ranks as were asked for.
 LogicalResult Driver::checkRanks() {
   if (!options.ranks)
     return success();
   auto meshes = module->getOps<MeshOp>();
   if (!meshes.empty()) {
     MeshOp mesh = *meshes.begin();
-    int64_t ranks = mesh.getMesh().getNumRanks() /
-                    mesh.getMesh().getAxisSize(options.accumulate).value_or(1);
+    int64_t ranks = countRanks(mesh, options);
     if (ranks != *options.ranks)
       return mesh.emitOpError("has ")
              << ranks << " ranks, expected " << *options.ranks;
@@ -146,6 +151,24 @@ LogicalResult Driver::checkRanks() {
                "has no weft.mesh, so it runs on 1 rank, expected ")
            << *options.ranks;
   }
+  return success();
+}
+
+/// Checks that the machine has as many ranks as the mesh: what it says of its
+/// links does not hold for more. One that nobody asked for is no error.
+LogicalResult Driver::checkMachine() {
+  auto meshes = module->getOps<MeshOp>();
+  std::optional<Machine> machine = planner.loadMachine();
+  if (!machine || meshes.empty() || last < Phase::Scheduled ||
+      phase >= Phase::Planned)
+    return success();
+  MeshOp mesh = *meshes.begin();
+  std::string problem = machine->checkRanks(countRanks(mesh, options));
+  if (problem.empty())
+    return success();
+  if (!options.hasDefaultMachine)
+    return mesh.emitError(problem);
+  mesh.emitWarning(problem) << ": --machine names another one";
   return success();
 }
 
@@ -236,7 +259,7 @@ LogicalResult Driver::partition() {
     return failure();
   if (phase == Phase::Global && failed(canonicalize()))
     return failure();
-  if (failed(checkRanks()))
+  if (failed(checkRanks()) || failed(checkMachine()))
     return failure();
   if (phase > Phase::Local || last == Phase::Global)
     return success();

@@ -45,6 +45,7 @@ private:
   LogicalResult checkIsPhase();
   LogicalResult chooseTarget();
   LogicalResult checkRanks();
+  LogicalResult checkMachine();
   LogicalResult runPipeline(PassRunner::Build build) {
     return runner.runPipeline(*module, build);
   }

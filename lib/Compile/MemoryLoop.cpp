@@ -101,20 +101,21 @@ MemoryLoop::Plan MemoryLoop::attempt(const SchedulePassOptions &chosen,
           plan.said.push_back(std::move(diagnostic));
         });
     result = schedule(*plan.module, chosen);
-    if (succeeded(result) && plans)
-      result = planMemory(*plan.module, plan.scheduled);
+    if (succeeded(result)) {
+      plan.estimatedBytes = getScheduleFigure(*plan.module, "peak_bytes");
+      plan.estimatedNanoseconds = getScheduleFigure(*plan.module, "step_ns");
+      plan.boundNanoseconds = getScheduleFigure(*plan.module, "bound_ns");
+      if (plans)
+        result = planMemory(*plan.module, plan.scheduled);
+    }
   }
   plan.remarks = std::exchange(remarks, std::move(before));
   if (failed(result)) {
     plan.module = nullptr;
     return plan;
   }
-  plan.estimatedBytes = getScheduleFigure(*plan.module, "peak_bytes");
-  plan.estimatedNanoseconds = getScheduleFigure(*plan.module, "step_ns");
-  plan.boundNanoseconds = getScheduleFigure(*plan.module, "bound_ns");
   if (!plans)
     return plan;
-  notePlannedFigures(*plan.module, machine);
   plan.bytes = getPlannedBytes(*plan.module);
   plan.nanoseconds = getScheduleFigure(*plan.module, "step_ns");
   return plan;
