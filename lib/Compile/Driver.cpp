@@ -248,7 +248,8 @@ static bool hasKeysOfOthers(ModuleOp local) {
 /// What is the same once marks are gone is computed once: the same bits.
 LogicalResult Driver::mergeWithoutMarks() {
   eraseBarriers(*module);
-  return runPipeline([](OpPassManager &pm) { pm.addPass(createCSEPass()); });
+  return runPipeline(
+      [](OpPassManager &pm) { pm.addPass(createMergeEqualOpsPass()); });
 }
 
 /// From the global phase to at most the local one.
