@@ -145,7 +145,8 @@ def MergeEqualOpsPass : Pass<"weft-merge-equal-ops"> {
 
     *Requires* nothing.
     *Ensures*: of ops without effects that are equal, with equal operands, one is
-    left in each region, and none that nothing reads.
+    left in each region, and none that nothing reads. Ops whose bodies become equal
+    only by what is merged around them may stay apart until it runs again.
 
     Example: two ops with equal bodies become one.
     ```mlir
