@@ -100,6 +100,23 @@ Value weft::skipBarriers(Value value) {
   return value;
 }
 
+/// What a value is moved or widened from, also before barriers. A policy may
+/// keep queries and keys in other forms than the products read.
+static Value getSource(Value value) {
+  while (true) {
+    value = skipBarriers(value);
+    Value source = Lifter::getMovedFrom(value);
+    if (!source)
+      return value;
+    value = source;
+  }
+}
+
+/// Says whether both are forms of one tensor.
+static bool haveOneSource(Value a, Value b) {
+  return getSource(a) == getSource(b);
+}
+
 /// What a quotient or product is made of by a number for each query: the
 /// gradient of a result that is divided after the contraction.
 static Value getUnscaled(Value value) {
@@ -152,9 +169,9 @@ private:
         place = &use;
     };
     for (WeightsUse &use : uses) {
-      Value other = skipBarriers(use.other->value);
-      bool ofKeys = other == skipBarriers(use.scores.key->value),
-           ofQueries = other == skipBarriers(use.scores.query->value);
+      Value other = use.other->value;
+      bool ofKeys = haveOneSource(other, use.scores.key->value),
+           ofQueries = haveOneSource(other, use.scores.query->value);
       if (use.sumsOver(use.key))
         // Keys may be the values as well: then the result stands first.
         take(ofKeys && (plan.out || !isForward(use)) ? plan.dq : plan.out, use);
@@ -274,9 +291,9 @@ private:
               b = skipCasts(term->operands[0]->operands[1]);
       if (a->kind != TermKind::Load || b->kind != TermKind::Load)
         return true;
-      if (b->value == known)
+      if (haveOneSource(b->value, known))
         std::swap(a, b);
-      if (a->value == known && !found)
+      if (haveOneSource(a->value, known) && !found)
         found = b;
       return true;
     });

@@ -72,8 +72,10 @@ struct RaiseAttentionPass
 
 private:
   static void readAsKeptIn(Block &block) {
-    if (keepsScores(block))
-      readAsKept(block, findValues(block));
+    if (!keepsScores(block))
+      return;
+    readAsKept(block, findValues(block));
+    eraseDead(block);
   }
 
   void raiseAll(ModuleOp module) {

@@ -20,13 +20,45 @@ bool mlir::weft::isReadAsKept(Operation *op) {
   return op->hasAttr(kReadAsKept);
 }
 
-/// Whether it is a product of scores that a barrier keeps.
-static bool isKept(MatmulOp op) {
-  return llvm::any_of(op->getUsers(),
-                      [](Operation *user) {
-                        return isa<OptimizationBarrierOp>(user);
-                      }) &&
-         reachesExponential(op);
+static bool isReduction(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() != 0;
+}
+
+/// Whether it is a product of scores, and a barrier keeps it, or what is made
+/// of it element by element: masked scores, weights.
+static bool isKept(MatmulOp product) {
+  constexpr size_t kMostOps = 32;
+  if (!reachesExponential(product))
+    return false;
+  int64_t count = product.getType().getNumElements();
+  llvm::SetVector<Operation *> made;
+  made.insert(product);
+  for (size_t i = 0; i < made.size() && i < kMostOps; ++i)
+    for (Operation *user : made[i]->getUsers()) {
+      if (isa<OptimizationBarrierOp>(user))
+        return true;
+      auto generic = dyn_cast<linalg::GenericOp>(user);
+      if (generic && generic.hasPureTensorSemantics() &&
+          cast<RankedTensorType>(generic.getResult(0).getType())
+                  .getNumElements() == count)
+        made.insert(generic);
+    }
+  return false;
+}
+
+/// Whether a maximum or sum is taken of what an exponential is of, or of the
+/// exponential: of scores, and not of what an activation is of.
+static bool isNormalized(MatmulOp product) {
+  auto isReduced = [](Operation *op) {
+    return llvm::any_of(op->getUsers(), isReduction);
+  };
+  return llvm::any_of(findOpsToExponential(product), [&](Operation *op) {
+    return isReduced(op) || llvm::any_of(op->getUsers(), [&](Operation *user) {
+             auto cast = dyn_cast<linalg::GenericOp>(user);
+             return cast && cast.getNumDpsInputs() == 1 && isReduced(cast);
+           });
+  });
 }
 
 /// Whether it adds up kept scores.
@@ -73,28 +105,51 @@ public:
 private:
   void visit(Operation &op) {
     if (auto barrier = dyn_cast<OptimizationBarrierOp>(op)) {
-      // What was in the host's memory is not kept here as well.
-      if (barrier.getOffload())
-        return;
       for (auto [result, input] :
-           llvm::zip_equal(barrier.getResults(), barrier.getInputs()))
-        equal.setFirst(result, input);
+           llvm::zip_equal(barrier.getResults(), barrier.getInputs())) {
+        bool isWeights = weights.contains(input);
+        if (isWeights)
+          weights.insert(result);
+        // What was in the host's memory is not kept here as well.
+        if (isWeights || !barrier.getOffload())
+          equal.setFirst(result, input);
+      }
       return;
     }
     if (!isMemoryEffectFree(&op))
       return;
-    if (auto matmul = dyn_cast<MatmulOp>(op); matmul && isKept(matmul))
+    auto matmul = dyn_cast<MatmulOp>(op);
+    bool isOfKept = matmul && isKept(matmul);
+    if (isOfKept)
       addOperands(matmul);
+    bool isScores = isOfKept && isNormalized(matmul);
+    if (isScores || (!matmul && readsWeights(op)))
+      weights.insert(op.result_begin(), op.result_end());
     Operation *first = equal.add(&op);
+    if (!first && isScores)
+      operands.insert(op.getResult(0));
+    else if (!first && matmul && readsWeights(op))
+      weighed.insert(op.getResult(0));
     if (!first)
       return;
     bool isSum = isKeptSum(&op);
     for (auto [result, same] :
          llvm::zip_equal(op.getResults(), first->getResults())) {
       equal.setFirst(result, same);
-      if (isSum || operands.contains(same))
+      // Of kept weights alone it would be computed again, and need them.
+      if (weighed.contains(same))
+        result.replaceAllUsesWith(same);
+      else if (isSum || operands.contains(same))
         readInstead(result, same);
     }
+  }
+
+  /// Whether it reads kept scores, or weights that are made of them.
+  bool readsWeights(Operation &op) const {
+    return !isReduction(&op) &&
+           llvm::any_of(op.getOperands(), [&](Value operand) {
+             return weights.contains(operand);
+           });
   }
 
   /// Queries and keys, and what is added to their product.
@@ -129,8 +184,12 @@ private:
   }
 
   EqualOps equal;
-  /// Of attention, whose scores are kept.
+  /// Of attention, whose scores are kept, and these.
   llvm::DenseSet<Value> operands;
+  /// Scores that are kept, and what is made of them element by element.
+  llvm::DenseSet<Value> weights;
+  /// Products of these and other tensors.
+  llvm::DenseSet<Value> weighed;
 };
 
 } // namespace

@@ -258,35 +258,38 @@ TermRef Lifter::liftMatmul(MatmulOp op, ArrayRef<DigitIndex> indices) {
 // Moved values
 //===----------------------------------------------------------------------===//
 
-/// The value that a linalg.generic only moves or widens, or null.
-static Value getMoved(linalg::GenericOp op) {
-  if (op.getInputs().size() != 1 || op.getNumResults() != 1 ||
-      op.getNumReductionLoops() != 0 ||
-      !isa<RankedTensorType>(op.getInputs()[0].getType()))
+Value Lifter::getMovedFrom(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return op->getOperand(0);
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  if (!generic || generic.getInputs().size() != 1 ||
+      generic.getNumResults() != 1 || generic.getNumReductionLoops() != 0 ||
+      !isa<RankedTensorType>(generic.getInputs()[0].getType()) ||
+      !generic.getIndexingMapsArray().back().isPermutation())
     return Value();
-  Value yielded = op.getBody()->getTerminator()->getOperand(0);
+  Block *body = generic.getBody();
+  Value yielded = body->getTerminator()->getOperand(0);
   if (auto widened = yielded.getDefiningOp<arith::ExtFOp>())
     yielded = widened.getIn();
-  return yielded == op.getBody()->getArgument(0) ? op.getInputs()[0] : Value();
+  return yielded == body->getArgument(0) ? generic.getInputs()[0] : Value();
 }
 
 TermRef Lifter::follow(Value value, ArrayRef<DigitIndex> indices) {
-  Operation *op = cuts.contains(value) ? nullptr : value.getDefiningOp();
+  Value source = cuts.contains(value) ? Value() : getMovedFrom(value);
+  if (!source)
+    return load(value, indices);
+  Operation *op = value.getDefiningOp();
   std::optional<SmallVector<DigitIndex>> inner;
-  Value source;
-  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
-    source = op->getOperand(0);
+  if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    SmallVector<unsigned> bound;
+    SmallVector<DigitIndex> loops =
+        bindLoops(table, generic.getIndexingMapsArray().back(), indices,
+                  generic.getStaticLoopRanges(), bound);
+    inner = applyMap(generic.getIndexingMapsArray()[0], loops,
+                     cast<RankedTensorType>(source.getType()).getShape());
+  } else {
     inner = getReshapedIndices(op, indices);
-  } else if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op)) {
-    source = getMoved(generic);
-    AffineMap map = generic.getIndexingMapsArray().back();
-    if (source && map.isPermutation()) {
-      SmallVector<unsigned> bound;
-      SmallVector<DigitIndex> loops =
-          bindLoops(table, map, indices, generic.getStaticLoopRanges(), bound);
-      inner = applyMap(generic.getIndexingMapsArray()[0], loops,
-                       cast<RankedTensorType>(source.getType()).getShape());
-    }
   }
   if (!inner)
     return load(value, indices);

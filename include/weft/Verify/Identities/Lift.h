@@ -34,6 +34,8 @@ public:
   /// The element as a Load, with casts, of the tensor from which it is moved by
   /// transposes, reshapes, broadcasts and widening casts.
   TermRef follow(Value value, ArrayRef<DigitIndex> indices);
+  /// What `follow` reads instead of a value; null if it stops there.
+  static Value getMovedFrom(Value value);
 
 private:
   TermRef liftUncached(Value value, ArrayRef<DigitIndex> indices);
