@@ -89,12 +89,31 @@ bool readsOnce(OpOperand &use) {
   return points == getNumElements(use.get());
 }
 
+/// Bytes of what the input is once broadcasts are part of their readers: what
+/// is only repeated or put in another shape is as large as what that is done
+/// to.
+int64_t getBytesBeforeBroadcasts(Value input) {
+  int64_t bytes = getBytes(input);
+  while (Operation *move = input.getDefiningOp()) {
+    auto generic = dyn_cast<linalg::GenericOp>(move);
+    bool isBroadcast = generic && generic.getNumDpsInputs() == 1 &&
+                       llvm::hasSingleElement(*generic.getBody());
+    if (!isBroadcast &&
+        !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(move))
+      break;
+    input = move->getOperand(0);
+    bytes = std::min(bytes, getBytes(input));
+  }
+  return bytes;
+}
+
 /// Says whether memory is spared if each reader computes the producer's result:
-/// what it is made of takes no more bytes, and nobody needs the result itself:
-/// `mayRepeat` says so of each use. Tensors that are much smaller than the
-/// result are read from a cache.
+/// what it is made of takes no more bytes, as `countBytes` counts them, and
+/// nobody needs the result itself: `mayRepeat` says so of each use. Tensors
+/// that are much smaller than the result are read from a cache.
 bool sparesMemory(linalg::GenericOp producer, int64_t scratchBytes,
-                  function_ref<bool(OpOperand &)> mayRepeat = readsOnce) {
+                  function_ref<bool(OpOperand &)> mayRepeat = readsOnce,
+                  function_ref<int64_t(Value)> countBytes = getBytes) {
   if (producer->getNumResults() != 1 || !producer.isAllParallelLoops() ||
       isJoin(producer) ||
       (isHeavy(producer) && !isFormulaOfLongRows(producer, scratchBytes)))
@@ -102,7 +121,7 @@ bool sparesMemory(linalg::GenericOp producer, int64_t scratchBytes,
   Value result = producer->getResult(0);
   int64_t read = 0, written = getBytes(result);
   for (Value input : producer.getDpsInputs())
-    read += getBytes(input);
+    read += countBytes(input);
   return read * 8 <= written * 9 && llvm::all_of(result.getUses(), mayRepeat);
 }
 
@@ -169,7 +188,7 @@ bool isShortChain(linalg::GenericOp producer, int64_t scratchBytes) {
     for (Value input : repeated[i].getDpsInputs()) {
       auto def = input.getDefiningOp<linalg::GenericOp>();
       if (def && !llvm::is_contained(repeated, def) &&
-          sparesMemory(def, scratchBytes))
+          sparesMemory(def, scratchBytes, readsOnce, getBytesBeforeBroadcasts))
         repeated.push_back(def);
     }
   }
