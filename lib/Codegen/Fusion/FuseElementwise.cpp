@@ -89,22 +89,29 @@ bool readsOnce(OpOperand &use) {
   return points == getNumElements(use.get());
 }
 
-/// Bytes of what the input is once broadcasts are part of their readers: what
-/// is only repeated or put in another shape is as large as what that is done
-/// to.
-int64_t getBytesBeforeBroadcasts(Value input) {
+/// How many producers of producers are looked through for what will be read.
+constexpr unsigned kLookThrough = 4;
+
+/// Bytes that are read for the input once its producers are part of its reader:
+/// of a broadcast, and of what follows from broadcasts and constants for this
+/// reader alone, those of what is broadcast.
+int64_t getBytesOnceFused(Value input, unsigned depth = kLookThrough) {
   int64_t bytes = getBytes(input);
-  while (Operation *move = input.getDefiningOp()) {
-    auto generic = dyn_cast<linalg::GenericOp>(move);
-    bool isBroadcast = generic && generic.getNumDpsInputs() == 1 &&
-                       llvm::hasSingleElement(*generic.getBody());
-    if (!isBroadcast &&
-        !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(move))
-      break;
-    input = move->getOperand(0);
-    bytes = std::min(bytes, getBytes(input));
-  }
-  return bytes;
+  Operation *def = input.getDefiningOp();
+  if (!def || depth == 0)
+    return bytes;
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(def))
+    return getBytesOnceFused(def->getOperand(0), depth - 1);
+  if (matchPattern(def, m_Constant()))
+    return 0;
+  auto producer = dyn_cast<linalg::GenericOp>(def);
+  if (!producer || !producer.isAllParallelLoops() ||
+      !(producer->hasOneUse() || llvm::hasSingleElement(*producer.getBody())))
+    return bytes;
+  int64_t read = 0;
+  for (Value operand : producer.getDpsInputs())
+    read += getBytesOnceFused(operand, depth - 1);
+  return std::min(bytes, read);
 }
 
 /// Says whether memory is spared if each reader computes the producer's result:
@@ -188,7 +195,8 @@ bool isShortChain(linalg::GenericOp producer, int64_t scratchBytes) {
     for (Value input : repeated[i].getDpsInputs()) {
       auto def = input.getDefiningOp<linalg::GenericOp>();
       if (def && !llvm::is_contained(repeated, def) &&
-          sparesMemory(def, scratchBytes, readsOnce, getBytesBeforeBroadcasts))
+          sparesMemory(def, scratchBytes, readsOnce,
+                       [](Value value) { return getBytesOnceFused(value); }))
         repeated.push_back(def);
     }
   }

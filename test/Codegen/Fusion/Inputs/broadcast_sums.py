@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As sums.py, with sums that are broadcast first, as JAX writes them."""
+"""As sums.py, with sums that are broadcast first, as JAX writes them, and, with a second argument, scaled then."""
 
 import sys
 
@@ -28,9 +28,21 @@ LINK = """
   linalg.yield %w : f32
 }} -> {tensor}"""
 
+SCALED = """
+%m{i} = linalg.generic {{indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}}
+    ins(%c{i}, %scale : {tensor}, {tensor}) outs(%b{i} : {tensor}) {{
+^bb0(%a: f32, %b: f32, %o: f32):
+  %w = arith.mulf %a, %b : f32
+  linalg.yield %w : f32
+}} -> {tensor}"""
+
 links = int(sys.argv[1])
+if len(sys.argv) > 2:
+    before, after = LINK.rsplit("%x{next} =", 1)
+    LINK = before.rstrip() + SCALED + "\n%x{next} =" + after.replace("%c{i}", "%m{i}")
 print("#id = affine_map<(d0, d1) -> (d0, d1)>\n#row = affine_map<(d0, d1) -> (d0)>")
 print(f"func.func @chain(%x0: {TENSOR}) -> {TENSOR} {{")
+print(f"%scale = arith.constant dense<1.0e-2> : {TENSOR}")
 for i in range(links):
     print(LINK.format(i=i, next=i + 1, tensor=TENSOR, sums=SUMS))
 print(f"return %x{links} : {TENSOR}\n}}")
