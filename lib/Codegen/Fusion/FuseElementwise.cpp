@@ -89,12 +89,38 @@ bool readsOnce(OpOperand &use) {
   return points == getNumElements(use.get());
 }
 
+/// How many producers of producers are looked through for what will be read.
+constexpr unsigned kLookThrough = 4;
+
+/// Bytes that are read for the input once its producers are part of its reader:
+/// of a broadcast, and of what follows from broadcasts and constants for this
+/// reader alone, those of what is broadcast.
+int64_t getBytesOnceFused(Value input, unsigned depth = kLookThrough) {
+  int64_t bytes = getBytes(input);
+  Operation *def = input.getDefiningOp();
+  if (!def || depth == 0)
+    return bytes;
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(def))
+    return getBytesOnceFused(def->getOperand(0), depth - 1);
+  if (matchPattern(def, m_Constant()))
+    return 0;
+  auto producer = dyn_cast<linalg::GenericOp>(def);
+  if (!producer || !producer.isAllParallelLoops() ||
+      !(producer->hasOneUse() || llvm::hasSingleElement(*producer.getBody())))
+    return bytes;
+  int64_t read = 0;
+  for (Value operand : producer.getDpsInputs())
+    read += getBytesOnceFused(operand, depth - 1);
+  return std::min(bytes, read);
+}
+
 /// Says whether memory is spared if each reader computes the producer's result:
-/// what it is made of takes no more bytes, and nobody needs the result itself:
-/// `mayRepeat` says so of each use. Tensors that are much smaller than the
-/// result are read from a cache.
+/// what it is made of takes no more bytes, as `countBytes` counts them, and
+/// nobody needs the result itself: `mayRepeat` says so of each use. Tensors
+/// that are much smaller than the result are read from a cache.
 bool sparesMemory(linalg::GenericOp producer, int64_t scratchBytes,
-                  function_ref<bool(OpOperand &)> mayRepeat = readsOnce) {
+                  function_ref<bool(OpOperand &)> mayRepeat = readsOnce,
+                  function_ref<int64_t(Value)> countBytes = getBytes) {
   if (producer->getNumResults() != 1 || !producer.isAllParallelLoops() ||
       isJoin(producer) ||
       (isHeavy(producer) && !isFormulaOfLongRows(producer, scratchBytes)))
@@ -102,7 +128,7 @@ bool sparesMemory(linalg::GenericOp producer, int64_t scratchBytes,
   Value result = producer->getResult(0);
   int64_t read = 0, written = getBytes(result);
   for (Value input : producer.getDpsInputs())
-    read += getBytes(input);
+    read += countBytes(input);
   return read * 8 <= written * 9 && llvm::all_of(result.getUses(), mayRepeat);
 }
 
@@ -169,7 +195,8 @@ bool isShortChain(linalg::GenericOp producer, int64_t scratchBytes) {
     for (Value input : repeated[i].getDpsInputs()) {
       auto def = input.getDefiningOp<linalg::GenericOp>();
       if (def && !llvm::is_contained(repeated, def) &&
-          sparesMemory(def, scratchBytes))
+          sparesMemory(def, scratchBytes, readsOnce,
+                       [](Value value) { return getBytesOnceFused(value); }))
         repeated.push_back(def);
     }
   }

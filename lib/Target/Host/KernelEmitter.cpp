@@ -368,6 +368,11 @@ static void createKernelEntry(OpBuilder &builder, Location loc, StringRef name,
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
+/// Buffers of a kernel whose body may become part of its entry. Inlining makes
+/// scopes of arguments that do not alias: each access then lists those of all
+/// other buffers, and LLVM goes through the lists for each pair of accesses.
+constexpr unsigned kMaxInlinedBuffers = 16;
+
 KernelFunction mlir::weft::createKernelFunction(OpBuilder &builder,
                                                 Location loc, StringRef name,
                                                 ArrayRef<bool> isPrivate,
@@ -385,6 +390,7 @@ KernelFunction mlir::weft::createKernelFunction(OpBuilder &builder,
     if (noAlias)
       body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                       builder.getUnitAttr());
+  body.setNoInline(numBuffers > kMaxInlinedBuffers);
   createKernelEntry(builder, loc, name, body, numBuffers, numScalars);
 
   KernelFunction kernel;
