@@ -155,7 +155,8 @@ LogicalResult Driver::checkRanks() {
 }
 
 /// Checks that the machine has as many ranks as the mesh: what it says of its
-/// links does not hold for more. One that nobody asked for is no error.
+/// links does not hold for more. One that nobody asked for is no error, unless it
+/// is simulated.
 LogicalResult Driver::checkMachine() {
   auto meshes = module->getOps<MeshOp>();
   std::optional<Machine> machine = planner.loadMachine();
@@ -166,7 +167,7 @@ LogicalResult Driver::checkMachine() {
   std::string problem = machine->checkRanks(countRanks(mesh, options));
   if (problem.empty())
     return success();
-  if (!options.hasDefaultMachine)
+  if (!options.hasDefaultMachine || options.simulates)
     return mesh.emitError(problem);
   mesh.emitWarning(problem) << ": --machine names another one";
   return success();
