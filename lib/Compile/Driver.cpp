@@ -155,8 +155,8 @@ LogicalResult Driver::checkRanks() {
 }
 
 /// Checks that the machine has as many ranks as the mesh: what it says of its
-/// links does not hold for more. One that nobody asked for is no error, unless it
-/// is simulated.
+/// links does not hold for more. One that nobody asked for is no error, unless
+/// it is simulated.
 LogicalResult Driver::checkMachine() {
   auto meshes = module->getOps<MeshOp>();
   std::optional<Machine> machine = planner.loadMachine();
