@@ -19,6 +19,7 @@
 #include "weft/Partition/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Quantize/Passes.h"
+#include "weft/Schedule/FixedBytes.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Support/Printable.h"
 #include "weft/Target/Target.h"
@@ -372,6 +373,8 @@ LogicalResult Driver::runPhases(TooLarge &result) {
       });
   LogicalResult isRight = runPhases();
   result.neededBytes = planner.getNeededBytes();
+  for (auto func : module->getOps<func::FuncOp>())
+    result.fixedBytes = std::max(result.fixedBytes, getFixedBytes(func));
   return isRight;
 }
 
@@ -507,7 +510,9 @@ LogicalResult Driver::planMarked() {
   if (!least)
     return planFasterGathers();
   OwningOpRef<ModuleOp> source = module->clone();
-  bool isOnceFirst = isFasterGatheredOnce();
+  // What cannot fit anyway is planned for its error alone.
+  bool isOnceFirst =
+      least->fixedBytes <= planner.getMemoryLimit() && isFasterGatheredOnce();
   for (bool isAgain : {!isOnceFirst, isOnceFirst}) {
     if (!isAgain && options.recompute != "auto")
       break;

@@ -210,11 +210,14 @@ void ProblemBuilder::addFree(Operation *op) {
     for (int result : from.results)
       if (!llvm::is_contained(source.results, result))
         source.results.push_back(result);
-    llvm::append_range(source.constants, from.constants);
+    for (Operation *constant : from.constants)
+      if (!llvm::is_contained(source.constants, constant))
+        source.constants.push_back(constant);
     if (from.argument >= 0)
       source.argument = from.argument;
   }
-  if (cost.getComputeNanoseconds(op) > 0)
+  if (op->hasTrait<OpTrait::ConstantLike>() &&
+      cost.getComputeNanoseconds(op) > 0)
     source.constants.push_back(op);
   for (OpResult result : op->getResults()) {
     sources[result] = source;
