@@ -51,6 +51,7 @@ static FileLineColLoc getPlace(MLIRContext &context,
 static LogicalResult settleMachine(Location place, ModuleOp module,
                                    CompileOptions &options) {
   options.hasDefaultMachine = options.machine.empty();
+  options.simulates |= !options.report.empty();
   options.machine = chooseMachine(options, module);
   std::string error;
   if (succeeded(Machine::load(options.machine, error)))

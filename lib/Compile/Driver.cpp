@@ -19,6 +19,7 @@
 #include "weft/Partition/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Quantize/Passes.h"
+#include "weft/Schedule/FixedBytes.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Support/Printable.h"
 #include "weft/Target/Target.h"
@@ -155,7 +156,8 @@ LogicalResult Driver::checkRanks() {
 }
 
 /// Checks that the machine has as many ranks as the mesh: what it says of its
-/// links does not hold for more. One that nobody asked for is no error.
+/// links does not hold for more. One that nobody asked for is no error, unless
+/// it is simulated.
 LogicalResult Driver::checkMachine() {
   auto meshes = module->getOps<MeshOp>();
   std::optional<Machine> machine = planner.loadMachine();
@@ -166,7 +168,7 @@ LogicalResult Driver::checkMachine() {
   std::string problem = machine->checkRanks(countRanks(mesh, options));
   if (problem.empty())
     return success();
-  if (!options.hasDefaultMachine)
+  if (!options.hasDefaultMachine || options.simulates)
     return mesh.emitError(problem);
   mesh.emitWarning(problem) << ": --machine names another one";
   return success();
@@ -371,6 +373,8 @@ LogicalResult Driver::runPhases(TooLarge &result) {
       });
   LogicalResult isRight = runPhases();
   result.neededBytes = planner.getNeededBytes();
+  for (auto func : module->getOps<func::FuncOp>())
+    result.fixedBytes = std::max(result.fixedBytes, getFixedBytes(func));
   return isRight;
 }
 
@@ -506,7 +510,9 @@ LogicalResult Driver::planMarked() {
   if (!least)
     return planFasterGathers();
   OwningOpRef<ModuleOp> source = module->clone();
-  bool isOnceFirst = isFasterGatheredOnce();
+  // What cannot fit anyway is planned for its error alone.
+  bool isOnceFirst =
+      least->fixedBytes <= planner.getMemoryLimit() && isFasterGatheredOnce();
   for (bool isAgain : {!isOnceFirst, isOnceFirst}) {
     if (!isAgain && options.recompute != "auto")
       break;

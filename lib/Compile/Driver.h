@@ -58,10 +58,12 @@ private:
   LogicalResult partition();
   LogicalResult mergeWithoutMarks();
   LogicalResult proveInvariance();
-  /// Why a program does not fit, and the bytes that it says are needed.
+  /// Why a program does not fit, the bytes that it says are needed, and those
+  /// of its arguments and results, without which nothing fits.
   struct TooLarge {
     std::vector<Diagnostic> said;
     int64_t neededBytes = 0;
+    int64_t fixedBytes = 0;
   };
   LogicalResult runPhases(TooLarge &result);
   CompileOptions getQuietOptions() const;

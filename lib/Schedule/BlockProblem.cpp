@@ -90,10 +90,11 @@ public:
   FailureOr<BlockProblem> build();
 
 private:
-  /// What a value stands for: the results of tasks that it depends on, and the
-  /// argument that it lies in.
+  /// What a value stands for: the results of tasks and the constants that it
+  /// depends on, and the argument that it lies in.
   struct Source {
     SmallVector<int, 2> results;
+    SmallVector<Operation *, 0> constants;
     /// Whether it is in the memory of its only result or argument.
     bool isInPlace = false;
     int argument = -1;
@@ -145,6 +146,10 @@ private:
   /// memory among them.
   std::vector<bool> sinkable, fetches;
   std::vector<std::vector<int>> argumentReaders;
+  /// Each plan copies a constant to the step's memory once, before what reads
+  /// it. That counts with the first task that does in program order.
+  llvm::DenseSet<Operation *> copied;
+  llvm::DenseMap<Operation *, int64_t> copyTimes;
   /// Tasks by their new number, and the other way round.
   std::vector<int> order, numbers;
   /// Per result its buffer, and where what was updated stays: in which buffer.
@@ -205,9 +210,15 @@ void ProblemBuilder::addFree(Operation *op) {
     for (int result : from.results)
       if (!llvm::is_contained(source.results, result))
         source.results.push_back(result);
+    for (Operation *constant : from.constants)
+      if (!llvm::is_contained(source.constants, constant))
+        source.constants.push_back(constant);
     if (from.argument >= 0)
       source.argument = from.argument;
   }
+  if (op->hasTrait<OpTrait::ConstantLike>() &&
+      cost.getComputeNanoseconds(op) > 0)
+    source.constants.push_back(op);
   for (OpResult result : op->getResults()) {
     sources[result] = source;
     if (!isView(op))
@@ -241,6 +252,9 @@ void ProblemBuilder::addTask(Operation *op) {
       }
     if (source.argument >= 0)
       argumentReaders[source.argument].push_back(task);
+    for (Operation *constant : source.constants)
+      if (!getCollectiveKind(op) && copied.insert(constant).second)
+        copyTimes[op] += cost.getComputeNanoseconds(constant);
   }
   bool isFetch = getHostCopy(op) == Purpose::Fetch;
   sinkable.push_back(isFetch || isSinkable(op, before[task]));
@@ -413,6 +427,7 @@ void ProblemBuilder::addTasks(BlockProblem &result) {
       task.mayOverwrite = !isa<MatmulOp>(op);
       task.duration = getDuration(op);
     }
+    task.duration += copyTimes.lookup(op);
     result.problem.addTask(task);
     result.ops.push_back(op);
     for (int other : before[order[i]])

@@ -41,3 +41,14 @@ func.func @computed(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<16x8xf32
   %c = tensor.concat dim(0) %x, %y {weft.op = "concat #0"} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
   return %c : tensor<16x8xf32>
 }
+
+// A constant is copied to the step's memory once, whoever reads it.
+// CHECK-LABEL: func @constant
+// CHECK-SAME: compute_ns = 60{{[0-9][0-9]}} : i64
+func.func @constant(%a: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %c = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %v = tensor.expand_shape %c [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+  %x = weft.matmul %a, %v {indexing_maps = [#lhs, #rhs, #out], weft.op = "matmul #0"} : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %y = weft.matmul %v, %a {indexing_maps = [#lhs, #rhs, #out], weft.op = "matmul #1"} : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  return %x, %y : tensor<2x2xf32>, tensor<2x2xf32>
+}

@@ -88,6 +88,7 @@ std::string weft::parseSimOptions(ArrayRef<StringRef> arguments,
                                   SimOptions &options) {
   options.compile.output = "-";
   options.compile.to = Phase::Planned;
+  options.compile.simulates = true;
   std::string problem =
       parseOptions(arguments, listSimOptions(options), options.compile.input);
   return problem.empty() ? checkOptions(options.compile) : problem;

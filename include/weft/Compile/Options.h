@@ -32,6 +32,8 @@ struct CompileOptions {
   bool endsProcess = false;
   /// Nobody named the machine: it is the target's.
   bool hasDefaultMachine = false;
+  /// The machine is simulated, as for a report, so it must have all ranks.
+  bool simulates = false;
 };
 
 /// What is written to the output.
