@@ -433,6 +433,41 @@ void mlir::weft::printStep(llvm::raw_ostream &os, const ReshardStep &step,
   os << ", " << step.bytes << " bytes";
 }
 
+/// Returns the step that combines the contributions of one rank, which moves
+/// nothing; nullopt if there are none, or their tree has other ranks' between.
+std::optional<ReshardStep>
+ReshardPlanner::joinRounds(const Sharding &from, const Sharding &to,
+                           llvm::ArrayRef<int64_t> globalShape,
+                           Elements elements) const {
+  AxisList serial = llvm::filter_to_vector<4>(
+      subtractAxes(from.partial, to.partial),
+      [&](const AxisRef &axis) { return isSerial(axis); });
+  Sharding joined = from;
+  joined.partial = subtractAxes(from.partial, serial);
+  if (serial.empty() || !canReshard(from, joined, elements).empty())
+    return std::nullopt;
+  ReshardStep step;
+  step.kind = ReshardStepKind::AllReduce;
+  step.axes = canonicalAxes(serial);
+  step.reduction = from.kind;
+  joined.storage.clear();
+  step.sharding = joined.canonical().closed();
+  step.localShape = from.localShape(globalShape);
+  return step;
+}
+
+ReshardPlan ReshardPlanner::makePlan(const Sharding &from, const Sharding &to,
+                                     llvm::ArrayRef<int64_t> globalShape,
+                                     Elements elements) const {
+  std::optional<ReshardStep> join = joinRounds(from, to, globalShape, elements);
+  ReshardPlan rest =
+      planReshard(join ? join->sharding : from, to, globalShape, elements.bits,
+                  mesh, keepsOrderOf(elements));
+  if (join)
+    rest.insert(rest.begin(), *join);
+  return rest;
+}
+
 const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
                                         const Sharding &to,
                                         llvm::ArrayRef<int64_t> globalShape,
@@ -442,8 +477,7 @@ const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
           elements);
   auto it = plans.find(key);
   if (it == plans.end()) {
-    ReshardPlan made = planReshard(from, to, globalShape, elements.bits, mesh,
-                                   keepsOrderOf(elements));
+    ReshardPlan made = makePlan(from, to, globalShape, elements);
     it = plans.emplace(std::move(key), std::move(made)).first;
   }
   return it->second;

@@ -46,6 +46,7 @@
 #include "weft/Sharding/Sharding.h"
 
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace mlir::weft {
@@ -144,7 +145,9 @@ public:
   explicit ReshardPlanner(Mesh mesh, bool keepsOrder = false)
       : mesh(std::move(mesh)), keepsOrder(keepsOrder) {}
 
-  /// As planReshard. The reference lives as long as the planner.
+  /// As planReshard; but what a rank has of several contributions is combined
+  /// first, where its order allows it: ranks then move sums, and as much for
+  /// any number of them. The reference lives as long as the planner.
   const ReshardPlan &plan(const Sharding &from, const Sharding &to,
                           llvm::ArrayRef<int64_t> globalShape,
                           Elements elements);
@@ -190,6 +193,13 @@ private:
       std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, Elements>;
 
   int64_t countBytes(const ReshardPlan &plan, Elements elements) const;
+  std::optional<ReshardStep> joinRounds(const Sharding &from,
+                                        const Sharding &to,
+                                        llvm::ArrayRef<int64_t> globalShape,
+                                        Elements elements) const;
+  ReshardPlan makePlan(const Sharding &from, const Sharding &to,
+                       llvm::ArrayRef<int64_t> globalShape,
+                       Elements elements) const;
 
   Mesh mesh;
   bool keepsOrder;
