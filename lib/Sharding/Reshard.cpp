@@ -489,17 +489,44 @@ int64_t ReshardPlanner::countRounds(llvm::ArrayRef<AxisRef> axes) const {
   return hasSerial ? mesh.axisSize(serialAxis) : 1;
 }
 
-int64_t ReshardPlanner::countBytes(const ReshardPlan &plan,
-                                   Elements elements) const {
+int64_t ReshardPlanner::countBytes(const ReshardStep &step) const {
+  if (countRounds(step.axes) > 1)
+    return countMixedBytes(step);
+  int64_t rounds = countRounds(step.sharding.partial);
+  for (const AxisList &axes : step.sharding.dims)
+    rounds = std::max(rounds, countRounds(axes));
+  return step.bytes * rounds;
+}
+
+/// Of a step over the serial axis and others: what a rank's coordinates need of
+/// other ranks, each of which sends all of its own. Between the coordinates of
+/// one rank alone what is copied counts.
+int64_t ReshardPlanner::countMixedBytes(const ReshardStep &step) const {
+  AxisList others = step.axes;
+  llvm::erase_if(others, [&](const AxisRef &axis) { return isSerial(axis); });
+  bool isGather = step.kind == ReshardStepKind::AllGather;
+  if (others.empty() || (!isGather && step.kind != ReshardStepKind::AllToAll))
+    return step.bytes;
+  int64_t members = numShards(step.axes), ranks = numShards(others);
+  int64_t held = step.bytes / (members - 1);
+  return held * (members - members / ranks) *
+         (isGather ? 1 : mesh.axisSize(serialAxis));
+}
+
+int64_t ReshardPlanner::countBytes(const ReshardPlan &plan) const {
   int64_t bytes = 0;
-  for (const ReshardStep &step : plan) {
-    int64_t rounds =
-        keepsOrderOf(elements) ? countRounds(step.sharding.partial) : 1;
-    for (const AxisList &axes : step.sharding.dims)
-      rounds = std::max(rounds, countRounds(axes));
-    bytes += step.bytes * (countRounds(step.axes) == 1 ? rounds : 1);
-  }
+  for (const ReshardStep &step : plan)
+    bytes += countBytes(step);
   return bytes;
+}
+
+/// Returns the parts of the serial axis that shard each dimension.
+std::vector<AxisList>
+ReshardPlanner::getSerialAxes(const Sharding &sharding) const {
+  std::vector<AxisList> axes(sharding.dims.begin(), sharding.dims.end());
+  for (AxisList &dim : axes)
+    llvm::erase_if(dim, [&](const AxisRef &axis) { return !isSerial(axis); });
+  return axes;
 }
 
 /// Returns how many elements a rank needs for `to` and has not with `from`.
@@ -526,12 +553,19 @@ int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
           llvm::SmallVector<int64_t, 4>(globalShape.begin(), globalShape.end()),
           elements));
   if (it != plans.end())
-    return countBytes(it->second, elements);
+    return countBytes(it->second);
+  // What a rank needs it may have for another round.
+  if (serialAxis >= 0 && getSerialAxes(from) != getSerialAxes(to))
+    return 0;
+  Sharding joined = from;
+  llvm::erase_if(joined.partial, [&](const AxisRef &axis) {
+    return isSerial(axis) && !anyOverlap(to.partial, axis);
+  });
   constexpr int64_t kMaxProbes = 4;
   int64_t ranks = mesh.numRanks(), probes = std::min(ranks, kMaxProbes);
   int64_t most = 0;
   for (int64_t probe = 0; probe < probes; ++probe)
-    most = std::max(most, countMissing(mesh, probe * ranks / probes, from, to,
+    most = std::max(most, countMissing(mesh, probe * ranks / probes, joined, to,
                                        globalShape));
   return most * elements.bits / 8;
 }

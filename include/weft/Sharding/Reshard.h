@@ -48,6 +48,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 namespace mlir::weft {
 
@@ -162,11 +163,10 @@ public:
   int64_t countRounds(llvm::ArrayRef<AxisRef> axes) const;
 
   /// Returns the bytes that a rank receives in that plan. What is moved along
-  /// the serial axis is moved once for all of its coordinates. So are sums of
-  /// them, unless they have an order, which may want the others' first.
+  /// the serial axis is moved once for all of its coordinates.
   int64_t cost(const Sharding &from, const Sharding &to,
                llvm::ArrayRef<int64_t> globalShape, Elements elements) {
-    return countBytes(plan(from, to, globalShape, elements), elements);
+    return countBytes(plan(from, to, globalShape, elements));
   }
 
   /// Returns the bytes of the plan if it is known, else a number that it does
@@ -192,7 +192,10 @@ private:
   using Key =
       std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, Elements>;
 
-  int64_t countBytes(const ReshardPlan &plan, Elements elements) const;
+  int64_t countBytes(const ReshardStep &step) const;
+  int64_t countMixedBytes(const ReshardStep &step) const;
+  int64_t countBytes(const ReshardPlan &plan) const;
+  std::vector<AxisList> getSerialAxes(const Sharding &sharding) const;
   std::optional<ReshardStep> joinRounds(const Sharding &from,
                                         const Sharding &to,
                                         llvm::ArrayRef<int64_t> globalShape,
