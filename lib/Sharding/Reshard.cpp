@@ -489,7 +489,21 @@ int64_t ReshardPlanner::countRounds(llvm::ArrayRef<AxisRef> axes) const {
   return hasSerial ? mesh.axisSize(serialAxis) : 1;
 }
 
-int64_t ReshardPlanner::countBytes(const ReshardStep &step) const {
+/// Additions of one rank move nothing. They count a little all the same, so that
+/// of two types the narrower one is summed.
+static int64_t countAdditions(const ReshardStep &step, Elements elements) {
+  constexpr int64_t kAddedPerMovedByte = 16;
+  int64_t bytes = elements.bits / 8;
+  for (int64_t size : step.localShape)
+    bytes *= size;
+  return bytes / kAddedPerMovedByte;
+}
+
+int64_t ReshardPlanner::countBytes(const ReshardStep &step,
+                                   Elements elements) const {
+  if (step.kind == ReshardStepKind::AllReduce &&
+      llvm::all_of(step.axes, [&](auto &axis) { return isSerial(axis); }))
+    return countAdditions(step, elements);
   if (countRounds(step.axes) > 1)
     return countMixedBytes(step);
   int64_t rounds = countRounds(step.sharding.partial);
@@ -513,10 +527,11 @@ int64_t ReshardPlanner::countMixedBytes(const ReshardStep &step) const {
          (isGather ? 1 : mesh.axisSize(serialAxis));
 }
 
-int64_t ReshardPlanner::countBytes(const ReshardPlan &plan) const {
+int64_t ReshardPlanner::countBytes(const ReshardPlan &plan,
+                                   Elements elements) const {
   int64_t bytes = 0;
   for (const ReshardStep &step : plan)
-    bytes += countBytes(step);
+    bytes += countBytes(step, elements);
   return bytes;
 }
 
@@ -553,7 +568,7 @@ int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
           llvm::SmallVector<int64_t, 4>(globalShape.begin(), globalShape.end()),
           elements));
   if (it != plans.end())
-    return countBytes(it->second);
+    return countBytes(it->second, elements);
   // What a rank needs it may have for another round.
   if (serialAxis >= 0 && getSerialAxes(from) != getSerialAxes(to))
     return 0;

@@ -166,7 +166,7 @@ public:
   /// the serial axis is moved once for all of its coordinates.
   int64_t cost(const Sharding &from, const Sharding &to,
                llvm::ArrayRef<int64_t> globalShape, Elements elements) {
-    return countBytes(plan(from, to, globalShape, elements));
+    return countBytes(plan(from, to, globalShape, elements), elements);
   }
 
   /// Returns the bytes of the plan if it is known, else a number that it does
@@ -192,9 +192,9 @@ private:
   using Key =
       std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, Elements>;
 
-  int64_t countBytes(const ReshardStep &step) const;
+  int64_t countBytes(const ReshardStep &step, Elements elements) const;
   int64_t countMixedBytes(const ReshardStep &step) const;
-  int64_t countBytes(const ReshardPlan &plan) const;
+  int64_t countBytes(const ReshardPlan &plan, Elements elements) const;
   std::vector<AxisList> getSerialAxes(const Sharding &sharding) const;
   std::optional<ReshardStep> joinRounds(const Sharding &from,
                                         const Sharding &to,
