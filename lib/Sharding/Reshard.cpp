@@ -460,9 +460,8 @@ ReshardPlan ReshardPlanner::makePlan(const Sharding &from, const Sharding &to,
                                      llvm::ArrayRef<int64_t> globalShape,
                                      Elements elements) const {
   std::optional<ReshardStep> join = joinRounds(from, to, globalShape, elements);
-  ReshardPlan rest =
-      planReshard(join ? join->sharding : from, to, globalShape, elements.bits,
-                  mesh, keepsOrderOf(elements));
+  ReshardPlan rest = planReshard(join ? join->sharding : from, to, globalShape,
+                                 elements.bits, mesh, keepsOrderOf(elements));
   if (join)
     rest.insert(rest.begin(), *join);
   return rest;
@@ -489,8 +488,8 @@ int64_t ReshardPlanner::countRounds(llvm::ArrayRef<AxisRef> axes) const {
   return hasSerial ? mesh.axisSize(serialAxis) : 1;
 }
 
-/// Additions of one rank move nothing. They count a little all the same, so that
-/// of two types the narrower one is summed.
+/// Additions of one rank move nothing. They count a little all the same, so
+/// that of two types the narrower one is summed.
 static int64_t countAdditions(const ReshardStep &step, Elements elements) {
   constexpr int64_t kAddedPerMovedByte = 16;
   int64_t bytes = elements.bits / 8;
