@@ -11,6 +11,7 @@
 #include "weft/Canonicalize/Passes.h"
 
 #include "Raise.h"
+#include "weft/Analysis/MergeEqualOps.h"
 #include "weft/Canonicalize/MissingElements.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
 
@@ -22,9 +23,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::weft {
@@ -352,13 +351,10 @@ private:
         failed(rewrite(entry, contractionPatterns)) ||
         failed(rewrite(entry, cleanupPatterns)))
       return failure();
-    IRRewriter rewriter(&getContext());
-    bool changed = true;
-    while (changed) {
+    while (true) {
       // Indices that are constants only now.
       readMissingAsZero(entry);
-      DominanceInfo dominance;
-      eliminateCommonSubExpressions(rewriter, dominance, entry, &changed);
+      bool changed = mergeEqualOps(entry);
       // Conditions that have become one decide branches inside of others. What
       // is left for later is not proved to be the user's.
       if (!changed || !hasBranches(entry))
@@ -366,7 +362,6 @@ private:
       if (failed(rewrite(entry, cleanupPatterns)))
         return failure();
     }
-    return success();
   }
 
   FailureOr<func::FuncOp> checkInput() {

@@ -50,6 +50,7 @@ static FileLineColLoc getPlace(MLIRContext &context,
 /// else: passes that need it would speak of the module.
 static LogicalResult settleMachine(Location place, ModuleOp module,
                                    CompileOptions &options) {
+  options.hasDefaultMachine = options.machine.empty();
   options.machine = chooseMachine(options, module);
   std::string error;
   if (succeeded(Machine::load(options.machine, error)))

@@ -14,6 +14,8 @@
 #include "weft/Support/Printable.h"
 #include "weft/Verify/Sums/Passes.h"
 
+#include "weft-rt/abi.h"
+
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Object/ObjectFile.h"
@@ -96,7 +98,7 @@ static std::string proveText(const llvm::MemoryBuffer &file) {
 /// Whether a file that was linked has the bytes that it had then. One that was
 /// linked by hand, or stripped, does not say.
 static bool hasItsChecksum(StringRef bytes) {
-  if (!bytes.consume_back("weft-file-sha256") || bytes.size() < 32)
+  if (!bytes.consume_back(WEFT_RT_FILE_MARK) || bytes.size() < 32)
     return true;
   StringRef declared = bytes.take_back(32);
   std::array<uint8_t, 32> found =

@@ -128,16 +128,21 @@ LogicalResult Driver::chooseTarget() {
   return success(lookupTarget(*module) != nullptr);
 }
 
-/// Checks that the mesh has as many ranks as were asked for; an axis whose
-/// parts each rank computes one after the other has none.
+/// Of a mesh before or after it is divided among ranks: an axis whose parts
+/// each rank computes one after the other has none.
+static int64_t countRanks(MeshOp mesh, const CompileOptions &options) {
+  return mesh.getMesh().getNumRanks() /
+         mesh.getMesh().getAxisSize(options.accumulate).value_or(1);
+}
+
+/// Checks that the mesh has as many ranks as were asked for.
 LogicalResult Driver::checkRanks() {
   if (!options.ranks)
     return success();
   auto meshes = module->getOps<MeshOp>();
   if (!meshes.empty()) {
     MeshOp mesh = *meshes.begin();
-    int64_t ranks = mesh.getMesh().getNumRanks() /
-                    mesh.getMesh().getAxisSize(options.accumulate).value_or(1);
+    int64_t ranks = countRanks(mesh, options);
     if (ranks != *options.ranks)
       return mesh.emitOpError("has ")
              << ranks << " ranks, expected " << *options.ranks;
@@ -146,6 +151,24 @@ LogicalResult Driver::checkRanks() {
                "has no weft.mesh, so it runs on 1 rank, expected ")
            << *options.ranks;
   }
+  return success();
+}
+
+/// Checks that the machine has as many ranks as the mesh: what it says of its
+/// links does not hold for more. One that nobody asked for is no error.
+LogicalResult Driver::checkMachine() {
+  auto meshes = module->getOps<MeshOp>();
+  std::optional<Machine> machine = planner.loadMachine();
+  if (!machine || meshes.empty() || last < Phase::Scheduled ||
+      phase >= Phase::Planned)
+    return success();
+  MeshOp mesh = *meshes.begin();
+  std::string problem = machine->checkRanks(countRanks(mesh, options));
+  if (problem.empty())
+    return success();
+  if (!options.hasDefaultMachine)
+    return mesh.emitError(problem);
+  mesh.emitWarning(problem) << ": --machine names another one";
   return success();
 }
 
@@ -225,7 +248,8 @@ static bool hasKeysOfOthers(ModuleOp local) {
 /// What is the same once marks are gone is computed once: the same bits.
 LogicalResult Driver::mergeWithoutMarks() {
   eraseBarriers(*module);
-  return runPipeline([](OpPassManager &pm) { pm.addPass(createCSEPass()); });
+  return runPipeline(
+      [](OpPassManager &pm) { pm.addPass(createMergeEqualOpsPass()); });
 }
 
 /// From the global phase to at most the local one.
@@ -236,7 +260,7 @@ LogicalResult Driver::partition() {
     return failure();
   if (phase == Phase::Global && failed(canonicalize()))
     return failure();
-  if (failed(checkRanks()))
+  if (failed(checkRanks()) || failed(checkMachine()))
     return failure();
   if (phase > Phase::Local || last == Phase::Global)
     return success();
@@ -447,33 +471,31 @@ LogicalResult Driver::planFasterGathers() {
   TooLarge once;
   LogicalResult isRight = planOnce(once);
   if (succeeded(isRight) && mayBeFaster && isFarFromBound(*module))
-    return takeFasterAgain(std::move(source), std::move(before), once);
-  emitAll(once.said, place.getContext());
+    takeFasterAgain(std::move(source), std::move(before), once);
+  else
+    emitAll(once.said, place.getContext());
   return isRight;
 }
 
 /// Of what is planned, which gathers once, and what gathers for each microbatch
-/// the faster one is taken. An error that is not for want of memory is one.
-LogicalResult Driver::takeFasterAgain(OwningOpRef<ModuleOp> source,
-                                      RemarkLog before, TooLarge &once) {
+/// the faster one is taken. The plan stands also if the other cannot be made.
+void Driver::takeFasterAgain(OwningOpRef<ModuleOp> source, RemarkLog before,
+                             TooLarge &once) {
   RemarkLog onceRemarks = std::exchange(remarks, std::move(before));
   Driver other(std::move(source), options, last, place, remarks, runner);
   other.regather = true;
   other.ringAttention = ringAttention;
   TooLarge again;
-  LogicalResult isRight = other.planOnce(again);
-  bool isTaken = succeeded(isRight)
-                     ? getScheduleFigure(*other.module, "step_ns") <
-                           getScheduleFigure(*module, "step_ns")
-                     : again.neededBytes == 0;
+  bool isTaken = succeeded(other.planOnce(again)) &&
+                 getScheduleFigure(*other.module, "step_ns") <
+                     getScheduleFigure(*module, "step_ns");
   emitAll(isTaken ? again.said : once.said, place.getContext());
   if (!isTaken) {
     remarks = std::move(onceRemarks);
-    return success();
+    return;
   }
   module = std::move(other.module);
   unscheduled = std::move(other.unscheduled);
-  return isRight;
 }
 
 /// Weights are gathered once, or else for each microbatch, or once where values

@@ -45,6 +45,7 @@ private:
   LogicalResult checkIsPhase();
   LogicalResult chooseTarget();
   LogicalResult checkRanks();
+  LogicalResult checkMachine();
   LogicalResult runPipeline(PassRunner::Build build) {
     return runner.runPipeline(*module, build);
   }
@@ -71,8 +72,8 @@ private:
   LogicalResult planOnce(TooLarge &result);
   bool mayGatherAgain();
   LogicalResult planFasterGathers();
-  LogicalResult takeFasterAgain(OwningOpRef<ModuleOp> source, RemarkLog before,
-                                TooLarge &once);
+  void takeFasterAgain(OwningOpRef<ModuleOp> source, RemarkLog before,
+                       TooLarge &once);
   LogicalResult planMarked();
   std::optional<int64_t> tryPlan(ModuleOp marked);
   void chooseOffloads();

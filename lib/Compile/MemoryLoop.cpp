@@ -101,20 +101,21 @@ MemoryLoop::Plan MemoryLoop::attempt(const SchedulePassOptions &chosen,
           plan.said.push_back(std::move(diagnostic));
         });
     result = schedule(*plan.module, chosen);
-    if (succeeded(result) && plans)
-      result = planMemory(*plan.module, plan.scheduled);
+    if (succeeded(result)) {
+      plan.estimatedBytes = getScheduleFigure(*plan.module, "peak_bytes");
+      plan.estimatedNanoseconds = getScheduleFigure(*plan.module, "step_ns");
+      plan.boundNanoseconds = getScheduleFigure(*plan.module, "bound_ns");
+      if (plans)
+        result = planMemory(*plan.module, plan.scheduled);
+    }
   }
   plan.remarks = std::exchange(remarks, std::move(before));
   if (failed(result)) {
     plan.module = nullptr;
     return plan;
   }
-  plan.estimatedBytes = getScheduleFigure(*plan.module, "peak_bytes");
-  plan.estimatedNanoseconds = getScheduleFigure(*plan.module, "step_ns");
-  plan.boundNanoseconds = getScheduleFigure(*plan.module, "bound_ns");
   if (!plans)
     return plan;
-  notePlannedFigures(*plan.module, machine);
   plan.bytes = getPlannedBytes(*plan.module);
   plan.nanoseconds = getScheduleFigure(*plan.module, "step_ns");
   return plan;
@@ -408,11 +409,29 @@ int64_t MemoryLoop::estimateUnlimitedNanoseconds() {
   return attempt(chosen, /*plans=*/false).estimatedNanoseconds;
 }
 
-int64_t MemoryLoop::estimateNanoseconds() {
-  SchedulePassOptions chosen = choose(options.policy, 0, /*isLean=*/false);
+/// A plan of a policy that is found at once; with what it needs too much in
+/// reserve if it does not fit.
+MemoryLoop::Plan MemoryLoop::planAtOnce(StringRef policy) {
+  SchedulePassOptions chosen = choose(policy, 0, /*isLean=*/false);
   chosen.brief = chosen.quick = true;
   Plan plan = attempt(chosen);
-  return fits(plan) ? plan.nanoseconds : std::numeric_limits<int64_t>::max();
+  if (!plan.module || fits(plan))
+    return plan;
+  chosen.reserve = plan.bytes - limit;
+  return attempt(chosen);
+}
+
+/// Each policy counts, so that what is fast with one of them is not left out.
+int64_t MemoryLoop::estimateNanoseconds() {
+  Plan best = planAtOnce(options.policy);
+  if (takesBest())
+    for (StringRef policy : kOthers)
+      if (!fits(best) || !isLarge())
+        takeFaster(best, planAtOnce(policy));
+  if (fits(best))
+    return best.nanoseconds;
+  const Plan &least = getLeast();
+  return fits(least) ? least.nanoseconds : std::numeric_limits<int64_t>::max();
 }
 
 MemoryLoop::Fitted MemoryLoop::fit() {

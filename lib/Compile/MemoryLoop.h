@@ -125,6 +125,7 @@ private:
     return {plan.bytes, plan.estimatedBytes};
   }
   Plan &getLeast();
+  Plan planAtOnce(StringRef policy);
   Plan planQuickly(StringRef policy, int64_t reserve, bool isLean,
                    int64_t within);
   void lookForLess(StringRef policy);

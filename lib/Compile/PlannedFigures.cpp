@@ -58,8 +58,7 @@ ArrayAttr updateExposed(ArrayAttr list, const Waits &waits, Builder &builder) {
 }
 
 void noteFigures(func::FuncOp func, DictionaryAttr figures,
-                 const CostModel &cost) {
-  Timeline timeline = simulate(func, cost).timeline;
+                 const Timeline &timeline) {
   Waits waits(timeline);
   PlanSummary plan = summarizePlan(func);
   Builder builder(func.getContext());
@@ -79,7 +78,6 @@ void noteFigures(func::FuncOp func, DictionaryAttr figures,
   for (StringRef name : {"bound_heads_and_tails_ns", "bound_work_and_waits_ns",
                          "bound_two_paths_ns"})
     setBound(name, 0);
-  // Kernels on a channel's stream are work of its link.
   setBound("bound_link_ns", timeline.linkNs);
   setBound("bound_path_ns", timeline.chainNs);
   set("bound_within_limit_ns",
@@ -101,16 +99,21 @@ void noteFigures(func::FuncOp func, DictionaryAttr figures,
 
 } // namespace
 
-void weft::notePlannedFigures(ModuleOp planned, const Machine &machine) {
+int64_t weft::notePlannedFigures(ModuleOp planned, const Machine &machine) {
   auto meshes = planned.getOps<MeshOp>();
   MeshAttr mesh = meshes.empty() ? MeshAttr() : (*meshes.begin()).getMesh();
-  if (!machine.checkRanks(mesh ? mesh.getNumRanks() : 1).empty())
-    return;
   CostModel cost(machine, mesh);
-  for (auto func : planned.getOps<func::FuncOp>())
+  int64_t sum = 0;
+  for (auto func : planned.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    Timeline timeline = simulate(func, cost).timeline;
+    sum += timeline.stepNs;
     if (auto figures =
             func->getAttrOfType<DictionaryAttr>(WeftDialect::kScheduleAttr))
-      noteFigures(func, figures, cost);
+      noteFigures(func, figures, timeline);
+  }
+  return sum;
 }
 
 int64_t mlir::weft::getScheduleFigure(ModuleOp module, StringRef name) {

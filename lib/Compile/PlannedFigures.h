@@ -13,9 +13,9 @@
 namespace mlir::weft {
 
 /// Sets times and bytes in the attribute `weft.schedule` of a planned module's
-/// functions to those of the planned program, as the simulator has them. Does
-/// nothing if the machine has too few ranks to say.
-void notePlannedFigures(ModuleOp planned, const Machine &machine);
+/// functions to those of the planned program, as the simulator has them. Gives
+/// nanoseconds of all functions, also of those without the attribute.
+int64_t notePlannedFigures(ModuleOp planned, const Machine &machine);
 
 /// The sum of a figure of `weft.schedule` over all functions.
 int64_t getScheduleFigure(ModuleOp module, llvm::StringRef name);

@@ -7,6 +7,7 @@
 
 #include "RecomputeSearch.h"
 
+#include "weft/Canonicalize/Passes.h"
 #include "weft/Communication/Passes.h"
 #include "weft/Pipelines/Pipelines.h"
 #include "weft/Schedule/Passes.h"
@@ -120,7 +121,7 @@ LogicalResult RecomputeSearch::makePlain(OwningOpRef<ModuleOp> program) {
     return failure();
   eraseBarriers(*plain);
   return runner.runPasses(
-      *plain, [](OpPassManager &pm) { pm.addPass(createCSEPass()); });
+      *plain, [](OpPassManager &pm) { pm.addPass(createMergeEqualOpsPass()); });
 }
 
 /// It is kept, also where others take its place among the programs.

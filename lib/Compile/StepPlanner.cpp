@@ -156,8 +156,9 @@ void StepPlanner::noteRecomputed() {
   }
 }
 
-/// Plans a scheduled module, of which a copy is kept. Many plans are tried:
-/// that their ops are right is for whoever takes one to check.
+/// Plans a scheduled module, of which a copy is kept, and notes the plan's
+/// figures. Many plans are tried: that their ops are right is for whoever takes
+/// one to check.
 LogicalResult StepPlanner::plan(ModuleOp on, OwningOpRef<ModuleOp> &kept) {
   if (failed(runner.runPasses(on, [](OpPassManager &pm) {
         // What was written or changed by hand may lack names.
@@ -167,19 +168,42 @@ LogicalResult StepPlanner::plan(ModuleOp on, OwningOpRef<ModuleOp> &kept) {
     return failure();
   if (options.proofs || !plans)
     kept = runner.keep(on);
-  return runner.runPasses(on, [](OpPassManager &pm) {
-    pm.addPass(createPlanBuffersPass());
-    pm.addPass(createAssignStreamsPass());
-    pm.addPass(createShareLaunchesPass());
-  });
+  if (failed(runner.runPasses(
+          on, [](OpPassManager &pm) { pm.addPass(createPlanBuffersPass()); })))
+    return failure();
+  return chooseStreams(on);
+}
+
+/// Puts sums on the streams of channels where the plan is no slower for it: a
+/// link that has more to do than what computes is better left alone.
+LogicalResult StepPlanner::chooseStreams(ModuleOp on) {
+  std::optional<Machine> machine = loadMachine();
+  auto finish = [&](ModuleOp plan, bool moves) -> FailureOr<int64_t> {
+    if (failed(runner.runPasses(plan, [&](OpPassManager &pm) {
+          if (moves)
+            pm.addPass(createAssignStreamsPass());
+          pm.addPass(createShareLaunchesPass());
+        })))
+      return failure();
+    return machine ? notePlannedFigures(plan, *machine) : 0;
+  };
+  OwningOpRef<ModuleOp> unmoved;
+  if (machine && hasScatteredSums(on))
+    unmoved = on.clone();
+  FailureOr<int64_t> moved = finish(on, /*moves=*/true);
+  if (failed(moved) || !unmoved)
+    return moved;
+  FailureOr<int64_t> plain = finish(*unmoved, /*moves=*/false);
+  if (failed(plain))
+    return failure();
+  if (*plain < *moved)
+    on.getBodyRegion().takeBody(unmoved->getBodyRegion());
+  return success();
 }
 
 LogicalResult StepPlanner::planScheduled() {
-  if (failed(plan(*module, scheduled)) || failed(runner.checkOps(*module)))
-    return failure();
-  if (std::optional<Machine> machine = loadMachine())
-    notePlannedFigures(*module, *machine);
-  return success();
+  return success(succeeded(plan(*module, scheduled)) &&
+                 succeeded(runner.checkOps(*module)));
 }
 
 /// Proves that what is scheduled is the local program, whose certificate the

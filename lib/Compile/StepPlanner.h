@@ -54,6 +54,7 @@ private:
   OwningOpRef<ModuleOp> makeUnmarked();
   void noteRecomputed();
   LogicalResult plan(ModuleOp on, OwningOpRef<ModuleOp> &kept);
+  LogicalResult chooseStreams(ModuleOp on);
   LogicalResult planScheduled();
   LogicalResult planWithinLimit(const Machine &machine, int64_t limit);
   LogicalResult checkScheduled(ModuleOp scheduled);

@@ -181,7 +181,7 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   pm.addPass(createPartitionPass({choices.accumulate}));
   // Slices of what was just gathered, constants that became equal.
   pm.addPass(createCanonicalizeBlockPass());
-  pm.addPass(createCSEPass());
+  pm.addPass(createMergeEqualOpsPass());
   // One rank goes through the microbatches: collectives between them are gone.
   if (!choices.accumulate.empty()) {
     pm.addPass(createAccumulatePass({choices.accumulate, choices.regather}));

@@ -4,6 +4,7 @@
 
 #include "weft/Pipelines/PlanPipelines.h"
 
+#include "weft/Canonicalize/Passes.h"
 #include "weft/Codegen/Fusion/Passes.h"
 #include "weft/Codegen/Planning/Passes.h"
 #include "weft/Communication/Passes.h"
@@ -20,7 +21,7 @@ void weft::buildUnfusedPipeline(OpPassManager &pm, bool mergeChannels) {
   straightLine.setRegionSimplificationLevel(
       GreedySimplifyRegionLevel::Disabled);
   pm.addPass(createCanonicalizerPass(straightLine));
-  pm.addPass(createCSEPass());
+  pm.addPass(createMergeEqualOpsPass());
   // While dataflow is seen op by op: it says what a collective is for, and what
   // it is called.
   AssignChannelsPassOptions channels;

@@ -134,6 +134,7 @@ void ProgramMaker::visitStart(rt::StartOp op) {
       {channels.lookup(op.getChannel()), /*link=*/-1, time.nanoseconds});
   links.push_back(time.link);
   program.bytes.push_back(time.bytes);
+  program.kernelNs.push_back(0);
   size_t first = program.replay.steps.size();
   startSteps.push_back(first);
   addStep({ReplayStep::Start, index, 0}, getName(op));
@@ -178,9 +179,11 @@ bool ProgramMaker::visitStream(Operation *op) {
     return false;
   if (auto wait = dyn_cast<rt::WaitOp>(op))
     op = wait.getTicket().getDefiningOp<rt::StartOp>();
-  else
-    program.replay.collectives[last->second].ns +=
-        cost.getComputeNanoseconds(op);
+  else {
+    int64_t ns = cost.getComputeNanoseconds(op);
+    program.replay.collectives[last->second].ns += ns;
+    program.kernelNs[last->second] += ns;
+  }
   if (op)
     useAll(op, first);
   return true;

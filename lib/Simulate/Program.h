@@ -26,8 +26,9 @@ struct SimulatedProgram {
   ReplayProgram replay;
   /// A name for each step; for starts and waits that of the collective.
   std::vector<std::string> stepNames;
-  /// What a rank receives by each collective.
-  std::vector<int64_t> bytes;
+  /// What a rank receives by each collective, and what of its time kernels take
+  /// that follow it on its channel's stream.
+  std::vector<int64_t> bytes, kernelNs;
   std::vector<std::string> channelNames;
   /// Of the arena; in the order of the buffers' first uses.
   std::vector<BufferLife> lives;

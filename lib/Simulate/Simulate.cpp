@@ -118,15 +118,17 @@ static void addMemory(const SimulatedProgram &program, const RankTimes &times,
 // The whole
 //===----------------------------------------------------------------------===//
 
-/// Most work of a link or channel.
-static int64_t getBusiestLink(const ReplayProgram &program) {
+/// Most work of a link or channel, without kernels on the stream: nothing says
+/// that they have to be there.
+static int64_t getBusiestLink(const SimulatedProgram &program) {
   std::map<std::pair<bool, int32_t>, int64_t> busy;
   int64_t most = 0;
-  for (const ReplayCollective &collective : program.collectives) {
+  for (auto [collective, kernelNs] :
+       llvm::zip(program.replay.collectives, program.kernelNs)) {
     bool isShared = collective.link >= 0;
     int64_t &ns =
         busy[{isShared, isShared ? collective.link : collective.channel}];
-    ns += collective.ns;
+    ns += collective.ns - kernelNs;
     most = std::max(most, ns);
   }
   return most;
@@ -176,7 +178,7 @@ static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
       timeline.hostBytes += rt::getBufferBytes(argument.getLocal());
   addOwners(program, times, timeline);
   addMemory(program, times, timeline);
-  timeline.linkNs = getBusiestLink(program.replay);
+  timeline.linkNs = getBusiestLink(program);
   timeline.chainNs = getLongestChain(function, cost);
   int64_t modelled =
       std::max({timeline.linkNs, timeline.chainNs,

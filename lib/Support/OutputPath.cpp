@@ -12,6 +12,7 @@
 #include "llvm/Support/Path.h"
 
 #include <optional>
+#include <unistd.h>
 
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
@@ -45,6 +46,17 @@ Identity identify(llvm::StringRef file) {
   if (fs::getUniqueID(folderOf(file), result.number))
     result.name = file.str();
   return result;
+}
+
+/// Whether an input is the file `output`. "-" is what the standard input reads,
+/// if that is a file.
+bool isInput(llvm::StringRef input, const Identity &output) {
+  if (isFile(input))
+    return identify(input) == output;
+  fs::file_status status;
+  return input == "-" && !fs::status(STDIN_FILENO, status) &&
+         status.type() == fs::file_type::regular_file &&
+         Identity{status.getUniqueID(), ""} == output;
 }
 
 /// Writes to what takes bytes as they come; returns what went wrong.
@@ -107,7 +119,7 @@ std::string mlir::weft::checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
                 other.path + "' and '" + own.path + "'")
             .str();
     for (const NamedPath &input : inputs)
-      if (isFile(input.path) && identify(input.path) == identity)
+      if (isInput(input.path, identity))
         return (own.option + " would write over " + input.option + ": '" +
                 own.path + "' and '" + input.path + "' are one file")
             .str();
@@ -115,10 +127,11 @@ std::string mlir::weft::checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
   return "";
 }
 
-bool mlir::weft::refuseOverArguments(llvm::StringRef tool,
-                                     llvm::ArrayRef<const char *> arguments) {
+bool mlir::weft::refusePaths(llvm::StringRef tool,
+                             llvm::ArrayRef<const char *> arguments) {
   llvm::StringRef output;
-  llvm::SmallVector<NamedPath> inputs;
+  // What is read if no file is named.
+  llvm::SmallVector<NamedPath> inputs = {{"the input", "-"}};
   for (size_t i = 1; i < arguments.size(); ++i) {
     llvm::StringRef argument = arguments[i];
     if (!argument.starts_with("-")) {
@@ -132,6 +145,10 @@ bool mlir::weft::refuseOverArguments(llvm::StringRef tool,
       output = argument;
   }
   std::string problem = checkDistinctPaths({{"-o", output}}, inputs);
+  for (const NamedPath &input : inputs)
+    // MLIR says itself what is a directory; options may name some.
+    if (problem.empty() && !fs::is_directory(input.path))
+      problem = checkInputPath(input.path);
   if (problem.empty())
     return false;
   llvm::errs() << tool << ": error: " << makePrintable(problem) << "\n";

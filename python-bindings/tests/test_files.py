@@ -55,6 +55,11 @@ def changed(name="a", **fields):
     ({**RIGHT, "__metadata__": []}, "header: '__metadata__' is no object of strings"),
     (b'{"a": 1, "a": 2}', "header: duplicate 'a'"),
     (b'{"a": {"dtype": "F32", "dtype": "F32"}}', "header: duplicate 'dtype'"),
+    (json.dumps(RIGHT).replace("[0, 8]", "[-0, 8]").encode(), "header: expected an integer of at least 0, found -0"),
+    (json.dumps(RIGHT).replace("[2, 2]", "[-0, 2]").encode(), "header: expected an integer of at least 0, found -0"),
+    ({**RIGHT, "\ud800": RIGHT["a"]}, "header: lone surrogate in a string"),
+    (changed(dtype="\udfff"), "header: lone surrogate in a string"),
+    ({**RIGHT, "__metadata__": {"k": "\udc00"}}, "header: lone surrogate in a string"),
     (b"[" * 100000, "header: "), (b"\xff", "header: "), (b"", "header: "), (b"9" * 5000, "header: "),
     ({"\x1b[2J\u202e": {}}, r"tensor '\\x1b\[2J\\xe2\\x80\\xae' does not")])
 def test_a_header_that_lies(header, message, tmp_path):

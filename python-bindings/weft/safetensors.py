@@ -27,6 +27,7 @@ _TYPES = {code: dtype for dtype, code in _CODES.items()}
 
 
 _MOST_HEADER_BYTES = 100_000_000
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FIELDS = ("dtype", "shape", "data_offsets")
 
 
@@ -45,7 +46,7 @@ def save(path, tensors):
 
 
 def _checked(name):
-    if name == "__metadata__" or re.search("[\ud800-\udfff]", name):
+    if name == "__metadata__" or _SURROGATE.search(name):
         raise ValueError(f"'{printable(name)}' cannot be a tensor's name in a file")
     return name
 
@@ -79,7 +80,7 @@ def _split(data):
     if size > len(data) - 8:
         raise files.FormatError(f"header length {size} exceeds the {len(data) - 8} bytes that follow it")
     try:
-        header = json.loads(data[8:8 + size].decode(), object_pairs_hook=_unique)
+        header = json.loads(data[8:8 + size].decode(), object_pairs_hook=_unique, parse_int=_integer)
     except files.FormatError:
         raise
     except (ValueError, RecursionError) as error:
@@ -92,12 +93,20 @@ def _split(data):
     return header, memoryview(data)[8 + size:]
 
 
+def _integer(text):
+    if text == "-0":
+        raise files.FormatError("header: expected an integer of at least 0, found -0")
+    return int(text)
+
+
 def _unique(pairs):
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise files.FormatError(f"header: duplicate '{twice}'")
+    if any(isinstance(text, str) and _SURROGATE.search(text) for pair in pairs for text in pair):
+        raise files.FormatError("header: lone surrogate in a string")
     return found
 
 

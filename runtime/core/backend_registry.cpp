@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <map>
 #include <mutex>
+#include <sys/stat.h>
 
 namespace weft::rt {
 namespace {
@@ -65,8 +66,14 @@ Status loadBackendLibrary(const std::string &path) {
   if (!real)
     return ioError("cannot load the backend " + quote(path.c_str()) +
                    ": no such file");
-  void *handle = dlopen(real, RTLD_NOW | RTLD_LOCAL);
+  // The loader would wait for somebody to write to a FIFO.
+  struct stat info;
+  bool isRegular = stat(real, &info) == 0 && S_ISREG(info.st_mode);
+  void *handle = isRegular ? dlopen(real, RTLD_NOW | RTLD_LOCAL) : nullptr;
   std::free(real);
+  if (!isRegular)
+    return ioError("cannot load the backend " + quote(path.c_str()) +
+                   ": it is not a regular file");
   if (!handle)
     return cannotLoad(path, dlerror());
   auto *library =

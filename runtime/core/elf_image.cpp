@@ -7,6 +7,7 @@
 #include "core/elf_image.h"
 
 #include "core/sha256.h"
+#include "weft-rt/abi.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -111,7 +112,7 @@ uint64_t ElfImage::findEnd() const {
 /// A file that weft-compile linked ends with the digest of what lies before it.
 /// One that was linked by hand, or stripped, does not.
 Status ElfImage::checkSeal() const {
-  static constexpr char mark[] = "weft-file-sha256";
+  static constexpr char mark[] = WEFT_RT_FILE_MARK;
   constexpr uint64_t markBytes = sizeof(mark) - 1, digestBytes = 32;
   if (size < digestBytes + markBytes ||
       std::memcmp(bytes + size - markBytes, mark, markBytes) != 0) {

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::weft::registerAll(registry);
   return mlir::weft::runGuarded("weft-opt", [&] {
-    if (mlir::weft::refuseOverArguments("weft-opt", {argv, size_t(argc)}))
+    if (mlir::weft::refusePaths("weft-opt", {argv, size_t(argc)}))
       return 1;
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, "weft optimizer driver\n", registry));

@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   mlir::weft::registerAll(registry);
   mlir::weft::registerReduceOps();
   return mlir::weft::runGuarded("weft-reduce", [&] {
-    if (mlir::weft::refuseOverArguments("weft-reduce", {argv, size_t(argc)}))
+    if (mlir::weft::refusePaths("weft-reduce", {argv, size_t(argc)}))
       return 1;
     mlir::MLIRContext context(registry);
     return mlir::failed(mlir::mlirReduceMain(argc, argv, context)) ? 1 : 0;

@@ -136,4 +136,49 @@ def CheckValuesPass : Pass<"weft-check-values", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numDropped", "dropped", "ops that had flags">];
 }
 
+def MergeEqualOpsPass : Pass<"weft-merge-equal-ops"> {
+  let summary = "compute once what is computed several times";
+  let description = [{
+    Does what upstream's `cse` does, in time that is linear in the number of ops
+    also where many ops read the same and differ in their bodies alone: a hash of
+    an op has its bodies as well.
+
+    *Requires* nothing.
+    *Ensures*: of ops without effects that are equal, with equal operands, one is
+    left in each region, and none that nothing reads.
+
+    Example: two ops with equal bodies become one.
+    ```mlir
+    #id = affine_map<(d0) -> (d0)>
+    func.func @f(%x: tensor<4xf32>, %e: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+          ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %y = math.tanh %in : f32
+        linalg.yield %y : f32
+      } -> tensor<4xf32>
+      %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+          ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %y = math.tanh %in : f32
+        linalg.yield %y : f32
+      } -> tensor<4xf32>
+      return %0, %1 : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+    `weft-opt --weft-merge-equal-ops` makes of it:
+    ```mlir
+    #map = affine_map<(d0) -> (d0)>
+    func.func @f(%x: tensor<4xf32>, %e: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      %0 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %1 = math.tanh %in : f32
+        linalg.yield %1 : f32
+      } -> tensor<4xf32>
+      return %0, %0 : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+  }];
+}
+
 #endif // WEFT_CANONICALIZE_PASSES_TD

@@ -30,6 +30,8 @@ struct CompileOptions {
   bool progress = false;
   /// Nothing follows but the end of the process, which frees all memory.
   bool endsProcess = false;
+  /// Nobody named the machine: it is the target's.
+  bool hasDefaultMachine = false;
 };
 
 /// What is written to the output.

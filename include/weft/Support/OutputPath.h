@@ -32,15 +32,16 @@ std::string checkInputPath(llvm::StringRef path);
 std::string checkOutputPath(llvm::StringRef path);
 
 /// Returns which two outputs are one file, or which output is an input, by path
-/// or by links; or an empty text. Devices may be written by several.
+/// or by links; or an empty text. Devices may be written by several. An input
+/// "-" is the file that the standard input reads, if it is one.
 std::string checkDistinctPaths(llvm::ArrayRef<NamedPath> outputs,
                                llvm::ArrayRef<NamedPath> inputs);
 
-/// The same for a tool whose command line MLIR reads, and which opens its
-/// output before it reads its input: says so, and returns true, if `-o` names a
-/// file that is another argument too.
-bool refuseOverArguments(llvm::StringRef tool,
-                         llvm::ArrayRef<const char *> arguments);
+/// Both for a tool whose command line MLIR reads, and which opens its output
+/// before it reads its input: says so, and returns true, if `-o` names a file
+/// that is another argument too, or the standard input, or if an argument is a
+/// file that cannot be read.
+bool refusePaths(llvm::StringRef tool, llvm::ArrayRef<const char *> arguments);
 
 /// Says whether the path is that of a character device, such as /dev/null,
 /// which is written to as it is.

@@ -154,6 +154,28 @@ bool isReadSoon(linalg::GenericOp producer) {
 /// in one kernel all the same, if its group has room.
 constexpr size_t kMaxBodyOps = 64;
 
+/// Says whether the producer does little, with all that is computed again for
+/// it: producers that are repeated in turn, up to what is in memory. Of a long
+/// chain whose links have two readers each, as sums that are subtracted from
+/// what they are of, the links after the first few are stored: each reader
+/// would compute all of the chain that a body has room for.
+bool isShortChain(linalg::GenericOp producer, int64_t scratchBytes) {
+  SmallVector<linalg::GenericOp> repeated = {producer};
+  size_t count = 0;
+  for (size_t i = 0; i < repeated.size(); ++i) {
+    count += countOps(repeated[i]);
+    if (count > kMaxRepeatedOps)
+      return false;
+    for (Value input : repeated[i].getDpsInputs()) {
+      auto def = input.getDefiningOp<linalg::GenericOp>();
+      if (def && !llvm::is_contained(repeated, def) &&
+          sparesMemory(def, scratchBytes))
+        repeated.push_back(def);
+    }
+  }
+  return true;
+}
+
 /// Says whether the producer may be computed again in this consumer. What is
 /// repeated to spare memory has to become one body with it: copies that stay
 /// would double at each link of a chain with two readers each.
@@ -161,9 +183,9 @@ bool shouldRepeat(linalg::GenericOp producer, linalg::GenericOp consumer,
                   int64_t scratchBytes) {
   if (isCheapToRepeat(producer) || isReadSoon(producer))
     return true;
-  return countOps(producer) <= kMaxRepeatedOps &&
-         countOps(producer) + countOps(consumer) <= kMaxBodyOps &&
-         sparesMemory(producer, scratchBytes);
+  return countOps(producer) + countOps(consumer) <= kMaxBodyOps &&
+         sparesMemory(producer, scratchBytes) &&
+         isShortChain(producer, scratchBytes);
 }
 
 /// Says whether each loop of the fused op has an operand that says how long it
@@ -416,19 +438,24 @@ bool repeatForReaders(func::FuncOp func, int64_t scratchBytes) {
 }
 
 /// Applies patterns of generics until nothing changes. Bodies are looked at
-/// only where they are made: rounds would go through all their ops.
+/// only where they are made: rounds would go through all their ops. The first
+/// round goes backwards, so that consumers take what they can. Later ones go
+/// forwards: what a change of one link of a chain makes possible at the next
+/// one is then done in the same round.
 LogicalResult rewriteGenerics(func::FuncOp func,
                               const FrozenRewritePatternSet &patterns,
                               GreedyRewriteConfig config) {
   config.setScope(&func.getBody());
   bool changed = true;
-  while (changed) {
+  for (int round = 0; changed; ++round) {
     SmallVector<Operation *> ops;
     func.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       ops.push_back(op);
       return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
                                        : WalkResult::advance();
     });
+    if (round > 0) // The last of them is the first to be visited.
+      std::reverse(ops.begin(), ops.end());
     if (failed(applyOpPatternsGreedily(ops, patterns, config, &changed)))
       return failure();
   }

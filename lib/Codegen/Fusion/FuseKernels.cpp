@@ -24,6 +24,7 @@
 #include "weft/Codegen/Fusion/KernelShape.h"
 #include "weft/Codegen/Fusion/Orders.h"
 
+#include "weft/Analysis/MergeEqualOps.h"
 #include "weft/Analysis/Traffic.h"
 #include "weft/Codegen/Fusion/Passes.h"
 #include "weft/Dialect/Weft/IR/WeftDialect.h"
@@ -36,9 +37,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
-#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::weft {
@@ -116,9 +115,7 @@ LogicalResult prepareParts(func::FuncOp func) {
     if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
       return failure();
     // Ops that read one tensor read one reshape of it.
-    IRRewriter rewriter(func.getContext());
-    DominanceInfo dominance(func);
-    eliminateCommonSubExpressions(rewriter, dominance, func);
+    mergeEqualOps(func);
   }
   copySharedParts(func);
   return success();

@@ -9,6 +9,8 @@
 #include "weft/Support/RunProgram.h"
 #include "weft/Support/TemporaryFile.h"
 
+#include "weft-rt/abi.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -74,7 +76,7 @@ LogicalResult sealFile(ModuleOp module, StringRef path) {
     llvm::raw_fd_ostream os(path, error, llvm::sys::fs::CD_OpenExisting,
                             llvm::sys::fs::FA_Write, llvm::sys::fs::OF_Append);
     if (!error) {
-      os << llvm::toStringRef(digest) << "weft-file-sha256";
+      os << llvm::toStringRef(digest) << WEFT_RT_FILE_MARK;
       os.close();
       error = os.error();
       os.clear_error();

@@ -84,6 +84,15 @@ bool mustKeepOrder(const Touched &a, const Touched &b) {
 // What goes to a channel's stream
 //===----------------------------------------------------------------------===//
 
+/// Notes what a reduce-scatter has written.
+void noteResults(Operation *op, DenseMap<Value, rt::WaitOp> &results) {
+  auto wait = dyn_cast<rt::WaitOp>(op);
+  auto start = wait ? wait.getTicket().getDefiningOp<rt::StartOp>() : nullptr;
+  if (start && start.getKind() == CollectiveKind::ReduceScatter)
+    for (Value out : start.getOuts())
+      results[out] = wait;
+}
+
 /// Says whether a kernel only adds to buffers, in place, what collectives have
 /// written to some of `results`.
 bool isAddition(rt::FusedOp op,
@@ -137,11 +146,7 @@ void Finder::note(Operation *op) {
     last = start;
     return;
   }
-  auto wait = dyn_cast<rt::WaitOp>(op);
-  auto start = wait ? wait.getTicket().getDefiningOp<rt::StartOp>() : nullptr;
-  if (start && start.getKind() == CollectiveKind::ReduceScatter)
-    for (Value out : start.getOuts())
-      results[out] = wait;
+  noteResults(op, results);
 }
 
 /// Says whether nothing from `place` on touches what the kernel and the
@@ -421,3 +426,20 @@ struct AssignStreamsPass
 };
 
 } // namespace
+
+bool weft::hasScatteredSums(ModuleOp planned) {
+  return llvm::any_of(planned.getOps<func::FuncOp>(), [](func::FuncOp func) {
+    DenseMap<Value, rt::WaitOp> results;
+    return func
+        .walk<WalkOrder::PreOrder>([&](Operation *op) {
+          noteResults(op, results);
+          llvm::SmallSetVector<Operation *, 2> waits;
+          auto fused = dyn_cast<rt::FusedOp>(op);
+          if (!fused)
+            return WalkResult::advance();
+          return isAddition(fused, results, waits) ? WalkResult::interrupt()
+                                                   : WalkResult::skip();
+        })
+        .wasInterrupted();
+  });
+}

@@ -161,7 +161,12 @@ constexpr FatalSignal fatalSignals[] = {{SIGSEGV, "SIGSEGV"},
 /// data is moved, so that leaving it here is as good as leaving it in a call of
 /// the API. The same goes for helpers and workers, which give up what they were
 /// doing.
-void HostRank::onFatalSignal(int number) {
+void HostRank::onFatalSignal(int number, siginfo_t *info, void *) {
+  // Nothing is wrong with a rank if a process sent the signal, as kill does.
+  if (info->si_code <= 0) {
+    signal(number, SIG_DFL);
+    raise(number);
+  }
   const char *name = "a signal";
   for (const FatalSignal &signal : fatalSignals)
     if (signal.number == number)
@@ -188,8 +193,9 @@ void HostRank::onKilled(const char *signalName) {
 
 void HostRank::failOnSignals() {
   struct sigaction action = {};
-  action.sa_handler = onFatalSignal;
-  action.sa_flags = SA_NODEFER; // the handler may be left by a jump
+  action.sa_sigaction = onFatalSignal;
+  // The handler may be left by a jump.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
   for (const FatalSignal &signal : fatalSignals)
     sigaction(signal.number, &action, nullptr);
 }

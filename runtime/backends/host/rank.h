@@ -11,6 +11,8 @@
 #include "backends/host/world.h"
 #include "core/streams.h"
 
+#include <csignal>
+
 namespace weft::rt {
 
 /// A rank, used by its own thread; calls that fail tell the world and return
@@ -47,11 +49,12 @@ public:
 
   /// From now on, a signal that means a fault of a rank's code (SIGSEGV,
   /// SIGBUS, SIGFPE, SIGILL) fails the rank, which ends all ranks with a
-  /// message; on other threads it ends the process as before.
+  /// message; on other threads, or sent by a process, it ends this process as
+  /// before.
   static void failOnSignals();
 
 private:
-  static void onFatalSignal(int number);
+  static void onFatalSignal(int number, siginfo_t *info, void *context);
   static void *threadMain(void *rank);
   bool prepareThread(int member);
   static bool prepareHelper(void *rank, int member);

@@ -33,6 +33,10 @@ extern "C" {
  * runtime refuses a program of another version. */
 #define WEFT_RT_ABI_VERSION 9
 
+/* A file that was linked by weft-compile ends with the SHA-256 of all bytes
+ * before it, and these letters. */
+#define WEFT_RT_FILE_MARK "weft-file-sha256"
+
 /* Element types. Values are stable; they are stored in artifacts.
  * Sub-byte types are packed, low bits first. I1 is stored as one byte, 0 or 1.
  */

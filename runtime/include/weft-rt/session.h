@@ -118,8 +118,9 @@ typedef struct weft_rt_options {
   const char *backend; /* NULL: the one that the program is for; else this one,
                           which may refuse the program */
   int32_t catch_signals; /* 1: a signal that means a fault of compiled code
-                            (SIGSEGV, SIGBUS, SIGFPE, SIGILL) fails its rank;
-                            for tools, as handlers are the whole process's */
+                            (SIGSEGV, SIGBUS, SIGFPE, SIGILL) fails its rank,
+                            one that is sent ends the process; for tools, as
+                            handlers are the whole process's */
   /* Since 2; a caller that knows only what is above says so by struct_size. */
   int64_t processes; /* that share the program's ranks, each as many; 0: what
                         the environment says, by torchrun, mpirun or srun, if

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles attention with --ring-attention=auto and with each form, and compares what auto estimated with the plans.
 
-Arguments: the machine, then the number of positions, of heads, of heads of keys and of ranks, `causal`, `window` or
+Arguments: the machine, or `own` for that of the target, then the number of positions, of heads, of heads of keys and of ranks, `causal`, `window` or
 `all`, and options of weft-compile. Prints which form was taken and why; with `print` for options the step alone.
 """
 import re
@@ -37,7 +37,8 @@ def compile_step(step: str, machine: str, form: str, *options: str) -> tuple[int
 
     Nothing is kept that the form computes again: that comes later, and no estimate knows of it.
     """
-    command = ["weft-compile", "-", "-o", "-", "--machine", machine, "--ring-attention", form, "--no-proofs",
+    named = [] if machine == "own" else ["--machine", machine]
+    command = ["weft-compile", "-", "-o", "-", *named, "--ring-attention", form, "--no-proofs",
                "--recompute", "marked", "--to", "planned", "--stats", "--remarks", *options]
     said = subprocess.run(command, input=step, text=True, capture_output=True, check=True).stderr
     arena, step_ms = re.search(r"\n  arena +(\d+) B", said), re.search(r"\n  step +([0-9.]+) (ms|us)", said)

@@ -9,3 +9,8 @@
 // RUN: %python -c "n = 600; t = 'tensor<8x8xf32>'; print('func.func @formulas(%%v0: ' + t + ') -> ' + t + ' {'); print('\n'.join(f'%%v{i} = math.exp %%v{i-1} : ' + t for i in range(1, n + 1))); print(f'return %%v{n} : ' + t + '}')" > %t.formulas.mlir
 // RUN: weft-opt %t.formulas.mlir --convert-elementwise-to-linalg --weft-fuse-kernels -o %t.kernels.mlir
 // RUN: %python -c "text = open(r'%t.kernels.mlir').read(); groups = [g.count('math.exp') for g in text.split('weft_rt.fused')[1:]] or [b.count('math.exp') for b in text.split('linalg.generic')[1:]]; assert text.count('math.exp') == 600 and max(groups) <= 64, groups"
+
+// A link that a sum and the next link read is computed again for each of them only at the chain's start, or a few links of it: not all that a body has room for.
+// RUN: %python %S/Inputs/sums.py 400 > %t.sums.mlir
+// RUN: weft-opt %t.sums.mlir --weft-fuse-kernels -o %t.stored.mlir
+// RUN: %python -c "text = open(r'%t.stored.mlir').read(); count = text.count('arith.subf'); assert 400 <= count <= 4 * 400, count"

@@ -42,9 +42,9 @@ def stats_of(step, folder, options):
             "total": int(number(r"^  total +(\d+) B$", rest))}
 
 
-def planned_of(step, options):
-    """Figures of the attribute in the planned program."""
-    text = must("weft-compile", step, "-o", "-", "--to", "planned", *options).stdout
+def figures_of(step, phase, options):
+    """Figures of the attribute in the scheduled or the planned program."""
+    text = must("weft-compile", step, "-o", "-", "--to", phase, *options).stdout
     figures = text[text.index("weft.schedule = {"):]
     return {key: int(re.search(rf"\b{key} = (\d+) : i64", figures).group(1))
             for key in ("step_ns", "bound_ns", "compute_ns", "peak_bytes", "kept_gathers", *BOUNDS)}
@@ -68,12 +68,17 @@ def same(name, *values):
 def main(step, ranks, inputs, folder, *options):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    stats, planned = stats_of(step, folder, options), planned_of(step, options)
+    stats, planned = stats_of(step, folder, options), figures_of(step, "planned", options)
     same("step time", stats["step"], milliseconds(planned["step_ns"]))
     same("bound", stats["bound"], milliseconds(planned["bound_ns"]))
     same("memory", stats["memory"], stats["total"], planned["peak_bytes"])
     if planned["bound_ns"] > planned["step_ns"]:
         sys.exit(f"the bound is above the step: {planned}")
+    # Planning may add copies, and nothing else.
+    scheduled = figures_of(step, "scheduled", options)
+    copies = max(0, planned["compute_ns"] - scheduled["compute_ns"])
+    if max(planned["bound_ns"], planned["step_ns"]) > scheduled["step_ns"] + copies:
+        sys.exit(f"the plan, {planned}, is slower than its schedule, {scheduled}")
     same("kept gathers", stats["kept"], planned["kept_gathers"])
     terms = {"compute": planned["compute_ns"]} | {name: planned[key] for key, name in BOUNDS.items()}
     same("bound and largest term", planned["bound_ns"], max(terms.values()))

@@ -5,6 +5,7 @@
 #ifndef WEFT_CODEGEN_PLANNING_PASSES_H
 #define WEFT_CODEGEN_PLANNING_PASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::weft {
@@ -14,6 +15,10 @@ namespace mlir::weft {
 
 #define GEN_PASS_REGISTRATION
 #include "weft/Codegen/Planning/Passes.h.inc"
+
+/// Says whether a planned module has kernels that only add what reduce-scatters
+/// give: those that `weft-assign-streams` looks at.
+bool hasScatteredSums(ModuleOp planned);
 
 } // namespace mlir::weft
 
