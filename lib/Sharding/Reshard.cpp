@@ -433,6 +433,40 @@ void mlir::weft::printStep(llvm::raw_ostream &os, const ReshardStep &step,
   os << ", " << step.bytes << " bytes";
 }
 
+/// Returns the step that combines the contributions of one rank, which moves
+/// nothing; nullopt if there are none, or their tree has other ranks' between.
+std::optional<ReshardStep>
+ReshardPlanner::joinRounds(const Sharding &from, const Sharding &to,
+                           llvm::ArrayRef<int64_t> globalShape,
+                           Elements elements) const {
+  AxisList serial = llvm::filter_to_vector<4>(
+      subtractAxes(from.partial, to.partial),
+      [&](const AxisRef &axis) { return isSerial(axis); });
+  Sharding joined = from;
+  joined.partial = subtractAxes(from.partial, serial);
+  if (serial.empty() || !canReshard(from, joined, elements).empty())
+    return std::nullopt;
+  ReshardStep step;
+  step.kind = ReshardStepKind::AllReduce;
+  step.axes = canonicalAxes(serial);
+  step.reduction = from.kind;
+  joined.storage.clear();
+  step.sharding = joined.canonical().closed();
+  step.localShape = from.localShape(globalShape);
+  return step;
+}
+
+ReshardPlan ReshardPlanner::makePlan(const Sharding &from, const Sharding &to,
+                                     llvm::ArrayRef<int64_t> globalShape,
+                                     Elements elements) const {
+  std::optional<ReshardStep> join = joinRounds(from, to, globalShape, elements);
+  ReshardPlan rest = planReshard(join ? join->sharding : from, to, globalShape,
+                                 elements.bits, mesh, keepsOrderOf(elements));
+  if (join)
+    rest.insert(rest.begin(), *join);
+  return rest;
+}
+
 const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
                                         const Sharding &to,
                                         llvm::ArrayRef<int64_t> globalShape,
@@ -442,8 +476,7 @@ const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
           elements);
   auto it = plans.find(key);
   if (it == plans.end()) {
-    ReshardPlan made = planReshard(from, to, globalShape, elements.bits, mesh,
-                                   keepsOrderOf(elements));
+    ReshardPlan made = makePlan(from, to, globalShape, elements);
     it = plans.emplace(std::move(key), std::move(made)).first;
   }
   return it->second;
@@ -455,17 +488,59 @@ int64_t ReshardPlanner::countRounds(llvm::ArrayRef<AxisRef> axes) const {
   return hasSerial ? mesh.axisSize(serialAxis) : 1;
 }
 
+/// Additions of one rank move nothing. They count a little all the same, so
+/// that of two types the narrower one is summed.
+static int64_t countAdditions(const ReshardStep &step, Elements elements) {
+  constexpr int64_t kAddedPerMovedByte = 16;
+  int64_t bytes = elements.bits / 8;
+  for (int64_t size : step.localShape)
+    bytes *= size;
+  return bytes / kAddedPerMovedByte;
+}
+
+int64_t ReshardPlanner::countBytes(const ReshardStep &step,
+                                   Elements elements) const {
+  if (step.kind == ReshardStepKind::AllReduce &&
+      llvm::all_of(step.axes, [&](auto &axis) { return isSerial(axis); }))
+    return countAdditions(step, elements);
+  if (countRounds(step.axes) > 1)
+    return countMixedBytes(step);
+  int64_t rounds = countRounds(step.sharding.partial);
+  for (const AxisList &axes : step.sharding.dims)
+    rounds = std::max(rounds, countRounds(axes));
+  return step.bytes * rounds;
+}
+
+/// Of a step over the serial axis and others: what a rank's coordinates need of
+/// other ranks, each of which sends all of its own. Between the coordinates of
+/// one rank alone what is copied counts.
+int64_t ReshardPlanner::countMixedBytes(const ReshardStep &step) const {
+  AxisList others = step.axes;
+  llvm::erase_if(others, [&](const AxisRef &axis) { return isSerial(axis); });
+  bool isGather = step.kind == ReshardStepKind::AllGather;
+  if (others.empty() || (!isGather && step.kind != ReshardStepKind::AllToAll))
+    return step.bytes;
+  int64_t members = numShards(step.axes), ranks = numShards(others);
+  int64_t held = step.bytes / (members - 1);
+  return held * (members - members / ranks) *
+         (isGather ? 1 : mesh.axisSize(serialAxis));
+}
+
 int64_t ReshardPlanner::countBytes(const ReshardPlan &plan,
                                    Elements elements) const {
   int64_t bytes = 0;
-  for (const ReshardStep &step : plan) {
-    int64_t rounds =
-        keepsOrderOf(elements) ? countRounds(step.sharding.partial) : 1;
-    for (const AxisList &axes : step.sharding.dims)
-      rounds = std::max(rounds, countRounds(axes));
-    bytes += step.bytes * (countRounds(step.axes) == 1 ? rounds : 1);
-  }
+  for (const ReshardStep &step : plan)
+    bytes += countBytes(step, elements);
   return bytes;
+}
+
+/// Returns the parts of the serial axis that shard each dimension.
+std::vector<AxisList>
+ReshardPlanner::getSerialAxes(const Sharding &sharding) const {
+  std::vector<AxisList> axes(sharding.dims.begin(), sharding.dims.end());
+  for (AxisList &dim : axes)
+    llvm::erase_if(dim, [&](const AxisRef &axis) { return !isSerial(axis); });
+  return axes;
 }
 
 /// Returns how many elements a rank needs for `to` and has not with `from`.
@@ -493,11 +568,18 @@ int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
           elements));
   if (it != plans.end())
     return countBytes(it->second, elements);
+  // What a rank needs it may have for another round.
+  if (serialAxis >= 0 && getSerialAxes(from) != getSerialAxes(to))
+    return 0;
+  Sharding joined = from;
+  llvm::erase_if(joined.partial, [&](const AxisRef &axis) {
+    return isSerial(axis) && !anyOverlap(to.partial, axis);
+  });
   constexpr int64_t kMaxProbes = 4;
   int64_t ranks = mesh.numRanks(), probes = std::min(ranks, kMaxProbes);
   int64_t most = 0;
   for (int64_t probe = 0; probe < probes; ++probe)
-    most = std::max(most, countMissing(mesh, probe * ranks / probes, from, to,
+    most = std::max(most, countMissing(mesh, probe * ranks / probes, joined, to,
                                        globalShape));
   return most * elements.bits / 8;
 }
