@@ -504,26 +504,11 @@ int64_t ReshardPlanner::countBytes(const ReshardStep &step,
       llvm::all_of(step.axes, [&](auto &axis) { return isSerial(axis); }))
     return countAdditions(step, elements);
   if (countRounds(step.axes) > 1)
-    return countMixedBytes(step);
+    return step.bytes;
   int64_t rounds = countRounds(step.sharding.partial);
   for (const AxisList &axes : step.sharding.dims)
     rounds = std::max(rounds, countRounds(axes));
   return step.bytes * rounds;
-}
-
-/// Of a step over the serial axis and others: what a rank's coordinates need of
-/// other ranks, each of which sends all of its own. Between the coordinates of
-/// one rank alone what is copied counts.
-int64_t ReshardPlanner::countMixedBytes(const ReshardStep &step) const {
-  AxisList others = step.axes;
-  llvm::erase_if(others, [&](const AxisRef &axis) { return isSerial(axis); });
-  bool isGather = step.kind == ReshardStepKind::AllGather;
-  if (others.empty() || (!isGather && step.kind != ReshardStepKind::AllToAll))
-    return step.bytes;
-  int64_t members = numShards(step.axes), ranks = numShards(others);
-  int64_t held = step.bytes / (members - 1);
-  return held * (members - members / ranks) *
-         (isGather ? 1 : mesh.axisSize(serialAxis));
 }
 
 int64_t ReshardPlanner::countBytes(const ReshardPlan &plan,

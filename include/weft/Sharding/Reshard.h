@@ -193,7 +193,6 @@ private:
       std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, Elements>;
 
   int64_t countBytes(const ReshardStep &step, Elements elements) const;
-  int64_t countMixedBytes(const ReshardStep &step) const;
   int64_t countBytes(const ReshardPlan &plan, Elements elements) const;
   std::vector<AxisList> getSerialAxes(const Sharding &sharding) const;
   std::optional<ReshardStep> joinRounds(const Sharding &from,
