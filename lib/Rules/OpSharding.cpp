@@ -529,18 +529,10 @@ void Chooser::addWork(const OpSharding &choice, Cost &cost) const {
     if (!tensor.type || !tensor.factors)
       return;
     Sharding local = getTensorSharding(*tensor.factors, choice.factors);
-    // What each microbatch has of it. A weight counts once, as for the whole
-    // batch: else its shards would depend on the number of microbatches. A
-    // table counts as often as rows of it are looked up or updated.
     double bits = getElementBits(tensor.type);
-    if (isLookup(view.op))
-      bits *= rounds;
-    else
-      for (const AxisList &axes : local.dims)
-        bits *= planner.countRounds(axes);
     for (int64_t size : local.localShape(tensor.type.getShape()))
       bits *= size;
-    cost.touched += bits / 8 * perByte;
+    cost.touched += rounds * bits / 8 * perByte;
   };
   llvm::for_each(view.operands, touch);
   llvm::for_each(view.results, touch);
