@@ -488,14 +488,15 @@ int64_t ReshardPlanner::countRounds(llvm::ArrayRef<AxisRef> axes) const {
   return hasSerial ? mesh.axisSize(serialAxis) : 1;
 }
 
-/// Additions of one rank move nothing. They count a little all the same, so
-/// that of two types the narrower one is summed.
+/// Additions of one rank move nothing. They count half the bytes of the sum all
+/// the same: of two types the narrower one is summed, and a table's rows are
+/// rather updated once. As many for any number of summands, so that choices do
+/// not depend on it.
 static int64_t countAdditions(const ReshardStep &step, Elements elements) {
-  constexpr int64_t kAddedPerMovedByte = 16;
-  int64_t bytes = elements.bits / 8;
+  int64_t bits = elements.bits;
   for (int64_t size : step.localShape)
-    bytes *= size;
-  return bytes / kAddedPerMovedByte;
+    bits *= size;
+  return bits / 8 / 2;
 }
 
 int64_t ReshardPlanner::countBytes(const ReshardStep &step,
