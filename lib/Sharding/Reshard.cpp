@@ -520,15 +520,6 @@ int64_t ReshardPlanner::countBytes(const ReshardPlan &plan,
   return bytes;
 }
 
-/// Returns the parts of the serial axis that shard each dimension.
-std::vector<AxisList>
-ReshardPlanner::getSerialAxes(const Sharding &sharding) const {
-  std::vector<AxisList> axes(sharding.dims.begin(), sharding.dims.end());
-  for (AxisList &dim : axes)
-    llvm::erase_if(dim, [&](const AxisRef &axis) { return !isSerial(axis); });
-  return axes;
-}
-
 /// Returns how many elements a rank needs for `to` and has not with `from`.
 static int64_t countMissing(const Mesh &mesh, int64_t rank,
                             const Sharding &from, const Sharding &to,
@@ -554,9 +545,6 @@ int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
           elements));
   if (it != plans.end())
     return countBytes(it->second, elements);
-  // What a rank needs it may have for another round.
-  if (serialAxis >= 0 && getSerialAxes(from) != getSerialAxes(to))
-    return 0;
   Sharding joined = from;
   llvm::erase_if(joined.partial, [&](const AxisRef &axis) {
     return isSerial(axis) && !anyOverlap(to.partial, axis);

@@ -48,7 +48,6 @@
 #include <map>
 #include <optional>
 #include <tuple>
-#include <vector>
 
 namespace mlir::weft {
 
@@ -194,7 +193,6 @@ private:
 
   int64_t countBytes(const ReshardStep &step, Elements elements) const;
   int64_t countBytes(const ReshardPlan &plan, Elements elements) const;
-  std::vector<AxisList> getSerialAxes(const Sharding &sharding) const;
   std::optional<ReshardStep> joinRounds(const Sharding &from,
                                         const Sharding &to,
                                         llvm::ArrayRef<int64_t> globalShape,
