@@ -43,6 +43,12 @@ bool isJoin(Operation *op, const SerialAxis &serial) {
   return collective && serial.isIn(collective.getAxesAttr().getAxes());
 }
 
+/// Says whether the op joins clones of one rank alone.
+bool isLocalJoin(AllReduceOp op, const SerialAxis &serial) {
+  return isJoin(op, serial) &&
+         splitAxes(op.getAxes().getAxes(), serial)->isLocal();
+}
+
 bool isReduction(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   return collective && collective.getReduction();
@@ -656,6 +662,26 @@ AllReduceOp joinFirst(AllReduceOp join, const SerialAxis &serial,
   return first;
 }
 
+/// The other way round, where a part of each summand needs less memory: ranks
+/// reduce a join's operand to parts, of which it is the join then. Says whether
+/// something has changed.
+bool scatterFirst(AllReduceOp join) {
+  if (join.getInputs().size() != 1 || join->hasAttr(WeftDialect::kOrderAttr) ||
+      !join->hasOneUse())
+    return false;
+  auto scatter = dyn_cast<ReduceScatterOp>(*join->user_begin());
+  if (!scatter || scatter->getNumOperands() != 1 ||
+      scatter->hasAttr(WeftDialect::kOrderAttr) ||
+      scatter->getAttr("kind") != join.getKindAttr())
+    return false;
+  scatter->setOperand(0, join.getInputs()[0]);
+  scatter->moveBefore(join);
+  scatter.getResult(0).replaceAllUsesWith(join.getResult(0));
+  join->setOperand(0, scatter.getResult(0));
+  join.getResult(0).setType(scatter.getResult(0).getType());
+  return true;
+}
+
 /// Fails if a collective over the axis stands in a region, or has no local
 /// form.
 LogicalResult checkFunction(func::FuncOp func, const SerialAxis &serial) {
@@ -700,6 +726,10 @@ struct AccumulatePass : public weft::impl::AccumulatePassBase<AccumulatePass> {
     for (auto op : llvm::make_early_inc_range(block.getOps<AllReduceOp>()))
       while (op && isJoin(op, serial))
         op = joinFirst(op, serial, regather);
+    if (regather)
+      for (auto op : llvm::make_early_inc_range(block.getOps<AllReduceOp>()))
+        while (isLocalJoin(op, serial) && scatterFirst(op))
+          ;
     return FunctionAccumulator(func, serial, regather).run();
   }
 };

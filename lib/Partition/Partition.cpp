@@ -263,12 +263,15 @@ private:
 };
 
 struct PartitionPass : public weft::impl::PartitionPassBase<PartitionPass> {
+  using Base::Base;
+
   void runOnOperation() override {
     std::optional<NamedMesh> named = findMesh(getOperation());
     Mesh mesh = named ? named->mesh : Mesh();
     StringRef name = named ? named->name.getValue() : "mesh";
     ReshardPlanner planner(mesh, /*keepsOrder=*/getInvariance(getOperation()) !=
                                      nullptr);
+    planner.setSerialAxis(mesh.axisIndex(serial).value_or(-1));
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() &&
           failed(FunctionPartitioner(

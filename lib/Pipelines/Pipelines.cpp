@@ -178,7 +178,7 @@ void weft::buildPartitionStepsPipeline(OpPassManager &pm,
   // What partitioning relies on: it would miscompile what this rejects.
   pm.addPass(createVerifyShardingPass());
   // Types become local, reshards become collectives.
-  pm.addPass(createPartitionPass());
+  pm.addPass(createPartitionPass({choices.accumulate}));
   // Slices of what was just gathered, constants that became equal.
   pm.addPass(createCanonicalizeBlockPass());
   pm.addPass(createMergeEqualOpsPass());

@@ -23,55 +23,6 @@ using namespace mlir;
 using namespace mlir::weft;
 
 //===----------------------------------------------------------------------===//
-// What a choice means for the tensors
-//===----------------------------------------------------------------------===//
-
-int64_t mlir::weft::getElementBits(RankedTensorType type) {
-  Type element = type.getElementType();
-  return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
-}
-
-Elements mlir::weft::getElements(RankedTensorType type) {
-  return {getElementBits(type), !isa<FloatType>(type.getElementType())};
-}
-
-Sharding mlir::weft::getNeeded(const OpView &view, const OpSharding &choice,
-                               unsigned index) {
-  Sharding needed =
-      getTensorSharding(*view.operands[index].factors, choice.factors);
-  if (!choice.kept.empty() && choice.isPartial[index]) {
-    needed.partial = choice.kept;
-    needed.kind = choice.kind;
-  }
-  return needed;
-}
-
-Sharding mlir::weft::getMade(const OpView &view, const OpSharding &choice,
-                             unsigned index) {
-  Sharding made = getResultSharding(*view.rule, index, choice.factors);
-  if (choice.kept.empty())
-    return made;
-  AxisList all = made.partial;
-  llvm::append_range(all, choice.kept);
-  made.partial = made.partial.empty() ? choice.kept : canonicalAxisSet(all);
-  made.kind = choice.kind;
-  return made;
-}
-
-Sharding mlir::weft::getTarget(const std::optional<Sharding> &wish,
-                               const Sharding &made) {
-  if (!wish)
-    return made.resolved().closed();
-  Sharding target = *wish;
-  AxisList used = target.usedAxes();
-  for (int64_t d = 0; d < target.rank(); ++d)
-    if (target.isOpen(d) && target.dims[d].empty() &&
-        !anyOverlap(used, made.dims[d]))
-      target.dims[d] = made.dims[d];
-  return target.closed();
-}
-
-//===----------------------------------------------------------------------===//
 // Atoms
 //===----------------------------------------------------------------------===//
 
@@ -446,6 +397,7 @@ private:
   void addWork(const OpSharding &choice, Cost &cost) const;
 
   bool findKept();
+  bool keepJoined();
   std::optional<Cost> search(OpSharding &best);
   std::optional<Cost> searchApart(OpSharding &best);
   bool mustStayApart(const Atom &atom) const;
@@ -780,6 +732,22 @@ bool Chooser::findKept() {
   return !kept.empty() && keepsPartial(view.op, isKept, keptKind);
 }
 
+/// Of these, keeps those of ranks alone: what one rank has is added, which
+/// moves nothing, so that each rank moves one sum. False if that is no other
+/// choice, or an order may not allow it.
+bool Chooser::keepJoined() {
+  AxisList ranks = kept;
+  llvm::erase_if(ranks,
+                 [&](const AxisRef &axis) { return planner.isSerial(axis); });
+  if (ranks.empty() || ranks.size() == kept.size())
+    return false;
+  for (auto [tensor, isKeptToo] : llvm::zip_equal(view.operands, isKept))
+    if (isKeptToo && planner.keepsOrderOf(getElements(tensor.type)))
+      return false;
+  kept = ranks;
+  return true;
+}
+
 OpSharding Chooser::run() {
   OpSharding eager(*view.rule), lazy(*view.rule);
   std::optional<Cost> eagerCost = searchApart(eager);
@@ -789,6 +757,14 @@ OpSharding Chooser::run() {
   // are scaled and added on more ranks still save a collective.
   std::optional<Cost> lazyCost = searchApart(lazy);
   auto weigh = [](const Cost &cost) { return cost.moved + cost.computed; };
+  if (lazyCost && keepJoined()) {
+    OpSharding joined(*view.rule);
+    std::optional<Cost> joinedCost = searchApart(joined);
+    if (joinedCost && weigh(*joinedCost) < weigh(*lazyCost)) {
+      lazy = joined;
+      lazyCost = joinedCost;
+    }
+  }
   return lazyCost && weigh(*lazyCost) <= weigh(*eagerCost) ? lazy : eager;
 }
 

@@ -433,6 +433,40 @@ void mlir::weft::printStep(llvm::raw_ostream &os, const ReshardStep &step,
   os << ", " << step.bytes << " bytes";
 }
 
+/// Returns the step that combines the contributions of one rank, which moves
+/// nothing; nullopt if there are none, or their tree has other ranks' between.
+std::optional<ReshardStep>
+ReshardPlanner::joinRounds(const Sharding &from, const Sharding &to,
+                           llvm::ArrayRef<int64_t> globalShape,
+                           Elements elements) const {
+  AxisList serial = llvm::filter_to_vector<4>(
+      subtractAxes(from.partial, to.partial),
+      [&](const AxisRef &axis) { return isSerial(axis); });
+  Sharding joined = from;
+  joined.partial = subtractAxes(from.partial, serial);
+  if (serial.empty() || !canReshard(from, joined, elements).empty())
+    return std::nullopt;
+  ReshardStep step;
+  step.kind = ReshardStepKind::AllReduce;
+  step.axes = canonicalAxes(serial);
+  step.reduction = from.kind;
+  joined.storage.clear();
+  step.sharding = joined.canonical().closed();
+  step.localShape = from.localShape(globalShape);
+  return step;
+}
+
+ReshardPlan ReshardPlanner::makePlan(const Sharding &from, const Sharding &to,
+                                     llvm::ArrayRef<int64_t> globalShape,
+                                     Elements elements) const {
+  std::optional<ReshardStep> join = joinRounds(from, to, globalShape, elements);
+  ReshardPlan rest = planReshard(join ? join->sharding : from, to, globalShape,
+                                 elements.bits, mesh, keepsOrderOf(elements));
+  if (join)
+    rest.insert(rest.begin(), *join);
+  return rest;
+}
+
 const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
                                         const Sharding &to,
                                         llvm::ArrayRef<int64_t> globalShape,
@@ -442,8 +476,7 @@ const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
           elements);
   auto it = plans.find(key);
   if (it == plans.end()) {
-    ReshardPlan made = planReshard(from, to, globalShape, elements.bits, mesh,
-                                   keepsOrderOf(elements));
+    ReshardPlan made = makePlan(from, to, globalShape, elements);
     it = plans.emplace(std::move(key), std::move(made)).first;
   }
   return it->second;
@@ -455,16 +488,35 @@ int64_t ReshardPlanner::countRounds(llvm::ArrayRef<AxisRef> axes) const {
   return hasSerial ? mesh.axisSize(serialAxis) : 1;
 }
 
+/// Additions of one rank move nothing. They count half the bytes of the sum all
+/// the same: of two types the narrower one is summed, and a table's rows are
+/// rather updated once. As many for any number of summands, so that choices do
+/// not depend on it.
+static int64_t countAdditions(const ReshardStep &step, Elements elements) {
+  int64_t bits = elements.bits;
+  for (int64_t size : step.localShape)
+    bits *= size;
+  return bits / 8 / 2;
+}
+
+int64_t ReshardPlanner::countBytes(const ReshardStep &step,
+                                   Elements elements) const {
+  if (step.kind == ReshardStepKind::AllReduce &&
+      llvm::all_of(step.axes, [&](auto &axis) { return isSerial(axis); }))
+    return countAdditions(step, elements);
+  if (countRounds(step.axes) > 1)
+    return step.bytes;
+  int64_t rounds = countRounds(step.sharding.partial);
+  for (const AxisList &axes : step.sharding.dims)
+    rounds = std::max(rounds, countRounds(axes));
+  return step.bytes * rounds;
+}
+
 int64_t ReshardPlanner::countBytes(const ReshardPlan &plan,
                                    Elements elements) const {
   int64_t bytes = 0;
-  for (const ReshardStep &step : plan) {
-    int64_t rounds =
-        keepsOrderOf(elements) ? countRounds(step.sharding.partial) : 1;
-    for (const AxisList &axes : step.sharding.dims)
-      rounds = std::max(rounds, countRounds(axes));
-    bytes += step.bytes * (countRounds(step.axes) == 1 ? rounds : 1);
-  }
+  for (const ReshardStep &step : plan)
+    bytes += countBytes(step, elements);
   return bytes;
 }
 
@@ -493,11 +545,15 @@ int64_t ReshardPlanner::costAtLeast(const Sharding &from, const Sharding &to,
           elements));
   if (it != plans.end())
     return countBytes(it->second, elements);
+  Sharding joined = from;
+  llvm::erase_if(joined.partial, [&](const AxisRef &axis) {
+    return isSerial(axis) && !anyOverlap(to.partial, axis);
+  });
   constexpr int64_t kMaxProbes = 4;
   int64_t ranks = mesh.numRanks(), probes = std::min(ranks, kMaxProbes);
   int64_t most = 0;
   for (int64_t probe = 0; probe < probes; ++probe)
-    most = std::max(most, countMissing(mesh, probe * ranks / probes, from, to,
+    most = std::max(most, countMissing(mesh, probe * ranks / probes, joined, to,
                                        globalShape));
   return most * elements.bits / 8;
 }

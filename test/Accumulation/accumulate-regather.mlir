@@ -61,3 +61,22 @@ func.func @step(%w: tensor<4x8xf32> {weft.global_type = tensor<8x8xf32>, weft.sh
   %7 = weft.all_reduce sum %6 on @mesh <{"mb"}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %7 : tensor<4x8xf32>
 }
+
+// The sum of microbatches may also stand first: with weights that are gathered
+// again each gradient is reduced to parts before it, all the same.
+
+// CHECK-LABEL: func @sum_first
+// ONCE:      linalg.generic {{.*}} : tensor<8x8xf32>
+// ONCE:      weft.reduce_scatter sum
+// ONCE-NOT:  weft.reduce_scatter
+// AGAIN:     %[[R0:.*]] = weft.reduce_scatter sum
+// AGAIN:     %[[R1:.*]] = weft.reduce_scatter sum
+// AGAIN:     linalg.generic {{.*}} ins(%[[R0]], %[[R1]] : tensor<4x8xf32>
+// CHECK:     return
+func.func @sum_first(%x: tensor<2x8xf32> {weft.global_type = tensor<8x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp", "mb"}, {}]>})
+  -> (tensor<4x8xf32> {weft.global_type = tensor<8x8xf32>, weft.sharding = #weft.sharding<@mesh, [{"dp"}, {}]>}) {
+  %0 = weft.matmul %x, %x {indexing_maps = [#transposed, #columns, #result]} : tensor<2x8xf32>, tensor<2x8xf32> -> tensor<8x8xf32>
+  %1 = weft.all_reduce sum %0 on @mesh <{"mb"}> : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = weft.reduce_scatter sum %1 on @mesh <{"dp"}> dims [0] : (tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}

@@ -35,6 +35,11 @@ def PartitionPass : Pass<"weft-partition", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"serial", "serial", "std::string", "\"\"",
+           "the axis whose parts a rank computes one after the other: sums over "
+           "it are done before ranks move them">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];

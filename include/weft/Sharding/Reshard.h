@@ -46,6 +46,7 @@
 #include "weft/Sharding/Sharding.h"
 
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace mlir::weft {
@@ -144,7 +145,9 @@ public:
   explicit ReshardPlanner(Mesh mesh, bool keepsOrder = false)
       : mesh(std::move(mesh)), keepsOrder(keepsOrder) {}
 
-  /// As planReshard. The reference lives as long as the planner.
+  /// As planReshard; but what a rank has of several contributions is combined
+  /// first, where its order allows it: ranks then move sums, and as much for
+  /// any number of them. The reference lives as long as the planner.
   const ReshardPlan &plan(const Sharding &from, const Sharding &to,
                           llvm::ArrayRef<int64_t> globalShape,
                           Elements elements);
@@ -159,8 +162,7 @@ public:
   int64_t countRounds(llvm::ArrayRef<AxisRef> axes) const;
 
   /// Returns the bytes that a rank receives in that plan. What is moved along
-  /// the serial axis is moved once for all of its coordinates. So are sums of
-  /// them, unless they have an order, which may want the others' first.
+  /// the serial axis is moved once for all of its coordinates.
   int64_t cost(const Sharding &from, const Sharding &to,
                llvm::ArrayRef<int64_t> globalShape, Elements elements) {
     return countBytes(plan(from, to, globalShape, elements), elements);
@@ -189,7 +191,15 @@ private:
   using Key =
       std::tuple<Sharding, Sharding, llvm::SmallVector<int64_t, 4>, Elements>;
 
+  int64_t countBytes(const ReshardStep &step, Elements elements) const;
   int64_t countBytes(const ReshardPlan &plan, Elements elements) const;
+  std::optional<ReshardStep> joinRounds(const Sharding &from,
+                                        const Sharding &to,
+                                        llvm::ArrayRef<int64_t> globalShape,
+                                        Elements elements) const;
+  ReshardPlan makePlan(const Sharding &from, const Sharding &to,
+                       llvm::ArrayRef<int64_t> globalShape,
+                       Elements elements) const;
 
   Mesh mesh;
   bool keepsOrder;
