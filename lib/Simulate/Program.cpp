@@ -57,6 +57,8 @@ private:
   /// event is after, as of now; of an event of the stream that computes, none.
   DenseMap<Attribute, int32_t> lastOn;
   DenseMap<int64_t, int32_t> lastBefore;
+  /// Of each channel, what its stream waits for before the next collective.
+  DenseMap<Attribute, std::vector<int32_t>> awaited;
   DenseMap<Operation *, size_t> lifeOf;
   std::vector<int> links;
   /// The step that starts each collective.
@@ -131,7 +133,8 @@ void ProgramMaker::visitStart(rt::StartOp op) {
   auto index = int32_t(program.replay.collectives.size());
   CollectiveCost time = *cost.getCollectiveCost(op);
   program.replay.collectives.push_back(
-      {channels.lookup(op.getChannel()), /*link=*/-1, time.nanoseconds});
+      {channels.lookup(op.getChannel()), /*link=*/-1, time.nanoseconds,
+       std::exchange(awaited[op.getChannelAttr()], {})});
   links.push_back(time.link);
   program.bytes.push_back(time.bytes);
   program.kernelNs.push_back(0);
@@ -173,6 +176,8 @@ bool ProgramMaker::visitStream(Operation *op) {
     if (!channel && event != lastBefore.end())
       addStep({ReplayStep::Wait, event->second, 0},
               program.stepNames[startSteps[event->second]]);
+    if (channel && event != lastBefore.end())
+      awaited[channel].push_back(event->second);
     return true;
   }
   if (!hasCollective || isa<rt::StartOp>(op))

@@ -14,7 +14,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <queue>
+#include <set>
 #include <tuple>
 
 using namespace mlir::weft;
@@ -33,7 +35,9 @@ private:
 
   void advance(int32_t rank);
   void start(int32_t rank, int32_t collective);
+  void visit(const Ready &ready);
   void finish(const Ready &ready);
+  int64_t getReadyTime(const Ready &ready) const;
   int64_t takeLink(const ReplayCollective &collective, size_t group,
                    int64_t ready);
 
@@ -56,6 +60,10 @@ private:
   std::vector<int64_t> channelFree;
   std::vector<std::vector<int32_t>> members;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<Ready>> queue;
+  /// Of each group, what its channel is held up by, and what is behind that.
+  std::vector<std::deque<Ready>> held;
+  /// Groups held up by what is not done; by what is awaited.
+  std::set<size_t> stalled;
 };
 
 } // namespace mlir::weft
@@ -82,6 +90,7 @@ ReplayRun::ReplayRun(Replay &replay)
     }
   }
   channelFree.resize(members.size(), 0);
+  held.resize(members.size());
 }
 
 void ReplayRun::start(int32_t rank, int32_t collective) {
@@ -141,13 +150,55 @@ void ReplayRun::finish(const Ready &ready) {
   }
 }
 
+/// When what a collective comes after is done, which may not be known yet.
+int64_t ReplayRun::getReadyTime(const Ready &ready) const {
+  auto [time, index, group] = ready;
+  const ReplayCollective &collective = program.collectives[index];
+  for (int32_t rank : members[groupIndex(collective.channel, group)])
+    for (int32_t other : collective.after) {
+      int64_t end = replay.ends[replay.getInstance(other, rank)];
+      if (end == unknown)
+        return unknown;
+      time = std::max(time, end);
+    }
+  return time;
+}
+
+/// Finishes a collective, unless its channel's stream waits for others first.
+/// What is behind it on the channel waits as well.
+void ReplayRun::visit(const Ready &ready) {
+  auto [time, index, group] = ready;
+  size_t at = groupIndex(program.collectives[index].channel, group);
+  std::deque<Ready> &line = held[at];
+  bool isFirst = line.empty() || std::get<1>(line.front()) == index;
+  if (!isFirst)
+    return line.push_back(ready);
+  int64_t readyTime = getReadyTime(ready);
+  if (readyTime != time) {
+    if (line.empty())
+      line.push_back(ready);
+    if (readyTime == unknown)
+      stalled.insert(at);
+    else
+      queue.emplace(readyTime, index, group);
+    return;
+  }
+  if (!line.empty())
+    line.pop_front();
+  finish(ready);
+  if (!line.empty())
+    queue.push(line.front());
+  for (size_t other : std::exchange(stalled, {}))
+    queue.push(held[other].front());
+}
+
 void ReplayRun::run() {
   for (size_t rank = 0; rank < next.size(); ++rank)
     advance(int32_t(rank));
   while (!queue.empty()) {
     Ready ready = queue.top();
     queue.pop();
-    finish(ready);
+    visit(ready);
   }
 }
 

@@ -306,6 +306,25 @@ TEST(Replay, ClassesChangeNothing) {
   EXPECT_GT(saved, 500 * 3);
 }
 
+TEST(Replay, CollectivesThatComeAfterOthers) {
+  ReplayProgram program;
+  program.numRanks = 4;
+  program.channels = {makeChannel(4, 2, 0), makeChannel(4, 2, 1)};
+  // The second one's channel waits for the first, and the third is behind it.
+  program.collectives = {{0, -1, 100, {}}, {1, -1, 10, {0}}, {1, -1, 5, {}}};
+  program.steps = {start(0), start(1), start(2), wait(2)};
+  Replay replay(program, {});
+  EXPECT_EQ(replay.getTimes(3).beginNs, (std::vector<int64_t>{0, 100, 110}));
+  EXPECT_EQ(replay.getFinishNs(3), 115);
+  // Ranks 2 and 3 are in another group of the first, which starts later.
+  ReplayOptions options;
+  options.slowness = {1, 1, 3, 3};
+  program.steps.insert(program.steps.begin(), compute(20));
+  Replay slow(program, options);
+  EXPECT_EQ(slow.getTimes(0).beginNs, (std::vector<int64_t>{20, 160, 170}));
+  EXPECT_EQ(slow.getFinishNs(0), 175);
+}
+
 TEST(Replay, JitterIsRepeatable) {
   std::mt19937 random(3);
   ReplayProgram program = makeRandomProgram(random);

@@ -42,6 +42,8 @@ struct ReplayCollective {
   /// Link that it shares with other channels, or -1.
   int32_t link = -1;
   int64_t ns = 0;
+  /// Those of other channels that are done before it begins.
+  std::vector<int32_t> after = {};
 };
 
 /// The groups of a channel, numbered from 0: one for each rank.
