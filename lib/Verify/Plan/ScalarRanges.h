@@ -8,6 +8,11 @@
 //   %3 = arith.muli %2, %c8              0 to 48
 //   %4 = arith.addi %3, %huge            0 + huge to 48 + huge, and any number
 //                                        where that is beyond 64 bits
+// Ranges do not know that two scalars are of the same third: of an axis_index
+// %i from 0 to 3, min(%i, 1) - max(%i - 1, 0) is between -2 and 1 by them.
+// Where a view would leave its source so, its place is found for each number
+// that the indices of ranks and the counters of loops, which it is of, may be:
+// -1 to 1.
 
 #ifndef WEFT_LIB_VERIFY_PLAN_SCALARRANGES_H
 #define WEFT_LIB_VERIFY_PLAN_SCALARRANGES_H
@@ -33,8 +38,11 @@ public:
 private:
   ConstantIntRanges get(Value scalar);
   ConstantIntRanges getCounter(scf::ForOp loop);
+  ConstantIntRanges getByCases(Value scalar);
 
   DenseMap<Value, ConstantIntRanges> ranges;
+  /// Of those that were looked at by cases.
+  DenseMap<Value, ConstantIntRanges> byCases;
 };
 
 } // namespace mlir::weft::proof

@@ -35,6 +35,16 @@ func.func @inside() attributes {weft_rt.arena_bytes = 256 : i64, weft_rt.args = 
     %10 = arith.subi %c3, %j : index
     %v4 = weft_rt.view %a at 12 plus %10 : memref<16xf32> to memref<1xf32>
   }
+  // By ranges, between -2 and 1; for each rank, between -1 and 1.
+  %11 = arith.minsi %x, %c1 : index
+  %12 = arith.subi %x, %c1 : index
+  %13 = arith.maxsi %12, %c0 : index
+  %14 = arith.subi %11, %13 : index
+  %v6 = weft_rt.view %a at 1 plus %14 : memref<16xf32> to memref<14xf32>
+  scf.for %j = %c0 to %c4 step %c1 {
+    %15 = arith.subi %j, %j : index
+    %v7 = weft_rt.view %a at 0 plus %15 : memref<16xf32> to memref<16xf32>
+  }
   // The last pass that is begun has a counter of 2.
   scf.for %j = %c0 to %3 step %c2 {
     %v5 = weft_rt.view %a at 13 plus %j : memref<16xf32> to memref<1xf32>
@@ -149,5 +159,23 @@ func.func @around() attributes {weft_rt.arena_bytes = 256 : i64, weft_rt.args = 
     // expected-error @+1 {{op begins 0 elements and between -9223372036854775808 and 9223372036854775807 more}}
     %v = weft_rt.view %a at 0 plus %j : memref<16xf32> to memref<4xf32>
   }
+  return
+}
+
+// -----
+
+// The last rank begins before the source.
+weft.mesh @mesh = <["x"=4]>
+func.func @before() attributes {weft_rt.arena_bytes = 256 : i64, weft_rt.args = [], weft_rt.results = []} {
+  %a = weft_rt.buffer arena 0 : memref<16xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = weft.axis_index @mesh <{"x"}>
+  %0 = arith.minsi %x, %c1 : index
+  %1 = arith.subi %x, %c1 : index
+  %2 = arith.maxsi %1, %c0 : index
+  %3 = arith.subi %0, %2 : index
+  // expected-error @+1 {{op begins 0 elements and between -1 and 1 more from the first on, and may leave its source of 16}}
+  %v = weft_rt.view %a at 0 plus %3 : memref<16xf32> to memref<14xf32>
   return
 }
