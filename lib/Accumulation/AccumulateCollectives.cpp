@@ -517,18 +517,19 @@ SmallVector<Value> LocalCollective::exchange(ArrayRef<Value> members,
   if (axes.numMajor == 1 && split != concatDim)
     return exchangePieces(members, split, concatDim);
   SmallVector<int64_t> parts = getParts(type.getDimSize(split));
-  SmallVector<Value> seen = llvm::map_to_vector(
-      members, [&](Value member) { return expand(member, split, parts); });
   // Where the two dims begin after both are seen as four.
   int64_t from = split + (split > concatDim ? 3 : 0);
   int64_t to = concatDim + (concatDim > split ? 3 : 0);
   bool isOne = split == concatDim;
+  // Members are put together along a dim of their own: what one rank has of
+  // them need not be neighbours.
+  SmallVector<Value> seen = llvm::map_to_vector(members, [&](Value member) {
+    Value value = expand(member, split, parts);
+    return isOne ? value
+                 : expand(value, to, {1, 1, 1, type.getDimSize(concatDim)});
+  });
   SmallVector<Value> results;
-  for (Value result : exchangeParts(seen, split + 1, isOne ? to + 1 : to,
-                                    /*size=*/1)) {
-    if (!isOne)
-      result =
-          expand(result, to, {1, axes.size, 1, type.getDimSize(concatDim)});
+  for (Value result : exchangeParts(seen, from + 1, to + 1, /*size=*/1)) {
     result = allToAll(result, axes.minor, axes.numMinor, from + 2, to + 2);
     result = allToAll(result, axes.major, axes.numMajor, from, to);
     result = collapse(result, std::max(from, to));

@@ -72,16 +72,18 @@ void noteFigures(func::FuncOp func, DictionaryAttr figures,
     return number ? number.getInt() : 0;
   };
   int64_t saved = std::max<int64_t>(0, get("compute_ns") - timeline.computeNs);
+  auto getBound = [&](StringRef name) {
+    return dropRounding(get(name) - saved, timeline.stepNs);
+  };
   auto setBound = [&](StringRef name, int64_t planned) {
-    set(name, std::max(planned, get(name) - saved));
+    set(name, std::max(planned, getBound(name)));
   };
   for (StringRef name : {"bound_heads_and_tails_ns", "bound_work_and_waits_ns",
                          "bound_two_paths_ns"})
     setBound(name, 0);
   setBound("bound_link_ns", timeline.linkNs);
   setBound("bound_path_ns", timeline.chainNs);
-  set("bound_within_limit_ns",
-      std::max(timeline.boundNs, get("bound_within_limit_ns") - saved));
+  setBound("bound_within_limit_ns", timeline.boundNs);
   set("step_ns", timeline.stepNs);
   set("compute_ns", timeline.computeNs);
   set("exposed_ns", timeline.exposedNs);

@@ -153,6 +153,12 @@ static int64_t getScheduleBound(func::FuncOp function, const CostModel &cost,
   return bound.getInt() - std::max<int64_t>(0, compute.getInt() - computeNs);
 }
 
+int64_t mlir::weft::dropRounding(int64_t boundNs, int64_t stepNs) {
+  constexpr int64_t kParts = 100'000;
+  bool isRounding = boundNs > stepNs && boundNs - stepNs <= 1 + stepNs / kParts;
+  return isRounding ? stepNs : boundNs;
+}
+
 static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
                              const SimulatedProgram &program,
                              const Replay &replay,
@@ -180,9 +186,9 @@ static Timeline makeTimeline(func::FuncOp function, const CostModel &cost,
   addMemory(program, times, timeline);
   timeline.linkNs = getBusiestLink(program);
   timeline.chainNs = getLongestChain(function, cost);
-  int64_t modelled =
-      std::max({timeline.linkNs, timeline.chainNs,
-                getScheduleBound(function, cost, timeline.computeNs)});
+  int64_t scheduled = dropRounding(
+      getScheduleBound(function, cost, timeline.computeNs), timeline.stepNs);
+  int64_t modelled = std::max({timeline.linkNs, timeline.chainNs, scheduled});
   // Of what the model says no bound is above the step. What was measured, or
   // drawn, may take less than what the bounds are made of.
   bool isModelled = !options.measured && options.jitter == 0;

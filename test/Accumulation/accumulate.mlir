@@ -266,8 +266,7 @@ func.func @exchange(%x: tensor<2x4xf32> {weft.global_type = tensor<4x4xf32>, wef
 }
 
 // CHECK-LABEL: func @exchange_between
-// CHECK: %[[C0:.*]] = tensor.concat dim(0) {{.*}} -> tensor<2x2x1x2x1xf32>
-// CHECK: %[[M0:.*]] = tensor.expand_shape %[[C0]] {{.*}} into tensor<1x2x1x1x2x1x2x1xf32>
+// CHECK: %[[M0:.*]] = tensor.concat dim(1) {{.*}} -> tensor<1x2x1x1x2x1x2x1xf32>
 // CHECK: %[[B0:.*]] = weft.all_to_all %[[M0]] on @mesh <{"b"}> split [6] concat [2] : (tensor<1x2x1x1x2x1x2x1xf32>) -> tensor<1x2x2x1x2x1x1x1xf32>
 // CHECK: %[[A0:.*]] = weft.all_to_all %[[B0]] on @mesh <{"a"}> split [4] concat [0] : (tensor<1x2x2x1x2x1x1x1xf32>) -> tensor<2x2x2x1x1x1x1x1xf32>
 // CHECK: tensor.collapse_shape %[[A0]] {{.*}} into tensor<8x1xf32>

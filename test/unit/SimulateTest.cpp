@@ -262,4 +262,12 @@ TEST(Durations, SaysWhatIsWrong) {
   EXPECT_NE(errorOf("{").find("t.json: ["), std::string::npos);
 }
 
+TEST(Bounds, AreNotAboveTheStepByRounding) {
+  EXPECT_EQ(dropRounding(385'848, 385'847), 385'847);
+  EXPECT_EQ(dropRounding(2'000, 1'999), 1'999);
+  // More than that is no rounding, and is said.
+  EXPECT_EQ(dropRounding(385'900, 385'847), 385'900);
+  EXPECT_EQ(dropRounding(385'800, 385'847), 385'800);
+}
+
 } // namespace

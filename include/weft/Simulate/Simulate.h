@@ -50,6 +50,11 @@ struct Simulation {
 Simulation simulate(func::FuncOp function, const CostModel &cost,
                     const SimulateOptions &options = {});
 
+/// The bound, or the step's time where the bound is above it by no more than
+/// rounding: the scheduler and the simulator stretch what runs beside
+/// collectives in different pieces, each to whole nanoseconds.
+int64_t dropRounding(int64_t boundNs, int64_t stepNs);
+
 } // namespace mlir::weft
 
 #endif // WEFT_SIMULATE_SIMULATE_H

@@ -563,16 +563,62 @@ RankVector LocalLifter::joinNumbers(ArrayRef<RankVector> chunks,
   return intern(std::move(made));
 }
 
+/// Of parts that are not neighbours in a dimension, but as far apart for each
+/// rank, the cut may as well be seen in the dimensions of one index before it,
+/// of which they are put together along the second: chunks 4a + b and 4a + 2 +
+/// b of a dimension, with b < 2, are (a, 0, b) and (a, 1, b).
+void LocalLifter::moveCutsApart(tensor::ConcatOp op,
+                                SmallVectorImpl<LocalValue> &parts) {
+  unsigned at = op.getDim(), cut = at + 2;
+  int64_t count = parts.size();
+  auto isOne = [](const LocalDim &dim) {
+    return dim.size == 1 && dim.extent == 1;
+  };
+  for (const LocalValue &part : parts)
+    if (at == 0 || cut >= part.dims.size() || !isOne(part.dims[at - 1]) ||
+        !isOne(part.dims[at]) || !isOne(part.dims[at + 1]) ||
+        !part.dims[cut].chunk || part.dims[cut].size == kAnySize ||
+        hasPadding(part.dims[cut]))
+      return;
+  int64_t distance =
+      parts[1].dims[cut].chunk->front() - parts[0].dims[cut].chunk->front();
+  if (distance <= 0 || countChunks(parts[0].dims[cut]) % (distance * count))
+    return;
+  for (auto [i, part] : llvm::enumerate(parts))
+    for (auto [first, own] :
+         llvm::zip_equal(*parts[0].dims[cut].chunk, *part.dims[cut].chunk))
+      if (own != first + int64_t(i) * distance ||
+          own / distance % count != int64_t(i))
+        return;
+  for (LocalValue &part : parts) {
+    LocalDim &dim = part.dims[cut];
+    RankVector chunk = dim.chunk;
+    auto see = [&](int64_t size, int64_t stride) {
+      return LocalDim{size, 1, perRank([&](int64_t rank) {
+                        return (*chunk)[rank] / stride % size;
+                      })};
+    };
+    part.dims[at - 1] =
+        see(countChunks(dim) / (distance * count), distance * count);
+    part.dims[at] = see(count, distance);
+    part.dims[at + 1] = see(distance, 1);
+    dim = {dim.extent, dim.extent, uniform(0)};
+    part.form = forms.getReshape(part.form, getSizes(part.dims), "cut", op);
+  }
+}
+
 /// Puts chunks of one tensor together again; false if the parts are others. Of
 /// chunks that are alike a rank may have any.
 bool LocalLifter::concatChunks(tensor::ConcatOp op) {
-  int64_t count = op.getInputs().size();
-  LocalValue value = getTensor(op.getInputs().front());
+  SmallVector<LocalValue> parts = llvm::map_to_vector(
+      op.getInputs(), [&](Value input) { return getTensor(input); });
+  moveCutsApart(op, parts);
+  int64_t count = parts.size();
+  LocalValue value = parts.front();
   unsigned at = op.getDim();
   Likeness likeness = value.dims[at].likeness;
   SmallVector<RankVector> chunks;
-  for (Value input : op.getInputs()) {
-    const LocalValue &part = getTensor(input);
+  for (const LocalValue &part : parts) {
     chunks.push_back(part.dims[at].chunk);
     if (part.form != value.form ||
         !part.contribution.isSame(value.contribution))

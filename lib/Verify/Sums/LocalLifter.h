@@ -311,6 +311,7 @@ private:
   LogicalResult sliceAt(tensor::ExtractSliceOp op, unsigned dim,
                         const Form *place, LocalDim &state, SliceCut &cut);
   RankVector joinNumbers(ArrayRef<RankVector> chunks, Likeness likeness);
+  void moveCutsApart(tensor::ConcatOp op, SmallVectorImpl<LocalValue> &parts);
   bool concatChunks(tensor::ConcatOp op);
   Form makeInsertion(tensor::InsertSliceOp op, ArrayRef<SlicePlace> places,
                      const llvm::SmallBitVector &dropped,
