@@ -110,14 +110,15 @@ double getIterations(linalg::LinalgOp op) {
   return iterations;
 }
 
-/// The body's values that are the same for all elements: of scalars alone.
+/// The body's values that are the same for all elements: of scalars, and of
+/// what lookups read in one place, alone.
 llvm::DenseSet<Value> findSame(linalg::LinalgOp op) {
   llvm::DenseSet<Value> same;
   for (OpOperand &operand : op->getOpOperands())
     if (op.getMatchingIndexingMap(&operand).getNumResults() == 0 &&
         !op.isDpsInit(&operand))
       same.insert(op.getMatchingBlockArgument(&operand));
-  if (same.empty())
+  if (same.empty() && op.getBlock()->getOps<tensor::ExtractOp>().empty())
     return same;
   for (Operation &inner : op.getBlock()->without_terminator()) {
     bool isSame = llvm::all_of(inner.getOperands(), [&](Value value) {
