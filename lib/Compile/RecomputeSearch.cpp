@@ -591,15 +591,11 @@ bool RecomputeSearch::isFastEnough(const MemoryLoop::Fitted &fitted,
 }
 
 /// Says whether another program may be faster, however much memory there is:
-/// marks have it compute more, and what waits has time to do so. Where nobody
-/// says how much memory there is, marks do, and to search within that takes
-/// long.
+/// marks have it compute more, and what waits has time to do so.
 bool RecomputeSearch::mayBeBeaten(const MemoryLoop::Fitted &fitted) const {
-  bool isMarked = hasBarriers(unfused);
   int64_t bound = fitted.boundNanoseconds;
-  if (isMarked && limit == kUnlimited)
-    return isTiny;
-  return isMarked || fitted.nanoseconds - bound > bound / kTolerated;
+  return hasBarriers(unfused) ||
+         fitted.nanoseconds - bound > bound / kTolerated;
 }
 
 /// The step as written, or the program that is fastest by an order that is
@@ -609,6 +605,7 @@ MemoryLoop::Fitted RecomputeSearch::fitFastest(Attempt written) {
   if (failed(makePlain(makeUnmarked())))
     return {};
   collect();
+  // Where nobody says how much memory there is, marks do.
   bool isBound = limit == kUnlimited && hasBarriers(unfused);
   int64_t within = isBound ? written.fitted.bytes : limit;
   int64_t taken = estimateNanoseconds(fused, within);
