@@ -246,6 +246,37 @@ TEST_F(CostModelTest, WhatIsTheSameForAllElementsIsComputedOnce) {
   EXPECT_EQ(timeOf(ops[0]), 8 * 3 * 4 + 100);
 }
 
+TEST_F(CostModelTest, WhatIsLookedUpInOnePlaceIsTheSameForAllElements) {
+  auto ops = parse("%x: tensor<8xi32>, %k: tensor<i32>, %l: tensor<8xi32>",
+                   R"(%0 = linalg.generic {
+           indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+           iterator_types = ["parallel"]}
+         ins(%x : tensor<8xi32>) outs(%x : tensor<8xi32>) {
+         ^bb0(%a: i32, %o: i32):
+           %b = tensor.extract %k[] : tensor<i32>
+           %p = arith.divui %b, %b : i32
+           %q = arith.divui %p, %b : i32
+           %r = arith.divui %a, %q : i32
+           %s = arith.divui %r, %a : i32
+           %t = arith.divui %s, %a : i32
+           linalg.yield %t : i32
+         } -> tensor<8xi32>
+       %1 = linalg.generic {
+           indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+           iterator_types = ["parallel"]}
+         ins(%x : tensor<8xi32>) outs(%x : tensor<8xi32>) {
+         ^bb0(%a: i32, %o: i32):
+           %i = linalg.index 0 : index
+           %b = tensor.extract %l[%i] : tensor<8xi32>
+           %p = arith.divui %b, %b : i32
+           %q = arith.divui %p, %a : i32
+           linalg.yield %q : i32
+         } -> tensor<8xi32>)");
+  EXPECT_EQ(timeOf(ops[0]), 8 * 3 * 4 + 100);
+  // Of what differs, two divisions and the lookup.
+  EXPECT_EQ(timeOf(ops[1]), 8 * (2 * 4 + 1) + 100);
+}
+
 TEST_F(CostModelTest, ScatterAdd) {
   auto ops =
       parse("%t: tensor<64x4xf32>, %i: tensor<8xi32>, %u: tensor<8x4xf32>, "
