@@ -12,7 +12,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
 #include <cmath>
@@ -115,6 +117,7 @@ private:
   void number();
   void emit(int task, std::vector<bool> &isEmitted);
   int64_t getDuration(Operation *op) const;
+  void addCopies();
   void addTasks(BlockProblem &result);
   void addBuffers(BlockProblem &result);
   void shareMemory(BlockProblem &result);
@@ -147,8 +150,9 @@ private:
   std::vector<bool> sinkable, fetches;
   std::vector<std::vector<int>> argumentReaders;
   /// Each plan copies a constant to the step's memory once, before what reads
-  /// it. That counts with the first task that does in program order.
-  llvm::DenseSet<Operation *> copied;
+  /// it. That counts with the task that does, if it is one: of several the
+  /// first is another one in another order, and no bound may count on it.
+  llvm::MapVector<Operation *, llvm::SmallPtrSet<Operation *, 2>> readers;
   llvm::DenseMap<Operation *, int64_t> copyTimes;
   /// Tasks by their new number, and the other way round.
   std::vector<int> order, numbers;
@@ -253,8 +257,7 @@ void ProblemBuilder::addTask(Operation *op) {
     if (source.argument >= 0)
       argumentReaders[source.argument].push_back(task);
     for (Operation *constant : source.constants)
-      if (!getCollectiveKind(op) && copied.insert(constant).second)
-        copyTimes[op] += cost.getComputeNanoseconds(constant);
+      readers[constant].insert(op);
   }
   bool isFetch = getHostCopy(op) == Purpose::Fetch;
   sinkable.push_back(isFetch || isSinkable(op, before[task]));
@@ -404,7 +407,14 @@ int64_t ProblemBuilder::getDuration(Operation *op) const {
   return duration;
 }
 
+void ProblemBuilder::addCopies() {
+  for (auto &[constant, tasks] : readers)
+    if (tasks.size() == 1 && !getCollectiveKind(*tasks.begin()))
+      copyTimes[*tasks.begin()] += cost.getComputeNanoseconds(constant);
+}
+
 void ProblemBuilder::addTasks(BlockProblem &result) {
+  addCopies();
   for (int i = 0, e = order.size(); i < e; ++i) {
     Operation *op = ops[order[i]];
     ScheduleTask task;
