@@ -55,8 +55,9 @@ static bool isNormalized(MatmulOp product) {
   };
   return llvm::any_of(findOpsToExponential(product), [&](Operation *op) {
     return isReduced(op) || llvm::any_of(op->getUsers(), [&](Operation *user) {
-             auto cast = dyn_cast<linalg::GenericOp>(user);
-             return cast && cast.getNumDpsInputs() == 1 && isReduced(cast);
+             auto widened = dyn_cast<linalg::GenericOp>(user);
+             return widened && widened.getNumDpsInputs() == 1 &&
+                    isReduced(widened);
            });
   });
 }

@@ -16,11 +16,11 @@
 // RUN: %python -c "text = open(r'%t.stored.mlir').read(); count = text.count('arith.subf'); assert 400 <= count <= 4 * 400, count"
 
 // The same where the sums are broadcast first.
-// RUN: %python %S/Inputs/broadcast_sums.py 60 > %t.broadcast.mlir
+// RUN: %python %S/Inputs/sums.py 60 broadcast > %t.broadcast.mlir
 // RUN: weft-opt %t.broadcast.mlir --weft-fuse-kernels -o %t.stored2.mlir
 // RUN: %python -c "text = open(r'%t.stored2.mlir').read(); count = text.count('arith.subf'); assert 60 <= count <= 4 * 60, count"
 
 // And where what is broadcast is scaled.
-// RUN: %python %S/Inputs/broadcast_sums.py 60 scaled > %t.scaled.mlir
+// RUN: %python %S/Inputs/sums.py 60 scaled > %t.scaled.mlir
 // RUN: weft-opt %t.scaled.mlir --weft-fuse-kernels -o %t.stored3.mlir
 // RUN: %python -c "text = open(r'%t.stored3.mlir').read(); count = text.count('arith.subf'); assert 60 <= count <= 4 * 60, count"
